@@ -1,0 +1,75 @@
+import type { AgentAnswer, AgentChunk } from './agent.ts'
+import type { Turn } from './desk.ts'
+import type { Part } from './part.ts'
+import { partSchema } from './part.ts'
+import type { NormalizedResponse, PartialResponse } from './response.ts'
+import { normalizedResponseSchema, partialResponseSchema } from './response.ts'
+
+/**
+ * Reads whatever an agent handed over to its end. `onChunk` sees every piece of a streamed answer as it comes.
+ * @throws Error when a piece is not a string, a part or a response
+ */
+export async function collectAnswer(
+  answer: AgentAnswer | AsyncIterable<AgentChunk>,
+  onChunk: (chunk: PartialResponse) => void,
+): Promise<PartialResponse | undefined> {
+  if (answer === undefined) return undefined
+  if (!isIterable(answer)) return toPartial(answer)
+  let collected: PartialResponse | undefined
+  for await (const chunk of answer) {
+    const partial = toPartial(chunk)
+    onChunk(partial)
+    collected = mergePartials(collected ?? {}, partial)
+  }
+  return collected
+}
+
+/** Completes what an agent said with what the gateway knows. @throws Error when it is not a valid response */
+export function completeResponse(
+  partial: PartialResponse,
+  turn: Pick<Turn, 'content'>,
+  { id, createdAt }: { readonly id: string; readonly createdAt: string },
+): NormalizedResponse {
+  const { content } = turn
+  return normalizedResponseSchema.parse({
+    ...partial,
+    id,
+    thread_id: content.thread_id,
+    in_reply_to: content.id,
+    sender: content.recipient,
+    parts: partial.parts ?? [],
+    status: partial.status ?? 'completed',
+    created_at: createdAt,
+  })
+}
+
+/** What the peer sees when an agent fails: neutral, with an id the operator can look up. */
+export function failedAnswer(correlationId: string): PartialResponse {
+  const content = `Sorry, this could not be answered. Reference: ${correlationId}`
+  return { status: 'failed', parts: [{ kind: 'text', mime: 'text/plain', content }] }
+}
+
+function isIterable(answer: object | string): answer is AsyncIterable<AgentChunk> {
+  return typeof answer === 'object' && Symbol.asyncIterator in answer
+}
+
+function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
+  if (typeof chunk === 'string') return { parts: [{ kind: 'text', mime: 'text/markdown', content: chunk }] }
+  if ('kind' in chunk) return { parts: [partSchema.parse(chunk)] }
+  return partialResponseSchema.parse(chunk)
+}
+
+function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
+  return { ...before, ...next, parts: (next.parts ?? []).reduce(appendPart, before.parts ?? []) }
+}
+
+/** Streamed text of one kind runs on; a tool call that comes again under its id replaces its beginning. */
+function appendPart(parts: Part[], part: Part): Part[] {
+  const last = parts.at(-1)
+  if (part.kind === 'text' && last?.kind === 'text' && last.mime === part.mime) {
+    return [...parts.slice(0, -1), { ...last, content: last.content + part.content }]
+  }
+  const begun =
+    part.kind === 'tool_call' ? parts.findIndex(earlier => earlier.kind === 'tool_call' && earlier.id === part.id) : -1
+  return begun < 0 ? [...parts, part] : parts.with(begun, part)
+}

@@ -1,0 +1,78 @@
+/** Why we will not take what a peer sent; protocol-neutral, translated once per wire. */
+export const rejectionCodes = [
+  'malformed',
+  'too_large',
+  'unsupported',
+  'unsigned',
+  'signature_invalid',
+  'signer_mismatch',
+  'expired',
+  'replayed',
+  'forbidden',
+  'no_recipient',
+  'rate_limited',
+] as const
+
+export type RejectionCode = (typeof rejectionCodes)[number]
+
+/** One member of the peer's document that is wrong, and how. */
+export interface FieldViolation {
+  readonly field: string
+  readonly description: string
+}
+
+export interface RejectionOptions extends ErrorOptions {
+  /** Which members are wrong; safe to show the peer. */
+  readonly violations?: readonly FieldViolation[]
+  /** Seconds after which trying again makes sense. */
+  readonly retryAfter?: number
+}
+
+/** The peer sent what we will not take. `message` is safe to show the peer; `cause` goes only to the log. */
+export class Rejection extends Error {
+  override readonly name = 'Rejection'
+  readonly code: RejectionCode
+  readonly violations: readonly FieldViolation[]
+  readonly retryAfter: number | undefined
+
+  constructor(code: RejectionCode, message: string, options: RejectionOptions = {}) {
+    super(message, options)
+    this.code = code
+    this.violations = options.violations ?? []
+    this.retryAfter = options.retryAfter
+  }
+}
+
+/** Something we depend on did not answer: time heals it. `retryAfter` in seconds where the far side named it. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable'
+  readonly retryAfter: number | undefined
+
+  constructor(message: string, options: ErrorOptions & { readonly retryAfter?: number } = {}) {
+    super(message, options)
+    this.retryAfter = options.retryAfter
+  }
+}
+
+/** The far side refused for good: a dead letter with a reason an operator can read. */
+export class Undeliverable extends Error {
+  override readonly name = 'Undeliverable'
+}
+
+/** The configuration is wrong: names the key and how to mend it. Thrown at start only. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly key: string
+  readonly mend: string
+
+  constructor(key: string, problem: string, mend: string, options: ErrorOptions = {}) {
+    super(`${key}: ${problem}. ${mend}`, options)
+    this.key = key
+    this.mend = mend
+  }
+}
+
+/** A worker came back with work whose lease somebody else holds by now: its result must be thrown away. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+
+/** How one piece of identity evidence is proven (identity v0.1). */
+export const identityProofSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('transport'), verified_by: z.string(), key_id: z.string().optional() }),
+  z.object({
+    type: z.literal('signed-attestation'),
+    alg: z.string(),
+    kid: z.string(),
+    value: z.string(),
+    canonicalization: z.string().optional(),
+  }),
+  z.looseObject({ type: z.literal('bearer-token'), verified_by: z.string() }),
+])
+
+/** What somebody trustworthy says about who is speaking. Authorization reads this, never a profile. */
+export const identityEvidenceSchema = z.object({
+  id: z.string().optional(),
+  subject: z.string(),
+  issuer: z.string(),
+  method: z.string(),
+  assurance: z.string(),
+  audience: z.union([z.string(), z.array(z.string())]),
+  issued_at: z.string(),
+  not_before: z.string().optional(),
+  expires_at: z.string().optional(),
+  on_behalf_of: z.array(z.string()).optional(),
+  claims: z.record(z.string(), z.unknown()).optional(),
+  source: z.record(z.string(), z.unknown()).optional(),
+  proof: identityProofSchema,
+})
+
+export type IdentityEvidence = z.infer<typeof identityEvidenceSchema>
+
+/** The methods our own doors mint transport evidence for. */
+export const transportMethods = {
+  'ap-http-signature': 'urn:mentionable:auth:ap-http-signature:v0.1',
+  'ap-object-integrity-proof': 'urn:mentionable:auth:ap-object-integrity-proof:v0.1',
+  'a2a-jwt': 'urn:mentionable:auth:a2a-jwt:v0.1',
+  'a2a-oauth': 'urn:mentionable:auth:a2a-oauth:v0.1',
+  'email-dkim': 'urn:mentionable:auth:email-dkim:v0.1',
+  'email-dmarc': 'urn:mentionable:auth:email-dmarc:v0.1',
+} as const
+
+export interface TransportEvidence {
+  readonly method: keyof typeof transportMethods
+  readonly subject: string
+  readonly issuer: string
+  readonly assurance: 'address' | 'oauth' | 'domain'
+  /** The agent the message was addressed to, `@agent@domain`. */
+  readonly audience: string
+  /** ISO 8601 UTC. */
+  readonly issuedAt: string
+  readonly keyId?: string | undefined
+}
+
+/** The envelope a door mints for what it verified itself (`contract.md`, identity evidence). */
+export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
+  const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
+  return {
+    subject,
+    issuer,
+    method: transportMethods[method],
+    assurance,
+    audience,
+    issued_at: issuedAt,
+    proof: { type: 'transport', verified_by: method, ...(keyId && { key_id: keyId }) },
+  }
+}

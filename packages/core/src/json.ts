@@ -1,0 +1,2 @@
+/** Anything JSON can hold. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined }

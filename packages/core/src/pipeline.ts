@@ -1,0 +1,85 @@
+import type { Admitted, Delivery, IntakeDesk, Settlement, WorkDesk } from './desk.ts'
+import { Rejection } from './errors.ts'
+import type { ChannelName } from './message.ts'
+import type { Channel, Inbound } from './protocol.ts'
+import type { RetryPolicy } from './retry.ts'
+import { settlementFor } from './retry.ts'
+import type { World } from './world.ts'
+import { isoTime, randomHex } from './world.ts'
+
+export interface Reception {
+  readonly desk: IntakeDesk
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  /** The peer's network address, for the operator. */
+  readonly from: string
+}
+
+/**
+ * verify → normalize → admit. When it resolves, everything is durable and the peer may be told "accepted".
+ * An empty list: well-formed, nothing to do.
+ * @throws Rejection, Unavailable
+ */
+export async function receive<Raw, Proven>(
+  inbound: Inbound<Raw, Proven>,
+  raw: Raw,
+  { desk, world, from }: Reception,
+): Promise<readonly Admitted[]> {
+  try {
+    const proven = await inbound.verify(raw)
+    const intakes = inbound.normalize(proven)
+    const correlationId = randomHex(world, 8)
+    const admitted = await Promise.all(intakes.map(intake => desk.admit(intake, correlationId)))
+    for (const { outcome, message } of admitted) {
+      world.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
+    }
+    return admitted
+  } catch (error) {
+    recordRefusal(error, inbound.name, { desk, world, from })
+    throw error
+  }
+}
+
+/** A refusal is remembered for the operator wherever on the way in it happens. */
+export function recordRefusal(error: unknown, via: ChannelName, { desk, world, from }: Reception): void {
+  if (!(error instanceof Rejection)) return
+  desk.refuse({ at: isoTime(world.now()), via, from, code: error.code, reason: error.message })
+  world.log.info({ via, from, code: error.code, err: error }, 'message refused')
+}
+
+export interface Sending {
+  readonly desk: Pick<WorkDesk, 'settle'>
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  readonly retry: RetryPolicy
+  findChannel(name: ChannelName): Channel | undefined
+}
+
+/** render → deliver → settle: sent, later with a time, or dead with a reason. */
+export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
+  const settlement = await trySend(delivery, sending)
+  await sending.desk.settle(delivery, settlement)
+  const { id, via, to, attempt, correlationId } = delivery
+  const error = settlement.state === 'sent' ? undefined : settlement.error
+  sending.world.log.info(
+    { correlation_id: correlationId, delivery: id, via, to, attempt, state: settlement.state, error },
+    'delivery settled',
+  )
+  return settlement
+}
+
+async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement> {
+  const channel = sending.findChannel(delivery.via)
+  if (!channel) return { state: 'dead', error: `the channel "${delivery.via}" is not open` }
+  let wire: Settlement['wire']
+  try {
+    const prepared = channel.prepare(delivery)
+    wire = prepared.wire
+    const { note } = await prepared.transmit()
+    return { state: 'sent', wire, note }
+  } catch (error) {
+    const { world, retry } = sending
+    world.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
+    const chance = (world.randomBytes(1)[0] ?? 0) / 256
+    const { attempt, queuedAt } = delivery
+    return { ...settlementFor({ error, attempt, queuedAt, now: world.now(), chance }, retry), wire }
+  }
+}

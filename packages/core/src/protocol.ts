@@ -1,0 +1,94 @@
+import type { Delivery, Intake, PlannedDelivery, Turn } from './desk.ts'
+import type { Json } from './json.ts'
+import type { ChannelName } from './message.ts'
+import type { NormalizedResponse } from './response.ts'
+
+/** Wire → message. `Proven` carries a brand that only `verify` can put on. */
+export interface Inbound<Raw, Proven> {
+  readonly name: ChannelName
+  /** Who is speaking and how we know. @throws Rejection, Unavailable */
+  verify(raw: Raw): Promise<Proven>
+  /** One intake per local agent addressed; none for "well-formed, nothing to do". Pure. */
+  normalize(proven: Proven): readonly Intake[]
+}
+
+/** A turn and what its agent said, before it is durable. */
+export interface AnsweredTurn {
+  readonly turn: Turn
+  readonly response: NormalizedResponse
+}
+
+/** Where an answer goes, and the ids it will be known by there. */
+export interface Addressing {
+  readonly deliveries: readonly PlannedDelivery[]
+  readonly aliases: readonly string[]
+}
+
+/** A delivery rendered and ready to go. `wire` is what the operator is shown, without signatures or secrets. */
+export interface Prepared {
+  readonly wire: Json
+  /** @throws Unavailable, Undeliverable */
+  transmit(): Promise<{ readonly note?: string | undefined }>
+}
+
+/** Message → wire. */
+export interface Outbound<Wire> {
+  readonly name: ChannelName
+  /** Which deliveries an answer causes. Pure. */
+  address(answered: AnsweredTurn): Addressing
+  /** Pure. */
+  render(delivery: Delivery): Wire
+  /** What the operator sees of a wire document. Pure. */
+  describe(wire: Wire): Json
+  /** Sign, transmit, classify the answer. @throws Unavailable, Undeliverable */
+  deliver(wire: Wire, delivery: Delivery): Promise<{ readonly note?: string | undefined }>
+}
+
+/** A link a channel adds to an agent's WebFinger answer. */
+export interface WebLink {
+  readonly rel: string
+  readonly type?: string | undefined
+  readonly href: string
+}
+
+/** A public key or DNS record to publish (`postern keys`). */
+export interface PublishedKey {
+  readonly purpose: string
+  readonly id: string
+  readonly algorithm: string
+  /** PEM, JWK or other text form. */
+  readonly publicKey: string
+  readonly dns?: { readonly name: string; readonly type: 'TXT'; readonly value: string } | undefined
+}
+
+/** A socket a channel holds open itself (SMTP, LMTP). */
+export interface Listening {
+  readonly description: string
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** A protocol with its wire types closed over: what the program sees. `Routes` is the web framework's router. */
+export interface Channel<Routes = unknown> {
+  readonly name: ChannelName
+  readonly routes: Routes
+  address(answered: AnsweredTurn): Addressing
+  /** Renders now; delivers when told to. */
+  prepare(delivery: Delivery): Prepared
+  links(agent: string): readonly WebLink[]
+  publishedKeys(): Promise<readonly PublishedKey[]>
+  listen?(): Promise<Listening>
+  close?(): Promise<void>
+}
+
+/** Closes over a protocol's wire type, so that differing protocols fit one list. */
+export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'name' | 'address' | 'prepare'> {
+  return {
+    name: outbound.name,
+    address: answered => outbound.address(answered),
+    prepare(delivery) {
+      const wire = outbound.render(delivery)
+      return { wire: outbound.describe(wire), transmit: () => outbound.deliver(wire, delivery) }
+    },
+  }
+}

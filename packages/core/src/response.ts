@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import { partSchema } from './part.ts'
+
+export const responseStatuses = ['completed', 'input_required', 'rejected', 'failed', 'working'] as const
+export const visibilities = ['public', 'unlisted', 'followers', 'direct'] as const
+
+/** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */
+export const normalizedResponseSchema = z
+  .object({
+    id: z.string(),
+    thread_id: z.string(),
+    in_reply_to: z.string(),
+    sender: z.string(),
+    parts: z.array(partSchema),
+    status: z.enum(responseStatuses),
+    mentions: z.array(z.string()).optional(),
+    visibility: z.enum(visibilities).optional(),
+    subject: z.string().optional(),
+    created_at: z.iso.datetime(),
+  })
+  .refine(({ parts, status }) => parts.length > 0 || status !== 'completed', {
+    path: ['parts'],
+    message: 'a completed response needs at least one part',
+  })
+
+/** What an agent may hand over: any of the members it wants to decide itself; the gateway fills in the rest. */
+export const partialResponseSchema = z.object({
+  parts: z.array(partSchema).optional(),
+  status: z.enum(responseStatuses).optional(),
+  mentions: z.array(z.string()).optional(),
+  visibility: z.enum(visibilities).optional(),
+  subject: z.string().optional(),
+})
+
+export type ResponseStatus = (typeof responseStatuses)[number]
+export type Visibility = (typeof visibilities)[number]
+export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>
+export type PartialResponse = z.infer<typeof partialResponseSchema>

@@ -1,0 +1,47 @@
+import type { Settlement } from './desk.ts'
+import { Unavailable, Undeliverable } from './errors.ts'
+
+export interface RetryPolicy {
+  /** Wait before the second try, ms; doubles with each further one. */
+  readonly baseMs: number
+  readonly capMs: number
+  /** Given up after this long, ms from when it was queued. */
+  readonly giveUpAfterMs: number
+}
+
+export const defaultRetryPolicy: RetryPolicy = { baseMs: 15_000, capMs: 6 * 3_600_000, giveUpAfterMs: 48 * 3_600_000 }
+
+export interface FailedTry {
+  readonly error: unknown
+  /** 1 for the first. */
+  readonly attempt: number
+  readonly queuedAt: number
+  readonly now: number
+  /** In [0, 1). */
+  readonly chance: number
+}
+
+/** What follows from a failed try: later with a time, or dead with a reason. Pure. */
+export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedTry, policy: RetryPolicy): Settlement {
+  const reason = describeFailure(error)
+  if (error instanceof Undeliverable) return { state: 'dead', error: reason }
+  const dueAt = now + waitFor(error, attempt, chance, policy)
+  if (dueAt > queuedAt + policy.giveUpAfterMs) {
+    return { state: 'dead', error: `given up after ${attempt} tries: ${reason}` }
+  }
+  return { state: 'later', dueAt, error: reason }
+}
+
+/** Exponential, with jitter over the upper half; a named `Retry-After` is never undercut. */
+function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
+  const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))
+  const backoff = full * (0.5 + chance / 2)
+  const asked = error instanceof Unavailable && error.retryAfter !== undefined ? error.retryAfter * 1000 : 0
+  return Math.max(backoff, Math.min(asked, capMs))
+}
+
+/** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */
+export function describeFailure(error: unknown): string {
+  const isOurs = error instanceof Unavailable || error instanceof Undeliverable
+  return isOurs ? error.message : 'internal error, see the log'
+}

@@ -1,0 +1,91 @@
+import type { Delivery, LeaseRequest, Turn } from './desk.ts'
+import { LeaseLost } from './errors.ts'
+import { createLane } from './lane.ts'
+import type { Sending } from './pipeline.ts'
+import { send } from './pipeline.ts'
+import type { Working } from './turn.ts'
+import { workTurn } from './turn.ts'
+import type { World } from './world.ts'
+
+export interface WorkerOptions {
+  /** One name per process. */
+  readonly holder: string
+  readonly turnSlots: number
+  readonly deliverySlots: number
+  readonly leaseMs: number
+}
+
+export interface Worker {
+  /** Takes no more work, lets what runs finish for `graceMs`, then gives leases back. */
+  stop(graceMs: number): Promise<void>
+}
+
+export type WorkerWorld = Pick<World, 'now' | 'randomBytes' | 'log' | 'sleep'>
+
+/** Works turns and deliveries side by side until stopped. */
+export function startWorker(working: Working, sending: Sending, world: WorkerWorld, options: WorkerOptions): Worker {
+  const { desk } = working
+  const { holder, leaseMs, turnSlots, deliverySlots } = options
+  const stopping = new AbortController()
+  const abandoning = new AbortController()
+  const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
+  const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
+  const turns = createLane<Turn>({
+    ...shared,
+    slots: turnSlots,
+    lease: limit => desk.leaseTurns(leaseOf(limit)),
+    run: turn => workTurn(turn, working, abandoning.signal),
+  })
+  const deliveries = createLane<Delivery>({
+    ...shared,
+    slots: deliverySlots,
+    lease: limit => desk.leaseDeliveries(leaseOf(limit)),
+    run: async delivery => void (await send(delivery, sending)),
+  })
+  const running = () => [...turns.running, ...deliveries.running]
+  const wakeAll = () => {
+    turns.wake()
+    deliveries.wake()
+  }
+  const unlisten = desk.listen('work', wakeAll)
+  void watchClock()
+  void keepLeases()
+
+  /** Wakes the lanes for what nobody announces: retries that fall due and leases that ran out. */
+  async function watchClock(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      wakeAll()
+      const due = await desk.nextDue().catch(() => undefined)
+      const wait = due === undefined ? leaseMs : Math.min(leaseMs, Math.max(50, due - world.now()))
+      await world.sleep(wait, stopping.signal)
+    }
+  }
+
+  async function keepLeases(): Promise<void> {
+    while (!abandoning.signal.aborted) {
+      await world.sleep(leaseMs / 3, abandoning.signal)
+      await Promise.all(running().map(([work]) => desk.renew(work, leaseMs).catch(() => undefined)))
+    }
+  }
+
+  async function settleWithin(ms: number): Promise<void> {
+    const settled = new AbortController()
+    const all = Promise.all(running().map(([, finished]) => finished)).then(() => settled.abort())
+    await Promise.race([all, world.sleep(ms, settled.signal)])
+  }
+
+  return {
+    async stop(graceMs) {
+      stopping.abort()
+      unlisten()
+      await settleWithin(graceMs)
+      abandoning.abort(new Error('the gateway is shutting down'))
+      await settleWithin(1_000)
+    },
+  }
+}
+
+function logEnd(world: Pick<World, 'log'>, error: unknown): void {
+  if (error instanceof LeaseLost) world.log.warn({ err: error }, 'lease lost, result thrown away')
+  else world.log.error({ err: error }, 'work failed; its lease will run out')
+}

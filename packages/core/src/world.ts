@@ -1,0 +1,71 @@
+export interface FetchRequest {
+  readonly method?: 'GET' | 'POST' | 'HEAD'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | string
+  /** Ends the exchange early; it also ends by itself after `timeoutMs`. */
+  readonly signal?: AbortSignal
+  /** From the first byte sent to the last byte read; default 10 000. */
+  readonly timeoutMs?: number
+  /** Decoded body bytes read at most; default 1 MiB. */
+  readonly maxBytes?: number
+  /** Redirects followed at most, each checked like the first address; default 0. */
+  readonly redirects?: number
+}
+
+/** An answer read to its end, within the limits of the request. */
+export interface FetchAnswer {
+  readonly status: number
+  readonly headers: Headers
+  /** Where the answer came from after redirects. */
+  readonly url: string
+  readonly body: Uint8Array
+}
+
+/**
+ * The only way out over HTTP: https, public addresses only, pinned to the checked address.
+ * @throws Unavailable when the far side did not answer in time or could not be resolved
+ * @throws Undeliverable when the address is one we must not talk to, or the answer breaks a limit
+ */
+export type GuardedFetch = (url: string, request?: FetchRequest) => Promise<FetchAnswer>
+
+/** Answers like `dns.promises.resolve`: errors carry `code` (`ENOTFOUND`, `ENODATA`, …). */
+export type DnsResolver = (name: string, type: string) => Promise<unknown>
+
+export interface MailEnvelope {
+  readonly from: string
+  readonly to: readonly string[]
+}
+
+/** Hands a finished message to the smarthost; resolves with its last reply once it has taken it. */
+export type SubmitMail = (envelope: MailEnvelope, octets: Uint8Array) => Promise<{ readonly response: string }>
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+export interface Log {
+  debug(fields: LogFields, text: string): void
+  info(fields: LogFields, text: string): void
+  warn(fields: LogFields, text: string): void
+  error(fields: LogFields, text: string): void
+}
+
+/** Everything outside. Nothing else in the house touches the network, the clock or chance. */
+export interface World {
+  readonly fetch: GuardedFetch
+  readonly resolveDns: DnsResolver
+  readonly submitMail: SubmitMail
+  /** Milliseconds since the epoch. */
+  now(): number
+  randomBytes(count: number): Uint8Array
+  /** Resolves after `ms`, or at once when `signal` aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  readonly log: Log
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+/** `count` random bytes as lower-case hex. */
+export function randomHex({ randomBytes }: Pick<World, 'randomBytes'>, count: number): string {
+  return Array.from(randomBytes(count), byte => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config'
+import { ClosingLineReporter } from './tools/closing-line-reporter.ts'
+
+export default defineConfig({
+  test: {
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'packages/*/test/**/*.test.ts',
+      'apps/*/src/**/*.test.ts',
+      'apps/*/test/**/*.test.ts',
+    ],
+    reporters: ['default', new ClosingLineReporter()],
+    pool: 'forks',
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+})
