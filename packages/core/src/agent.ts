@@ -12,7 +12,6 @@ export interface AgentProfile {
   readonly displayName: string
   readonly description: string
   readonly version: string
-  /** ISO 8601 UTC: since when it is published. */
   readonly iconUrl?: string | undefined
 }
 

@@ -1,7 +1,9 @@
-import type { Delivery, Intake, PlannedDelivery, Turn } from './desk.ts'
+import type { AgentDirectory } from './agent.ts'
+import type { Delivery, Desk, Intake, PlannedDelivery, Turn } from './desk.ts'
 import type { Json } from './json.ts'
 import type { ChannelName } from './message.ts'
 import type { NormalizedResponse } from './response.ts'
+import type { World } from './world.ts'
 
 /** Wire → message. `Proven` carries a brand that only `verify` can put on. */
 export interface Inbound<Raw, Proven> {
@@ -91,4 +93,11 @@ export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'nam
       return { wire: outbound.describe(wire), transmit: () => outbound.deliver(wire, delivery) }
     },
   }
+}
+
+/** What every room is opened with. */
+export interface House {
+  readonly world: World
+  readonly desk: Desk
+  readonly agents: AgentDirectory
 }
