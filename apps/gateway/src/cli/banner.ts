@@ -1,0 +1,34 @@
+import { softwareVersion } from '../version.ts'
+import type { Running } from './run.ts'
+
+/** What a newcomer reads first: where it listens, the token, and one line to paste for each protocol. */
+export function formatBanner({ gateway, config, listening }: Running, hasSimulation: boolean): string {
+  const { agents, operatorToken } = gateway
+  const [http, ...others] = listening
+  const addresses = agents.list().map(({ name }) => `@${name}@${agents.domain}`)
+  const first = agents.defaultAgent ?? agents.list()[0]?.name ?? 'echo'
+  const lines = [
+    '',
+    `Postern ${softwareVersion} listens on ${http?.description}${config.dev ? ' (dev mode)' : ''}`,
+    '',
+    `  agents    ${addresses.join(', ')}`,
+    ...others.map(({ description }) => `  mail      ${description}`),
+    `  operator  ${http?.description}/operator/api/messages`,
+    ...(config.dev ? [`  token     ${operatorToken}`] : []),
+    '',
+    ...(hasSimulation ? tryLines(first) : []),
+  ]
+  return lines.join('\n')
+}
+
+function tryLines(agent: string): string[] {
+  const sends = ['activitypub', 'a2a', 'email'].map(via => `  npx postern send --via ${via} --to ${agent} "hello"`)
+  return [
+    'Try it from another terminal, signed and verified for real:',
+    '',
+    ...sends,
+    '',
+    'Then: npx postern messages, and npx postern show <id>',
+    '',
+  ]
+}

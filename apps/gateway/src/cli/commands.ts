@@ -1,0 +1,131 @@
+import type { DeliveryRecord, MessageRecord, MessageSummary, PublishedKey } from '@postern/core'
+import type { ConfigFile } from '../config/read-config.ts'
+import type { OperatorClient } from './operator-client.ts'
+import { CommandError, openOperatorClient } from './operator-client.ts'
+import { formatRecord } from './show.ts'
+import { formatTable } from './table.ts'
+
+export interface Output {
+  readonly json: boolean
+  print(text: string): void
+}
+
+/** Asks the operator API one thing and prints it, for people or as JSON. */
+async function ask<Answer>(
+  file: ConfigFile,
+  output: Output,
+  path: string,
+  format: (answer: Answer) => string,
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const answer = (await client.request(path)) as Answer
+    output.print(output.json ? JSON.stringify(answer, null, 2) : format(answer))
+  } finally {
+    await client.close()
+  }
+}
+
+export function printMessages(file: ConfigFile, output: Output, limit: string): Promise<void> {
+  return ask<{ messages: readonly MessageSummary[] }>(
+    file,
+    output,
+    `/operator/api/messages?limit=${limit}`,
+    ({ messages }) =>
+      formatTable(
+        ['received', 'via', 'agent', 'state', 'sender', 'id'],
+        messages.map(({ received_at, via, agent, state, sender, verified, id }) => [
+          received_at.slice(0, 19),
+          via,
+          agent,
+          state,
+          verified ? sender : `${sender}?`,
+          id,
+        ]),
+      ),
+  )
+}
+
+export function printMessage(file: ConfigFile, output: Output, id: string): Promise<void> {
+  return ask<MessageRecord>(file, output, `/operator/api/messages/${encodeURIComponent(id)}`, formatRecord)
+}
+
+export function printDeliveries(file: ConfigFile, output: Output, state: string | undefined): Promise<void> {
+  const query = state ? `?state=${encodeURIComponent(state)}` : ''
+  return ask<{ deliveries: readonly DeliveryRecord[] }>(
+    file,
+    output,
+    `/operator/api/deliveries${query}`,
+    ({ deliveries }) =>
+      formatTable(
+        ['id', 'via', 'state', 'tries', 'to', 'last error'],
+        deliveries.map(({ id, via, state, attempts, to, last_error }) => [
+          id,
+          via,
+          state,
+          String(attempts),
+          to,
+          last_error ?? '',
+        ]),
+      ),
+  )
+}
+
+export async function changeDelivery(
+  file: ConfigFile,
+  output: Output,
+  action: 'retry' | 'drop',
+  id: string,
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    await client.request(`/operator/api/deliveries/${encodeURIComponent(id)}/${action}`, { method: 'POST' })
+    output.print(`${id}: ${action === 'retry' ? 'tried again now' : 'dropped'}`)
+  } finally {
+    await client.close()
+  }
+}
+
+export function printKeys(file: ConfigFile, output: Output): Promise<void> {
+  return ask<{ keys: readonly PublishedKey[] }>(file, output, '/operator/api/keys', ({ keys }) =>
+    keys
+      .map(({ purpose, id, algorithm, publicKey, dns }) =>
+        [
+          `${purpose}: ${id} (${algorithm})`,
+          publicKey.trim(),
+          ...(dns ? [`DNS  ${dns.name}  ${dns.type}  "${dns.value}"`] : []),
+        ].join('\n'),
+      )
+      .join('\n\n'),
+  )
+}
+
+interface Sent {
+  readonly id: string
+  readonly status: string
+  readonly reply?: { readonly text: string } | undefined
+}
+
+export async function sendSimulated(
+  file: ConfigFile,
+  output: Output,
+  request: Record<string, string | undefined>,
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    requireSimulation(client)
+    const sent = (await client.request('/operator/api/simulation/send', { method: 'POST', body: request })) as Sent
+    if (output.json) return output.print(JSON.stringify(sent, null, 2))
+    output.print(`sent      ${sent.id} (${sent.status})`)
+    output.print(
+      sent.reply ? `answered  ${sent.reply.text.replaceAll('\n', '\n          ')}` : 'no answer came back in time',
+    )
+    output.print(`look      npx postern show "${sent.id}"`)
+  } finally {
+    await client.close()
+  }
+}
+
+function requireSimulation({ isRunning }: OperatorClient): void {
+  if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
+}

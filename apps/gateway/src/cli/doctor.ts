@@ -1,0 +1,186 @@
+import { Resolver } from 'node:dns/promises'
+import { connect } from 'node:net'
+import type { DeliveryRecord, PublishedKey } from '@postern/core'
+import { findUnsafeSettings } from '../config/production.ts'
+import type { ConfigFile } from '../config/read-config.ts'
+import type { Output } from './commands.ts'
+import type { OperatorClient } from './operator-client.ts'
+import { openOperatorClient } from './operator-client.ts'
+
+export interface Finding {
+  readonly id: string
+  readonly severity: 'ok' | 'warning' | 'error'
+  readonly message: string
+  readonly fix?: string
+}
+
+type Verdict = Omit<Finding, 'id'>
+
+interface Check {
+  readonly id: string
+  /** Left out in dev mode: it asks the world outside. */
+  readonly outside?: boolean
+  run(client: OperatorClient): Promise<Verdict>
+}
+
+const ok = (message: string): Verdict => ({ severity: 'ok', message })
+const warning = (message: string, fix: string): Verdict => ({ severity: 'warning', message, fix })
+const failure = (message: string, fix: string): Verdict => ({ severity: 'error', message, fix })
+
+const checks: readonly Check[] = [
+  { id: 'config.safe', run: async ({ config }) => checkSafety(config) },
+  {
+    id: 'gateway.running',
+    run: async ({ isRunning }) =>
+      isRunning
+        ? ok('the gateway is running')
+        : warning(
+            'no gateway is running on this data directory',
+            'Start it with "postern start" (or "npm start" for dev mode).',
+          ),
+  },
+  { id: 'discovery.webfinger', run: checkWebFinger },
+  { id: 'discovery.actor', run: checkActor },
+  { id: 'discovery.agent_card', run: checkAgentCard },
+  { id: 'deliveries.dead', run: checkDeadLetters },
+  { id: 'mail.smarthost', run: checkSmarthost },
+  { id: 'dns.records', outside: true, run: checkDnsRecords },
+  { id: 'origin.reachable', outside: true, run: checkOrigin },
+]
+
+/** Runs every check; the exit code tells whether one failed. */
+export async function printDoctor(file: ConfigFile, output: Output): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const findings: Finding[] = []
+    for (const check of checks) {
+      if (check.outside && client.config.dev) continue
+      findings.push({ id: check.id, ...(await runCheck(check, client)) })
+    }
+    output.print(output.json ? JSON.stringify({ findings }, null, 2) : findings.map(formatFinding).join('\n'))
+    if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1
+  } finally {
+    await client.close()
+  }
+}
+
+async function runCheck(check: Check, client: OperatorClient): Promise<Verdict> {
+  try {
+    return await check.run(client)
+  } catch (error) {
+    return failure(
+      error instanceof Error ? error.message : 'the check itself failed',
+      'Look into the log of the gateway.',
+    )
+  }
+}
+
+function formatFinding({ id, severity, message, fix }: Finding): string {
+  return `${severity.padEnd(8)} ${id}: ${message}${fix ? `\n         ${fix}` : ''}`
+}
+
+function checkSafety(config: OperatorClient['config']): Verdict {
+  const [first] = findUnsafeSettings(config)
+  return first
+    ? failure(first.message, first.mend)
+    : ok(config.dev ? 'dev mode: unsafe switches are allowed' : 'no unsafe switch is on')
+}
+
+function firstAgent({ config }: OperatorClient): string {
+  return config.default_agent ?? Object.keys(config.agents)[0] ?? ''
+}
+
+async function checkWebFinger(client: OperatorClient): Promise<Verdict> {
+  const account = `acct:${firstAgent(client)}@${new URL(client.config.origin).hostname}`
+  const jrd = (await (await client.get(`/.well-known/webfinger?resource=${encodeURIComponent(account)}`)).json()) as {
+    subject?: string
+  }
+  return jrd.subject === account
+    ? ok(`WebFinger knows ${account}`)
+    : failure(`WebFinger does not answer for ${account}`, 'Route /.well-known/webfinger of the domain to the gateway.')
+}
+
+async function checkActor(client: OperatorClient): Promise<Verdict> {
+  const actor = (await (
+    await client.get(`/agents/${firstAgent(client)}`, { accept: 'application/activity+json' })
+  ).json()) as { publicKey?: object }
+  return actor.publicKey
+    ? ok('the actor document has its key')
+    : failure('the actor document has no key', 'Look into the log of the gateway.')
+}
+
+async function checkAgentCard(client: OperatorClient): Promise<Verdict> {
+  const answer = await client.get('/.well-known/agent-card.json')
+  return answer.ok
+    ? ok('the A2A agent card answers')
+    : failure(`the A2A agent card answers ${answer.status}`, 'Set default_agent to one of the agents.')
+}
+
+async function checkDeadLetters(client: OperatorClient): Promise<Verdict> {
+  const { deliveries } = (await client.request('/operator/api/deliveries?state=dead&limit=500')) as {
+    deliveries: readonly DeliveryRecord[]
+  }
+  if (deliveries.length === 0) return ok('no dead letters')
+  return warning(
+    `${deliveries.length} dead letters`,
+    'See "postern deliveries list --state dead"; then retry or drop each.',
+  )
+}
+
+async function checkSmarthost({ config, isRunning }: OperatorClient): Promise<Verdict> {
+  const { submit } = config.email
+  if (!submit) {
+    if (config.dev && isRunning) return ok('dev mode: mail goes to the simulated world')
+    return warning(
+      'no smarthost is configured: agents cannot answer mail',
+      'Set email.submit.host and email.submit.port.',
+    )
+  }
+  const isOpen = await canConnect(submit.host, submit.port)
+  return isOpen
+    ? ok(`the smarthost ${submit.host}:${submit.port} answers`)
+    : failure(
+        `the smarthost ${submit.host}:${submit.port} does not answer`,
+        'Correct email.submit, or start the mail server.',
+      )
+}
+
+function canConnect(host: string, port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect({ host, port, timeout: 5_000 })
+    const end = (isOpen: boolean) => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket
+      .once('connect', () => end(true))
+      .once('error', () => end(false))
+      .once('timeout', () => end(false))
+  })
+}
+
+async function checkDnsRecords(client: OperatorClient): Promise<Verdict> {
+  const { keys } = (await client.request('/operator/api/keys')) as { keys: readonly PublishedKey[] }
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 })
+  const { dns: servers } = client.config.network
+  if (servers?.length) resolver.setServers(servers)
+  const missing: string[] = []
+  for (const { dns } of keys) {
+    if (!dns) continue
+    const records = await resolver.resolveTxt(dns.name).catch(() => [])
+    if (!records.some(strings => strings.join('') === dns.value)) missing.push(dns.name)
+  }
+  return missing.length === 0
+    ? ok('every DNS record is published')
+    : failure(`not published as it should be: ${missing.join(', ')}`, 'Publish what "postern keys" prints.')
+}
+
+async function checkOrigin({ config }: OperatorClient): Promise<Verdict> {
+  const answer = await fetch(`${config.origin}/healthz`, {
+    signal: AbortSignal.timeout(10_000),
+    redirect: 'error',
+  }).catch(() => undefined)
+  return answer?.ok
+    ? ok(`${config.origin} reaches a gateway`)
+    : failure(`${config.origin} does not reach the gateway`, 'Check DNS, TLS and the reverse proxy in front of it.')
+}

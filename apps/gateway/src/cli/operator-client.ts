@@ -1,0 +1,72 @@
+import { resolve } from 'node:path'
+import { effectiveConfig } from '../config/effective.ts'
+import type { ConfigFile } from '../config/read-config.ts'
+import type { Config } from '../config/schema.ts'
+import { openGateway } from '../gateway.ts'
+import { createLog } from '../log.ts'
+import { findRunFile } from '../run-file.ts'
+import { findOperatorToken } from './run.ts'
+
+/** A fault the person at the terminal can mend; printed as one line. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
+}
+
+export interface OperatorClient {
+  readonly config: Config
+  /** Any route of the gateway, as a peer sees it. */
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
+  request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
+  readonly isRunning: boolean
+  close(): Promise<void>
+}
+
+/** The operator API of the running gateway; without one, the same routes over the stored data. */
+export async function openOperatorClient(file: ConfigFile): Promise<OperatorClient> {
+  const config = effectiveConfig(file)
+  const token = findOperatorToken(config, file.baseDir)
+  const run = findRunFile(resolve(file.baseDir, config.data))
+  if (run && isAlive(run.pid)) {
+    const send = (path: string, init: RequestInit) => fetch(`${run.url}${path}`, init)
+    return createClient(config, token, send, { isRunning: true, close: async () => undefined })
+  }
+  const log = createLog({ level: 'error', readable: true })
+  const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })
+  const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
+  return createClient(config, token, send, { isRunning: false, close: gateway.stop })
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function createClient(
+  config: Config,
+  token: string,
+  send: Send,
+  rest: Pick<OperatorClient, 'isRunning' | 'close'>,
+): OperatorClient {
+  return {
+    config,
+    request: createRequester(send, token),
+    get: (path, headers = {}) => send(path, { headers }),
+    ...rest,
+  }
+}
+
+type Send = (path: string, init: RequestInit) => Promise<Response>
+
+function createRequester(send: Send, token: string): OperatorClient['request'] {
+  return async (path, { method = 'GET', body } = {}) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    const json = (await answer.json()) as { detail?: string }
+    if (!answer.ok) throw new CommandError(json.detail ?? `the gateway answered ${answer.status}`)
+    return json
+  }
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { Listening, Log } from '@postern/core'
+import type { SimWorld } from '@postern/sim'
+import { findUnsafeSettings } from '../config/production.ts'
+import type { ConfigFile } from '../config/read-config.ts'
+import { parseConfig } from '../config/read-config.ts'
+import type { Config } from '../config/schema.ts'
+import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
+import { fillAll } from '../dev/fill.ts'
+import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
+import type { Gateway } from '../gateway.ts'
+import { openGateway } from '../gateway.ts'
+import { createLog } from '../log.ts'
+import { requireOperator } from '../operator/routes.ts'
+import { keepOperatorToken, removeRunFile, writeRunFile } from '../run-file.ts'
+
+export interface Running {
+  readonly gateway: Gateway
+  readonly config: Config
+  readonly listening: readonly Listening[]
+  stop(): Promise<void>
+}
+
+/** `postern dev`: unsafe switches allowed, and a simulated world for whatever the file leaves open. */
+export async function runDev(file: ConfigFile): Promise<Running> {
+  const tree = fillAll(file.tree, devDefaults)
+  const { openSimWorld } = await import('@postern/sim')
+  const world = await openSimWorld()
+  const intakeSecret = randomBytes(18).toString('base64url')
+  const { dns, loopback } = world.network
+  const simulated = simulatedDefaults(
+    { dns, loopback, submit: world.mail.submit, issuer: world.a2a.issuerConfig, intakeSecret },
+    String(tree.origin),
+  )
+  const config = parseConfig(fillAll(tree, simulated))
+  const running = await runGateway(config, file.baseDir, world)
+  const [http] = running.listening
+  const smtp = running.listening.find(({ description }) => description.startsWith('smtp'))
+  world.connectGateway({
+    origin: config.origin,
+    port: http?.port ?? 0,
+    smtpPort: smtp?.port,
+    intakeSecret: config.email.intake?.secret,
+  })
+  void publishKeys(world, running.gateway)
+  return running
+}
+
+/** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
+export async function runProduction(file: ConfigFile): Promise<Running> {
+  const config = parseConfig(file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree)
+  const unsafe = findUnsafeSettings(config)
+  if (unsafe.length > 0) throw new AggregateError(unsafe, 'The configuration is not safe for production')
+  return runGateway(config, file.baseDir)
+}
+
+async function runGateway(config: Config, baseDir: string, world?: SimWorld): Promise<Running> {
+  const directory = resolve(baseDir, config.data)
+  const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
+  const operatorToken = findOperatorToken(config, baseDir)
+  const extraRooms = world ? [createSimulationRoutes(world, requireOperator(operatorToken))] : []
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, extraRooms })
+  const listening = await gateway.start()
+  writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid })
+  const stop = async () => {
+    removeRunFile(directory)
+    await gateway.stop()
+    await world?.close()
+  }
+  stopOnSignals(stop, log)
+  return { gateway, config, listening, stop }
+}
+
+/** The configured token; in dev mode one that is made once and kept beside the data. */
+export function findOperatorToken(config: Pick<Config, 'operator_token' | 'data'>, baseDir: string): string {
+  return config.operator_token ?? keepOperatorToken(resolve(baseDir, config.data))
+}
+
+function stopOnSignals(stop: () => Promise<void>, log: Log): void {
+  let isStopping = false
+  const onSignal = async (signal: string) => {
+    if (isStopping) return
+    isStopping = true
+    log.info({ signal }, 'stopping')
+    const overdue = setTimeout(() => process.exit(1), 10_000)
+    await stop().catch(error => log.error({ err: error }, 'stopping failed'))
+    clearTimeout(overdue)
+    process.exit(0)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
+}

@@ -1,0 +1,63 @@
+import { ConfigError } from '@postern/core'
+import { z } from 'zod'
+import { configSchema } from './schema.ts'
+
+type Tree = Record<string, unknown>
+
+interface JsonSchema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+}
+
+/** `POSTERN_LISTEN_PORT` → `listen.port`: every plain value of the schema has one variable. */
+export function listVariables(): ReadonlyMap<string, { readonly path: readonly string[]; readonly type: string }> {
+  const schema = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+  const variables = new Map<string, { path: readonly string[]; type: string }>()
+  const visit = (node: JsonSchema, path: readonly string[]): void => {
+    if (node.type && ['string', 'number', 'integer', 'boolean'].includes(node.type)) {
+      variables.set(`POSTERN_${path.join('_').toUpperCase()}`, { path, type: node.type })
+    }
+    for (const [name, child] of Object.entries(node.properties ?? {})) visit(child, [...path, name])
+  }
+  visit(schema, [])
+  return variables
+}
+
+/** Lays the `POSTERN_*` variables over what the file says. @throws ConfigError */
+export function overlayEnvironment(file: Tree, environment: Readonly<Record<string, string | undefined>>): Tree {
+  const relevant = Object.entries(environment).filter(
+    ([name]) => name.startsWith('POSTERN_') && !outsideConfig.has(name),
+  )
+  if (relevant.length === 0) return file
+  const variables = listVariables()
+  const tree = structuredClone(file)
+  for (const [name, text] of relevant) {
+    const variable = variables.get(name)
+    if (!variable) throw new ConfigError(name, 'is not a known variable', 'Unset it, or correct its spelling.')
+    setAt(tree, variable.path, readValue(name, text ?? '', variable.type))
+  }
+  return tree
+}
+
+/** Read elsewhere: where the file is. */
+const outsideConfig = new Set(['POSTERN_CONFIG'])
+
+function readValue(name: string, text: string, type: string): unknown {
+  if (type === 'string') return text
+  if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
+  if (type !== 'boolean' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
+  throw new ConfigError(name, `"${text}" is not a ${type}`, `Give a ${type}.`)
+}
+
+function setAt(tree: Tree, path: readonly string[], value: unknown): void {
+  const [head, ...rest] = path
+  if (head === undefined) return
+  if (rest.length === 0) {
+    tree[head] = value
+    return
+  }
+  const child = tree[head]
+  const next: Tree = typeof child === 'object' && child !== null ? (child as Tree) : {}
+  tree[head] = next
+  setAt(next, rest, value)
+}

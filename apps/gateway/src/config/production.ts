@@ -1,0 +1,38 @@
+import { ConfigError } from '@postern/core'
+import type { Config } from './schema.ts'
+
+interface ProductionRule {
+  isBroken(config: Config): boolean
+  readonly error: ConfigError
+}
+
+const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
+
+/** What `start` refuses outside of dev mode. */
+const rules: readonly ProductionRule[] = [
+  {
+    isBroken: ({ network }) => Object.keys(network.loopback).length > 0,
+    error: new ConfigError('network.loopback', 'is for development only', 'Remove it, or set "dev": true.'),
+  },
+  {
+    isBroken: ({ network }) => network.allow_private.some(origin => loopbackHost.test(new URL(origin).hostname)),
+    error: new ConfigError(
+      'network.allow_private',
+      'opens this machine itself to strangers',
+      'Remove the loopback origin, or set "dev": true.',
+    ),
+  },
+  {
+    isBroken: ({ operator_token }) => operator_token === undefined,
+    error: new ConfigError(
+      'operator_token',
+      'is missing',
+      'Set it to 16 or more random characters, in the file or as POSTERN_OPERATOR_TOKEN.',
+    ),
+  },
+]
+
+/** The faults that make a configuration unsafe to run in production. */
+export function findUnsafeSettings(config: Config): readonly ConfigError[] {
+  return config.dev ? [] : rules.filter(rule => rule.isBroken(config)).map(rule => rule.error)
+}

@@ -1,0 +1,88 @@
+import { a2aConfigSchema } from '@postern/a2a'
+import { activityPubConfigSchema } from '@postern/activitypub'
+import { agentConfigSchema } from '@postern/agents'
+import { toAsciiDomain } from '@postern/core'
+import { emailConfigSchema } from '@postern/email'
+import { z } from 'zod'
+
+const originSchema = z
+  .string()
+  .transform(text => text.replace(/\/$/, ''))
+  .refine(isOrigin, 'must be an https origin with a two-label host and no path, such as "https://agents.example"')
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { origin, protocol, hostname } = new URL(text)
+  return origin === text && protocol === 'https:' && toAsciiDomain(hostname) !== undefined
+}
+
+const perMinute = z.int().positive()
+
+export const limitsConfigSchema = z.strictObject({
+  /** Requests of one network address per minute, counted before anything is read. */
+  per_address: perMinute.optional(),
+  /** Messages of one sending host per minute. */
+  per_host: perMinute.optional(),
+  /** Messages of one sender per minute. */
+  per_identity: perMinute.optional(),
+})
+
+/** Applied outside of dev mode where the file says nothing. */
+export const productionLimits = { per_address: 600, per_host: 600, per_identity: 120 } as const
+
+const networkConfigSchema = z.strictObject({
+  dns: z.array(z.string().regex(/^(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\])(:\d+)?$/i, 'must be "address:port"')).optional(),
+  allow_private: z
+    .array(
+      z
+        .string()
+        .refine(
+          text => URL.canParse(text) && new URL(text).origin === text,
+          'must be an origin such as "http://10.0.0.5:8080"',
+        ),
+    )
+    .default([]),
+  loopback: z.record(z.string(), z.int().min(1).max(65_535)).default({}),
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed. */
+  trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
+})
+
+const trustedIssuerSchema = z.strictObject({
+  issuer: z.string(),
+  methods: z.array(z.string()),
+  assurance: z.array(z.string()),
+  subject_prefixes: z.array(z.string()),
+})
+
+/** The whole configuration file (`interface.md`, Configuration). */
+export const configSchema = z.strictObject({
+  origin: originSchema,
+  listen: z
+    .strictObject({ host: z.string().default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
+    .prefault({}),
+  data: z.string().default('.postern'),
+  store: z.string().default('sqlite'),
+  operator_token: z.string().min(16, 'must have 16 characters or more').optional(),
+  dev: z.boolean().default(false),
+  default_agent: z.string().optional(),
+  agents: z
+    .record(z.string(), agentConfigSchema)
+    .refine(agents => Object.keys(agents).length > 0, 'needs at least one agent'),
+  activitypub: activityPubConfigSchema.prefault({}),
+  a2a: a2aConfigSchema.prefault({}),
+  email: emailConfigSchema.prefault({}),
+  identity: z.strictObject({ trusted_issuers: z.array(trustedIssuerSchema).default([]) }).prefault({}),
+  network: networkConfigSchema.prefault({}),
+  limits: limitsConfigSchema.prefault({}),
+  delivery: z
+    .strictObject({
+      /** Seconds before the second try; doubles with each further one. */
+      retry_after: z.number().positive().default(15),
+      give_up_after_hours: z.number().positive().default(48),
+    })
+    .prefault({}),
+  log: z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info') }).prefault({}),
+})
+
+export type Config = z.output<typeof configSchema>
+export type ConfigInput = z.input<typeof configSchema>

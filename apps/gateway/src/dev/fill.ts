@@ -1,0 +1,21 @@
+type Tree = Record<string, unknown>
+
+/** Puts `value` at `path` unless something stands there already: what the file says is never overridden. */
+export function fillAbsent(tree: Tree, path: readonly string[], value: unknown): Tree {
+  const [head, ...rest] = path
+  if (head === undefined) return tree
+  const present = tree[head]
+  if (rest.length === 0) return present === undefined ? { ...tree, [head]: value } : tree
+  if (present !== undefined && !isTree(present)) return tree
+  return { ...tree, [head]: fillAbsent(present ?? {}, rest, value) }
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export type Filling = readonly [path: string, value: unknown]
+
+export function fillAll(tree: Tree, fillings: readonly Filling[]): Tree {
+  return fillings.reduce((filled, [path, value]) => fillAbsent(filled, path.split('/'), value), tree)
+}

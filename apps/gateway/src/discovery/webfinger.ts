@@ -1,0 +1,64 @@
+import type { AgentDirectory, WebLink } from '@postern/core'
+import { parseAddress, Rejection } from '@postern/core'
+
+/** The normative order of link relations (Mentionable, WebFinger); others follow. */
+const order = ['self', 'https://mentionable.dev/ns/rel/agent-card', 'http://webfinger.net/rel/profile-page', 'mailto']
+
+export interface Jrd {
+  readonly subject: string
+  readonly aliases: readonly string[]
+  readonly links: readonly WebLink[]
+}
+
+/**
+ * The JRD of one of our agents (RFC 7033): asked for by account or by its address on the web.
+ * @throws Rejection `malformed`, `no_recipient`
+ */
+export function describeResource(
+  resources: readonly string[],
+  agents: AgentDirectory,
+  linksOf: (agent: string) => readonly WebLink[],
+): Jrd {
+  const [resource] = resources
+  if (!resource || resources.length !== 1) {
+    throw new Rejection('malformed', 'Cannot look up resource: expected exactly one "resource"')
+  }
+  const name = findAgentName(resource, agents)
+  const agent = name === undefined ? undefined : agents.find(name)
+  if (!agent) throw new Rejection('no_recipient', 'Cannot look up resource: there is no such agent here')
+  const page = `${agents.origin}/agents/${agent.name}`
+  const links: WebLink[] = [
+    ...linksOf(agent.name),
+    {
+      rel: 'https://mentionable.dev/ns/rel/agent-card',
+      type: 'application/json',
+      href: `${agents.origin}/.well-known/agent-card/${agent.name}`,
+    },
+    { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: page },
+  ]
+  return {
+    subject: `acct:${agent.name}@${agents.domain}`,
+    aliases: [page],
+    links: links.toSorted((left, right) => rank(left) - rank(right)),
+  }
+}
+
+function rank({ rel }: WebLink): number {
+  const place = order.indexOf(rel)
+  return place < 0 ? order.length : place
+}
+
+function findAgentName(resource: string, { domain, origin }: AgentDirectory): string | undefined {
+  if (/^https:/i.test(resource)) {
+    const match = /^\/agents\/([^/?#]+)\/?$/.exec(
+      resource.startsWith(`${origin}/`) ? resource.slice(origin.length) : '',
+    )
+    return match?.[1]
+  }
+  try {
+    const address = parseAddress(resource)
+    return address.domain === domain ? address.local : undefined
+  } catch {
+    return undefined
+  }
+}

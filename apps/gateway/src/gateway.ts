@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { AgentHouse } from '@postern/agents'
+import { openAgents } from '@postern/agents'
+import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
+import { ConfigError, startWorker } from '@postern/core'
+import { openSqliteDesk } from '@postern/store'
+import type { Hono } from 'hono'
+import { createAttachmentShelf } from './attachments.ts'
+import type { Config } from './config/schema.ts'
+import { createDiscoveryRoutes } from './discovery/routes.ts'
+import { createLimits } from './limits.ts'
+import type { HttpListening } from './listen.ts'
+import { listenHttp } from './listen.ts'
+import { createMetrics } from './metrics.ts'
+import { createOperatorRoutes } from './operator/routes.ts'
+import * as protocols from './protocols.ts'
+import { createServer } from './server.ts'
+import { softwareVersion } from './version.ts'
+import type { RealWorld } from './world.ts'
+import { createWorld } from './world.ts'
+
+export interface Gateway {
+  readonly app: Hono
+  readonly desk: Desk
+  readonly agents: AgentHouse
+  readonly world: RealWorld
+  readonly operatorToken: string
+  readonly channels: readonly Channel<Hono>[]
+  /** Opens the sockets and starts to work. */
+  start(): Promise<readonly Listening[]>
+  /** Takes nothing new, finishes or gives back what runs, closes. Within 10 s. */
+  stop(): Promise<void>
+}
+
+export interface GatewayOptions {
+  /** Where relative paths of the configuration start. */
+  readonly baseDir: string
+  readonly log: Log
+  readonly operatorToken: string
+  /** Routes that only dev mode has. */
+  readonly extraRooms?: readonly Hono[]
+}
+
+const shutdownGraceMs = 8_000
+
+/** Wires the house: world, desk, agents, channels, routes, worker. */
+export async function openGateway(
+  config: Config,
+  { baseDir, log, operatorToken, extraRooms = [] }: GatewayOptions,
+): Promise<Gateway> {
+  const world = createWorld(config, log)
+  const desk = await openDesk(config, baseDir, world)
+  const limits = createLimits(config, world.now)
+  const domain = new URL(config.origin).hostname
+  const place = {
+    domain,
+    origin: config.origin,
+    version: softwareVersion,
+    baseDir,
+    world,
+    fetchFor: world.fetchFor,
+    log,
+  }
+  const agents = await openAgents(config.agents, config.default_agent, place)
+  const house = { world, desk: limits.guardDesk(desk), agents }
+  const channels: readonly Channel<Hono>[] = [
+    protocols.activitypub(config.activitypub, house),
+    protocols.a2a(config.a2a, house),
+    protocols.email(config.email, house),
+  ]
+  const attachmentKey = await desk.secret('attachments', async () => randomBytes(32).toString('base64'))
+  const shelf = createAttachmentShelf({
+    desk,
+    origin: config.origin,
+    key: attachmentKey,
+    fetch: world.fetch,
+    now: world.now,
+  })
+  const metrics = createMetrics(desk, world.now)
+  let isReady = false
+  const rooms = [
+    createDiscoveryRoutes({ agents, channels, auth: describeA2aAuth(config) }),
+    shelf.routes,
+    createOperatorRoutes({ desk, channels, token: operatorToken }),
+    ...extraRooms,
+  ]
+  const app = createServer({
+    channels,
+    rooms,
+    limits,
+    metrics,
+    log,
+    trustedProxies: config.network.trusted_proxies,
+    isReady: () => isReady,
+  })
+  const findChannel = (name: ChannelName) => channels.find(channel => channel.name === name)
+  const retry = {
+    baseMs: config.delivery.retry_after * 1000,
+    capMs: 6 * 3_600_000,
+    giveUpAfterMs: config.delivery.give_up_after_hours * 3_600_000,
+  }
+  const closers: (() => Promise<unknown> | unknown)[] = []
+  let http: HttpListening | undefined
+
+  async function start(): Promise<readonly Listening[]> {
+    http = await listenHttp(app, config.listen)
+    const listening: Listening[] = [http]
+    for (const channel of channels) {
+      const opened = await channel.listen?.()
+      if (opened) listening.push(opened)
+    }
+    const working = { desk, world, retry, maxAttempts: 5, findAgent: agents.findRunning, findChannel, ...shelf }
+    const holder = `${hostname()}:${process.pid}`
+    const worker = startWorker(working, { desk, world, retry, findChannel }, world, {
+      holder,
+      turnSlots: 32,
+      deliverySlots: 32,
+      leaseMs: 60_000,
+    })
+    closers.push(
+      () => Promise.all(listening.map(socket => socket.close())),
+      () => worker.stop(shutdownGraceMs),
+    )
+    isReady = true
+    return listening
+  }
+
+  async function stop(): Promise<void> {
+    isReady = false
+    await Promise.all(closers.map(close => close()))
+    await Promise.all(channels.map(channel => channel.close?.()))
+    await agents.close()
+    metrics.close()
+    world.close()
+    await desk.close()
+  }
+
+  return { app, desk, agents, world, operatorToken, channels, start, stop }
+}
+
+async function openDesk({ data, store }: Config, baseDir: string, { now, log }: RealWorld): Promise<Desk> {
+  if (store !== 'sqlite') throw new ConfigError('store', `"${store}" is not a store this version has`, 'Use "sqlite".')
+  const directory = resolve(baseDir, data)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true })
+}
+
+function describeA2aAuth({ a2a }: Config): object {
+  return a2a.auth.anonymous ? { scheme: 'none' } : { scheme: 'bearer-jwt' }
+}

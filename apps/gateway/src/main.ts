@@ -1,0 +1,122 @@
+import { ConfigError } from '@postern/core'
+import { Command } from 'commander'
+import { formatBanner } from './cli/banner.ts'
+import type { Output } from './cli/commands.ts'
+import {
+  changeDelivery,
+  printDeliveries,
+  printKeys,
+  printMessage,
+  printMessages,
+  sendSimulated,
+} from './cli/commands.ts'
+import { printConfig } from './cli/config-print.ts'
+import { printDoctor } from './cli/doctor.ts'
+import { CommandError } from './cli/operator-client.ts'
+import { runDev, runProduction } from './cli/run.ts'
+import { readConfigFile } from './config/read-config.ts'
+import { softwareVersion } from './version.ts'
+
+interface CommonOptions {
+  readonly config?: string
+  readonly json?: boolean
+}
+
+/** The command line (`interface.md`, Commands). */
+export async function runPostern(argv: readonly string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync([...argv])
+  } catch (error) {
+    process.stderr.write(`${describeForTerminal(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+function createProgram(): Command {
+  const program = new Command('postern')
+    .version(softwareVersion)
+    .description('One address for an agent: ActivityPub, A2A and email, every sender proven')
+  program.option('-c, --config <file>', 'configuration file (default: postern.config.ts, .js or .json here)')
+  const file = () =>
+    readConfigFile({ path: program.opts<CommonOptions>().config, environment: process.env, workingDir: process.cwd() })
+  const output = (options: CommonOptions): Output => ({
+    json: options.json === true,
+    print: text => void process.stdout.write(`${text}\n`),
+  })
+
+  program
+    .command('dev')
+    .description('run with a simulated fediverse, mail domain and A2A issuer on this machine')
+    .action(async () => print(formatBanner(await runDev(await file()), true)))
+  program
+    .command('start')
+    .description('run for real; refuses unsafe settings')
+    .action(async () => print(formatBanner(await runProduction(await file()), false)))
+  program
+    .command('send')
+    .description('send a signed message from the simulated world and wait for the answer (dev mode)')
+    .argument('<text>')
+    .requiredOption('--via <protocol>', 'activitypub, a2a or email')
+    .option('--to <agent>', 'name of an agent here', 'echo')
+    .option('--thread <id>', 'the id of an earlier message, to go on with its conversation')
+    .option('--json')
+    .action(async (text: string, options: CommonOptions & { via: string; to: string; thread?: string }) => {
+      const { via, to, thread } = options
+      await sendSimulated(await file(), output(options), { via, to, text, thread })
+    })
+  program
+    .command('messages')
+    .description('what came in, newest first')
+    .option('--limit <n>', 'how many', '20')
+    .option('--json')
+    .action(async (options: CommonOptions & { limit: string }) =>
+      printMessages(await file(), output(options), options.limit),
+    )
+  program
+    .command('show <id>')
+    .description('one message: proofs, what the agent saw and said, every delivery')
+    .option('--json')
+    .action(async (id: string, options: CommonOptions) => printMessage(await file(), output(options), id))
+  const deliveries = program.command('deliveries').description('what goes out: list, retry, drop')
+  deliveries
+    .command('list', { isDefault: true })
+    .option('--state <state>', 'queued, sent, later or dead')
+    .option('--json')
+    .action(async (options: CommonOptions & { state?: string }) =>
+      printDeliveries(await file(), output(options), options.state),
+    )
+  for (const action of ['retry', 'drop'] as const) {
+    deliveries
+      .command(`${action} <id>`)
+      .action(async (id: string) => changeDelivery(await file(), output({}), action, id))
+  }
+  program
+    .command('keys')
+    .description('public keys and the DNS records to publish')
+    .option('--json')
+    .action(async (options: CommonOptions) => printKeys(await file(), output(options)))
+  program
+    .command('doctor')
+    .description('check this installation, each finding with its mend')
+    .option('--json')
+    .action(async (options: CommonOptions) => printDoctor(await file(), output(options)))
+  program
+    .command('config')
+    .description('print: the configuration as it is understood, secrets masked')
+    .argument('<what>', 'print')
+    .option('--json')
+    .action(async (_: string, options: CommonOptions) => printConfig(await file(), output(options)))
+  return program
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Faults a person can mend are sentences; anything else keeps its stack. */
+function describeForTerminal(error: unknown): string {
+  if (error instanceof AggregateError)
+    return [`${error.message}:`, ...error.errors.map(fault => `  ${describeForTerminal(fault)}`)].join('\n')
+  if (error instanceof ConfigError || error instanceof CommandError) return error.message
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

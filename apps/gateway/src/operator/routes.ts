@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Channel, DeliveryRecord, OperatorDesk } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { Context, MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+
+export interface OperatorOptions {
+  readonly desk: OperatorDesk
+  readonly channels: readonly Channel[]
+  readonly token: string
+}
+
+/** The operator's view of everything that came, was answered, was refused and went out. */
+export function createOperatorRoutes({ desk, channels, token }: OperatorOptions): Hono {
+  return new Hono()
+    .basePath('/operator/api')
+    .use(requireOperator(token))
+    .get('/messages', async context => {
+      const messages = await desk.listMessages(readPage(context))
+      return context.json({ messages, next: messages.at(-1)?.message ?? null })
+    })
+    .get('/messages/:id{.+}', async context => {
+      const record = await desk.findMessage(decodeURIComponent(context.req.param('id')))
+      if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
+      return context.json(record)
+    })
+    .get('/deliveries', async context => {
+      const state = readState(context.req.query('state'))
+      return context.json({ deliveries: await desk.listDeliveries({ ...readPage(context), state }) })
+    })
+    .post('/deliveries/:id/:action{retry|drop}', async context => {
+      const { id, action } = context.req.param()
+      const isDone = action === 'retry' ? await desk.retryDelivery(id) : await desk.dropDelivery(id)
+      if (!isDone)
+        throw new Rejection('no_recipient', `Cannot ${action} delivery: there is no unfinished one with this id`)
+      return context.json({ id, done: action })
+    })
+    .get('/refusals', async context => {
+      const refusals = await desk.listRefusals(readPage(context))
+      return context.json({ refusals, next: refusals.at(-1)?.place ?? null })
+    })
+    .get('/keys', async context => {
+      const published = await Promise.all(
+        channels.map(async channel => ({ via: channel.name, keys: await channel.publishedKeys() })),
+      )
+      return context.json({ keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
+    })
+}
+
+/** Only the bearer of the operator token gets past. */
+export function requireOperator(token: string): MiddlewareHandler {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  const expected = digest(`Bearer ${token}`)
+  return async function operatorOnly(context, next) {
+    const given = digest((context.req.header('authorization') ?? '').replace(/^bearer /i, 'Bearer '))
+    if (!timingSafeEqual(given, expected)) {
+      context.header('www-authenticate', 'Bearer realm="postern operator"')
+      return context.json(
+        { title: 'Unauthorized', status: 401, detail: 'The operator token is missing or wrong.' },
+        401,
+      )
+    }
+    context.header('cache-control', 'no-store')
+    await next()
+    return undefined
+  }
+}
+
+function readPage(context: Context): { readonly limit: number; readonly after?: number } {
+  const limit = readNumber(context.req.query('limit'), 'limit') ?? 50
+  const after = readNumber(context.req.query('after'), 'after')
+  if (limit < 1 || limit > 500) throw new Rejection('malformed', 'Cannot list: "limit" must be from 1 to 500')
+  return { limit, ...(after !== undefined && { after }) }
+}
+
+function readNumber(text: string | undefined, name: string): number | undefined {
+  if (text === undefined || text === '') return undefined
+  if (!/^\d{1,15}$/.test(text)) throw new Rejection('malformed', `Cannot list: "${name}" must be a whole number`)
+  return Number(text)
+}
+
+const deliveryStates: ReadonlySet<string> = new Set(['queued', 'sent', 'later', 'dead'])
+
+function readState(text: string | undefined): DeliveryRecord['state'] | undefined {
+  if (text === undefined) return undefined
+  if (!deliveryStates.has(text))
+    throw new Rejection('malformed', 'Cannot list: "state" must be queued, sent, later or dead')
+  return text as DeliveryRecord['state']
+}

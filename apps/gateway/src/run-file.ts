@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where a running gateway is found by the commands beside it. */
+export interface RunFile {
+  readonly url: string
+  readonly pid: number
+}
+
+const runFileName = 'gateway.json'
+const tokenFileName = 'operator-token'
+
+export function writeRunFile(directory: string, run: RunFile): void {
+  writeFileSync(join(directory, runFileName), JSON.stringify(run), { mode: 0o600 })
+}
+
+export function removeRunFile(directory: string): void {
+  rmSync(join(directory, runFileName), { force: true })
+}
+
+/** The gateway that said it runs here; it may have died since. */
+export function findRunFile(directory: string): RunFile | undefined {
+  const text = readIfThere(join(directory, runFileName))
+  return text === undefined ? undefined : (JSON.parse(text) as RunFile)
+}
+
+/** The token that dev mode made for itself, made now if there is none. */
+export function keepOperatorToken(directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const path = join(directory, tokenFileName)
+  const kept = readIfThere(path)
+  if (kept) return kept.trim()
+  const made = randomBytes(24).toString('base64url')
+  writeFileSync(path, made, { mode: 0o600 })
+  return made
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}

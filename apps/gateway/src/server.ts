@@ -1,0 +1,52 @@
+import type { Channel, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { toProblem } from '@postern/http'
+import { Hono } from 'hono'
+import { findClientAddress } from './client-address.ts'
+import type { Limits } from './limits.ts'
+import type { Metrics } from './metrics.ts'
+
+export interface ServerParts {
+  readonly channels: readonly Channel<Hono>[]
+  readonly rooms: readonly Hono[]
+  readonly limits: Limits
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly trustedProxies: readonly string[]
+  isReady(): boolean
+}
+
+/** More header fields than any honest peer sends. */
+const maxHeaders = 100
+
+/** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
+export function createServer({ channels, rooms, limits, metrics, log, trustedProxies, isReady }: ServerParts): Hono {
+  const proxies = new Set(trustedProxies)
+  const app = new Hono()
+  app.use(async function checkAtTheDoor(context, next) {
+    if (countHeaders(context.env) > maxHeaders)
+      return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
+    if (context.req.method === 'POST' && !context.req.path.startsWith('/operator/')) {
+      limits.takeAddress(findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies))
+    }
+    await next()
+    return undefined
+  })
+  app.get('/healthz', context => context.json({ status: 'ok' }))
+  app.get('/readyz', context =>
+    isReady() ? context.json({ status: 'ready' }) : context.json({ status: 'not ready' }, 503),
+  )
+  app.get('/metrics', async context =>
+    context.text(await metrics.render(), 200, { 'content-type': 'text/plain; version=0.0.4' }),
+  )
+  for (const { routes } of channels) app.route('/', routes)
+  for (const room of rooms) app.route('/', room)
+  app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
+  app.onError(error => toProblem(error, log))
+  return app
+}
+
+function countHeaders(env: unknown): number {
+  const incoming = (env as { incoming?: { rawHeaders?: readonly string[] } } | undefined)?.incoming
+  return (incoming?.rawHeaders?.length ?? 0) / 2
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { Resolver } from 'node:dns/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { DnsResolver, GuardedFetch, Log, SubmitMail, World } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { createMailSubmitter } from '@postern/email/submit'
+import { createGuardedFetch } from '@postern/http'
+import type { Config } from './config/schema.ts'
+import { softwareVersion } from './version.ts'
+
+export interface RealWorld extends World {
+  /** A guarded fetch that may also reach this one origin: for what the operator configured (a webhook agent). */
+  fetchFor(origin: string): GuardedFetch
+  close(): void
+}
+
+/** Everything outside, for real. */
+export function createWorld(config: Pick<Config, 'origin' | 'network' | 'email'>, log: Log): RealWorld {
+  const { allow_private, loopback, dns } = config.network
+  const userAgent = `Postern/${softwareVersion} (+${config.origin}/)`
+  const opened: { close(): void }[] = []
+  const openFetch = (allowPrivate: readonly string[]) => {
+    const fetch = createGuardedFetch({ allowPrivate, loopback, userAgent })
+    opened.push(fetch)
+    return fetch
+  }
+  const submitter = config.email.submit ? createMailSubmitter(config.email.submit, log) : undefined
+  if (submitter) opened.push(submitter)
+  return {
+    fetch: openFetch(allow_private),
+    fetchFor: origin => openFetch([...allow_private, origin]),
+    resolveDns: createResolver(dns),
+    submitMail: submitter ?? refuseToSubmit,
+    now: Date.now,
+    randomBytes: count => randomBytes(count),
+    sleep,
+    log,
+    close: () => {
+      for (const { close } of opened) close()
+    },
+  }
+}
+
+function createResolver(servers: readonly string[] | undefined): DnsResolver {
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 })
+  if (servers && servers.length > 0) resolver.setServers(servers)
+  return (name, type) => resolver.resolve(name, type)
+}
+
+const refuseToSubmit: SubmitMail = async () => {
+  throw new Unavailable('no smarthost is configured (email.submit)')
+}
+
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await delay(ms, undefined, signal && { signal })
+  } catch {
+    // Aborted: the wait is over early, which is all the caller asked for.
+  }
+}
