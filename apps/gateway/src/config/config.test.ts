@@ -1,0 +1,188 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigError } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { listVariables, overlayEnvironment } from './environment.ts'
+import { findUnsafeSettings } from './production.ts'
+import { parseConfig, readConfigFile } from './read-config.ts'
+import { resolveSecrets } from './secrets.ts'
+
+const smallest = {
+  origin: 'https://agents.example',
+  operator_token: 'o'.repeat(24),
+  agents: { echo: { use: 'builtin:echo' } },
+}
+
+function faultsOf(tree: unknown): string[] {
+  try {
+    parseConfig(tree)
+  } catch (error) {
+    return (error as AggregateError).errors.map(fault => (fault as ConfigError).message)
+  }
+  throw new Error('the configuration was accepted')
+}
+
+describe('parseConfig()', () => {
+  test('fills in every default from the smallest file', () => {
+    const config = parseConfig(smallest)
+    expect(config.listen).toEqual({ host: '127.0.0.1', port: 8787 })
+    expect(config.dev).toBe(false)
+    expect(config.network).toEqual({ allow_private: [], loopback: {}, trusted_proxies: [] })
+  })
+
+  test.each([
+    ['a missing origin', { ...smallest, origin: undefined }, /^origin: .*Give a value of type string\.$/],
+    ['an origin without https', { ...smallest, origin: 'http://agents.example' }, /^origin: must be an https origin/],
+    ['an origin with a path', { ...smallest, origin: 'https://agents.example/x' }, /^origin: must be an https origin/],
+    ['an origin with one label', { ...smallest, origin: 'https://localhost' }, /^origin: must be an https origin/],
+    [
+      'a misspelt key',
+      { ...smallest, orign: 'x' },
+      /^orign: is not a known key\. Remove it, or correct its spelling\.$/,
+    ],
+    ['a misspelt key inside', { ...smallest, listen: { prot: 1 } }, /^listen\.prot: is not a known key/],
+    [
+      'a port out of range',
+      { ...smallest, listen: { port: 70_000 } },
+      /^listen\.port: .*Make it smaller or shorter\.$/,
+    ],
+    [
+      'a short operator token',
+      { ...smallest, operator_token: 'short' },
+      /^operator_token: must have 16 characters or more/,
+    ],
+    [
+      'a private origin that is none',
+      { ...smallest, network: { allow_private: ['10.0.0.1'] } },
+      /^network\.allow_private\.0: must be an origin/,
+    ],
+    [
+      'a DNS server that is none',
+      { ...smallest, network: { dns: ['resolver.example'] } },
+      /^network\.dns\.0: must be "address:port"/,
+    ],
+    ['no agents', { ...smallest, agents: {} }, /^agents: needs at least one agent/],
+  ])('names the key and the mend for %s', (_, tree, expected) => {
+    expect(faultsOf(tree).join('\n')).toMatch(expected)
+  })
+})
+
+describe('findUnsafeSettings()', () => {
+  test.each([
+    ['loopback', { network: { loopback: { 'mastodon.test': 9001 } } }, 'network.loopback'],
+    [
+      'a private origin on this machine',
+      { network: { allow_private: ['http://127.0.0.1:3000'] } },
+      'network.allow_private',
+    ],
+    [
+      'a private origin on this machine by name',
+      { network: { allow_private: ['http://localhost:3000'] } },
+      'network.allow_private',
+    ],
+    [
+      'a private origin on this machine by IPv6',
+      { network: { allow_private: ['http://[::1]:3000'] } },
+      'network.allow_private',
+    ],
+    ['no operator token', { operator_token: undefined }, 'operator_token'],
+  ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
+    expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
+    expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])
+  })
+
+  test('takes a private network of the operator that is not this machine', () => {
+    expect(
+      findUnsafeSettings(parseConfig({ ...smallest, network: { allow_private: ['http://10.0.0.5:8080'] } })),
+    ).toEqual([])
+  })
+})
+
+describe('overlayEnvironment()', () => {
+  test('has one variable for each plain value of the schema', () => {
+    const names = [...listVariables().keys()]
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'POSTERN_ORIGIN',
+        'POSTERN_LISTEN_PORT',
+        'POSTERN_OPERATOR_TOKEN',
+        'POSTERN_DEFAULT_AGENT',
+        'POSTERN_EMAIL_INTAKE_SECRET',
+      ]),
+    )
+  })
+
+  test('lays typed values over the file and leaves the file alone', () => {
+    const file = { listen: { host: '127.0.0.1', port: 1 } }
+    const overlaid = overlayEnvironment(file, { POSTERN_LISTEN_PORT: '9000', POSTERN_DEV: 'true', HOME: '/x' })
+    expect(overlaid).toEqual({ listen: { host: '127.0.0.1', port: 9000 }, dev: true })
+    expect(file.listen.port).toBe(1)
+  })
+
+  test.each([
+    [
+      'an unknown variable',
+      { POSTERN_LISTEN_PROT: '1' },
+      'POSTERN_LISTEN_PROT: is not a known variable. Unset it, or correct its spelling.',
+    ],
+    [
+      'a port that is no number',
+      { POSTERN_LISTEN_PORT: 'many' },
+      'POSTERN_LISTEN_PORT: "many" is not a integer. Give a integer.',
+    ],
+    ['a switch that is neither', { POSTERN_DEV: 'yes' }, 'POSTERN_DEV: "yes" is not a boolean. Give a boolean.'],
+  ])('refuses %s', (_, environment, message) => {
+    expect(() => overlayEnvironment({}, environment)).toThrow(message)
+  })
+})
+
+describe('resolveSecrets()', () => {
+  const baseDir = mkdtempSync(join(tmpdir(), 'postern-secrets-'))
+  writeFileSync(join(baseDir, 'token'), 'from a file\n')
+
+  test('reads values from the environment and from files, at any depth', () => {
+    const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
+    const resolved = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
+    expect(resolved).toEqual({ operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } })
+  })
+
+  test('names the key whose secret is missing', () => {
+    const environment = {}
+    expect(() => resolveSecrets({ a: { b: { env: 'NONE' } } }, { baseDir, environment })).toThrow(
+      'a.b: the environment variable NONE is not set. Set NONE.',
+    )
+    expect(() => resolveSecrets({ a: { file: 'none' } }, { baseDir, environment })).toThrow(
+      'a: the file "none" cannot be read. Create it, or correct its path.',
+    )
+  })
+})
+
+describe('readConfigFile()', () => {
+  const workingDir = mkdtempSync(join(tmpdir(), 'postern-config-'))
+
+  test('reads TypeScript, and relative paths start beside the file', async () => {
+    writeFileSync(join(workingDir, 'mine.ts'), 'const port: number = 9100\nexport default { listen: { port } }\n')
+    const file = await readConfigFile({ path: 'mine.ts', environment: {}, workingDir })
+    expect(file).toEqual({ tree: { listen: { port: 9100 } }, baseDir: workingDir, path: join(workingDir, 'mine.ts') })
+  })
+
+  test('is content without a file', async () => {
+    const empty = mkdtempSync(join(tmpdir(), 'postern-empty-'))
+    expect(await readConfigFile({ environment: {}, workingDir: empty })).toEqual({
+      tree: {},
+      baseDir: empty,
+      path: undefined,
+    })
+  })
+
+  test('refuses a named file that is not there, and one that cannot be read', async () => {
+    await expect(readConfigFile({ path: 'no.json', environment: {}, workingDir })).rejects.toThrow(
+      new ConfigError('--config', 'there is no file "no.json"', 'Correct the path.'),
+    )
+    writeFileSync(join(workingDir, 'bad.json'), '{')
+    await expect(readConfigFile({ path: 'bad.json', environment: {}, workingDir })).rejects.toThrow(
+      /^configuration: the file cannot be read/,
+    )
+  })
+})

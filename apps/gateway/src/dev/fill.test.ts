@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { fillAll } from './fill.ts'
+
+test('fillAll() fills what is absent and never overrides what the file says', () => {
+  const file = {
+    network: { loopback: { 'mastodon.test': 9001 }, dns: ['127.0.0.1:53'] },
+    email: { submit: { host: 'mx.example', port: 25 } },
+  }
+  const filled = fillAll(file, [
+    ['network/dns', ['127.0.0.1:5353']],
+    ['network/loopback/mastodon.test', 1],
+    ['network/loopback/issuer.test', 2],
+    ['email/submit', { host: '127.0.0.1', port: 2 }],
+    ['dev', true],
+  ])
+  expect(filled).toEqual({
+    network: { loopback: { 'mastodon.test': 9001, 'issuer.test': 2 }, dns: ['127.0.0.1:53'] },
+    email: { submit: { host: 'mx.example', port: 25 } },
+    dev: true,
+  })
+})
+
+test('fillAll() leaves a plain value alone where it wanted to fill below it', () => {
+  expect(fillAll({ network: 'none' }, [['network/dns', []]])).toEqual({ network: 'none' })
+})

@@ -1,0 +1,69 @@
+import type { AgentDirectory, AgentProfile } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { describeResource } from './webfinger.ts'
+
+const echo: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
+const agents: AgentDirectory = {
+  domain: 'agents.example',
+  origin: 'https://agents.example',
+  defaultAgent: 'echo',
+  find: name => (name === 'echo' ? echo : undefined),
+  list: () => [echo],
+}
+const linksOf = (agent: string) => [
+  { rel: 'mailto', href: `mailto:${agent}@agents.example` },
+  { rel: 'self', type: 'application/activity+json', href: `https://agents.example/agents/${agent}` },
+]
+
+describe('describeResource()', () => {
+  test.each([
+    'acct:echo@agents.example',
+    'acct:ECHO@Agents.Example',
+    '@echo@agents.example',
+    'https://agents.example/agents/echo',
+  ])('finds the agent by %s', resource => {
+    expect(describeResource([resource], agents, linksOf).subject).toBe('acct:echo@agents.example')
+  })
+
+  test('puts the links in the normative order', () => {
+    const { links } = describeResource(['acct:echo@agents.example'], agents, linksOf)
+    expect(links.map(({ rel }) => rel)).toEqual([
+      'self',
+      'https://mentionable.dev/ns/rel/agent-card',
+      'http://webfinger.net/rel/profile-page',
+      'mailto',
+    ])
+    expect(links.filter(({ rel }) => rel !== 'mailto').every(({ href }) => href.startsWith('https://'))).toBe(true)
+  })
+
+  test.each([
+    ['no resource', [], 'malformed', 'Cannot look up resource: expected exactly one "resource"'],
+    [
+      'two resources',
+      ['acct:echo@agents.example', 'acct:help@agents.example'],
+      'malformed',
+      'Cannot look up resource: expected exactly one "resource"',
+    ],
+    [
+      'an unknown agent',
+      ['acct:nobody@agents.example'],
+      'no_recipient',
+      'Cannot look up resource: there is no such agent here',
+    ],
+    [
+      'another domain',
+      ['acct:echo@other.example'],
+      'no_recipient',
+      'Cannot look up resource: there is no such agent here',
+    ],
+    [
+      'another origin',
+      ['https://other.example/agents/echo'],
+      'no_recipient',
+      'Cannot look up resource: there is no such agent here',
+    ],
+    ['a malformed one', ['acct:@@'], 'no_recipient', 'Cannot look up resource: there is no such agent here'],
+  ])('refuses %s', (_, resources, code, message) => {
+    expect(() => describeResource(resources, agents, linksOf)).toThrow(expect.objectContaining({ code, message }))
+  })
+})

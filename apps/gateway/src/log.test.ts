@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest'
+import { formatLogLine } from './log.ts'
+
+test('formatLogLine() prints time, level, sentence and fields', () => {
+  const line = JSON.stringify({
+    level: 30,
+    time: Date.UTC(2026, 0, 2, 3, 4, 5, 6),
+    correlation_id: 'ab12',
+    message: 7,
+    msg: 'message admitted',
+  })
+  expect(formatLogLine(line)).toBe('03:04:05.006 info   message admitted  correlation_id=ab12  message=7\n')
+})
