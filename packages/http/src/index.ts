@@ -1,1 +1,12 @@
-export {}
+export * from './body.ts'
+export * from './bounded-json.ts'
+export * from './etag.ts'
+export type { UrlGuardOptions } from './fetch-url.ts'
+export { checkFetchUrl } from './fetch-url.ts'
+export * from './guarded-fetch.ts'
+export * from './media-type.ts'
+export * from './peer-address.ts'
+export * from './problem.ts'
+export * from './public-address.ts'
+export * from './rate-limit.ts'
+export * from './standard-fetch.ts'

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import type { FetchAnswer } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { refuseFetch } from './fetch-url.ts'
+
+export interface AnswerOptions {
+  readonly url: string
+  /** False after HEAD: the headers then speak of a body that does not come. */
+  readonly hasBody: boolean
+  readonly maxBytes: number
+}
+
+/** Reads an answer to its end. @throws Undeliverable when it breaks a limit, Unavailable when it is cut short */
+export async function readAnswer(incoming: IncomingMessage, options: AnswerOptions): Promise<FetchAnswer> {
+  const { url, hasBody, maxBytes } = options
+  const status = incoming.statusCode ?? 0
+  if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
+  if (hasBody) checkDeclared(incoming, maxBytes)
+  const body = await collectBody(incoming, maxBytes)
+  return { status, headers: toHeaders(incoming.rawHeaders), url, body }
+}
+
+function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
+  const coding = headers['content-encoding'] ?? 'identity'
+  const transfer = headers['transfer-encoding'] ?? 'chunked'
+  if (coding.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
+    throw refuseFetch('answer is encoded although identity was asked for')
+  }
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw refuseFetch('answer is too large')
+}
+
+function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBytes) reject(refuseFetch('answer is too large'))
+      else chunks.push(chunk)
+    })
+    incoming.once('end', () => resolve(joinChunks(chunks)))
+    const cut = (cause?: unknown) => reject(new Unavailable('Cannot fetch: answer was cut short', { cause }))
+    incoming.once('error', cut)
+    incoming.once('close', cut)
+  })
+}
+
+function joinChunks(chunks: readonly Buffer[]): Uint8Array {
+  const [only = new Uint8Array()] = chunks
+  return chunks.length > 1 ? Buffer.concat(chunks) : only
+}
+
+function toHeaders(raw: readonly string[]): Headers {
+  const headers = new Headers()
+  for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '')
+  return headers
+}

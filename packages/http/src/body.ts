@@ -1,0 +1,43 @@
+import { Rejection } from '@postern/core'
+
+/**
+ * The bytes of a request, at most `maxBytes` of them: the declared length is looked at before anything is read, and
+ * what comes without one is counted as it comes.
+ * @throws Rejection `too_large`, `unsupported` (a content coding other than identity), `malformed` (cut short)
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const coding = request.headers.get('content-encoding')
+  if (coding && coding.toLowerCase() !== 'identity') {
+    throw new Rejection('unsupported', 'Cannot read body: content coding is not supported')
+  }
+  const declared = request.headers.get('content-length')
+  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  try {
+    return await (declared === null ? countBody(request, maxBytes) : takeBody(request, maxBytes))
+  } catch (cause) {
+    if (cause instanceof Rejection) throw cause
+    throw new Rejection('malformed', 'Cannot read body: connection was cut', { cause })
+  }
+}
+
+/** HTTP/1.1 framing holds the peer to the length it declared; servers have a short way to a whole body. */
+async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  return bytes
+}
+
+async function countBody({ body }: Request, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
+function tooLarge(maxBytes: number): Rejection {
+  return new Rejection('too_large', `Cannot read body: larger than ${maxBytes} bytes`)
+}

@@ -1,0 +1,64 @@
+import { Rejection } from '@postern/core'
+
+export interface JsonLimits {
+  /** Arrays and objects inside each other; default 64. */
+  readonly maxDepth?: number | undefined
+  /** What is read, for the message; default `body`. */
+  readonly what?: string | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads UTF-8 JSON (RFC 8259; a byte-order mark is passed over). The depth is measured on the bytes, before parsing.
+ * @throws Rejection `malformed`, without a word of the text
+ */
+export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'body' }: JsonLimits = {}): unknown {
+  if (isDeeperThan(bytes, maxDepth)) throw malformed(what, `nested deeper than ${maxDepth} levels`)
+  const text = decodeUtf8(bytes)
+  if (text === undefined) throw malformed(what, 'not valid UTF-8')
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the text: it must not even reach the log.
+    throw malformed(what, 'not valid JSON')
+  }
+}
+
+/** Bytes of multi-byte characters are all above 0x7f, so that structure can be read without decoding. */
+function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
+  let depth = 0
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === quote) at = endOfString(bytes, at)
+    else if (byte === openBrace || byte === openBracket) depth += 1
+    else if (byte === closeBrace || byte === closeBracket) depth -= 1
+    if (depth > maxDepth) return true
+  }
+  return false
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start + 1
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
+  return at
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function malformed(what: string, problem: string): Rejection {
+  return new Rejection('malformed', `Cannot read ${what}: ${problem}`)
+}

@@ -1,0 +1,87 @@
+import { isIP } from 'node:net'
+import { Undeliverable } from '@postern/core'
+import { isPublicAddress } from './public-address.ts'
+
+/** What an operator opens on purpose. */
+export interface UrlGuardOptions {
+  /** Exact origins (scheme, host and port) whose private addresses are let through; only these may be `http:`. */
+  readonly allowPrivate?: readonly string[] | undefined
+  /** Host → port: `https://host/…` is sent as plain HTTP to that port of 127.0.0.1. For development only. */
+  readonly loopback?: Readonly<Record<string, number>> | undefined
+}
+
+/** A checked URL and the way to it. */
+export interface Route {
+  readonly url: URL
+  /** Whether its origin is opened by name, so that its addresses need not be public. */
+  readonly isOpened: boolean
+  readonly secure: boolean
+  /** A name, or an IP literal without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export type UrlGuard = (url: string) => Route
+
+const maxLength = 4096
+const notInUrl = /[\p{Cc}\\]/u
+const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
+const label = /^[a-z0-9_-]{1,63}$/
+/** RFC 6761, RFC 6762, RFC 8375 and the name ICANN set apart for private use. */
+const privateZones = /(^|\.)(localhost|local|internal|home\.arpa)$/
+
+/**
+ * The check that asks no DNS: https, port 443, no credentials, a host that can be public in whatever spelling.
+ * @returns the URL in its normal form: A-labels, no trailing dot, no fragment
+ * @throws Undeliverable
+ */
+export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
+  return createUrlGuard(options)(url).url
+}
+
+/** Works the options out once; the guard throws `Undeliverable`. */
+export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
+  const opened = new Set(allowPrivate.map(origin => normalizeUrl(origin).origin))
+  const ports = new Map(Object.entries(loopback).map(([host, port]) => [normalizeUrl(`https://${host}`).host, port]))
+  return text => {
+    const url = normalizeUrl(text)
+    const port = url.protocol === 'https:' ? ports.get(url.host) : undefined
+    if (port !== undefined) return { url, isOpened: true, secure: false, host: '127.0.0.1', port }
+    const isOpened = opened.has(url.origin)
+    if (!isOpened) checkPublicUrl(url)
+    const secure = url.protocol === 'https:'
+    return { url, isOpened, secure, host: bareHost(url), port: Number(url.port) || (secure ? 443 : 80) }
+  }
+}
+
+export function refuseFetch(problem: string, options?: ErrorOptions): Undeliverable {
+  return new Undeliverable(`Cannot fetch: ${problem}`, options)
+}
+
+/** WHATWG parsing has already turned decimal, octal, hexadecimal, short and Unicode spellings into one form. */
+function normalizeUrl(text: string): URL {
+  if (text.length > maxLength) throw refuseFetch('URL is too long')
+  if (notInUrl.test(text)) throw refuseFetch('URL holds characters that do not belong there')
+  const url = absolute.test(text) ? URL.parse(text) : null
+  if (!url) throw refuseFetch('not an absolute URL')
+  if (url.username || url.password) throw refuseFetch('URL holds credentials')
+  if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
+  url.hash = ''
+  return url
+}
+
+function checkPublicUrl(url: URL): void {
+  if (url.protocol !== 'https:') throw refuseFetch('scheme is not https')
+  if (url.port) throw refuseFetch('port is not 443')
+  const host = bareHost(url)
+  if (isIP(host) ? !isPublicAddress(host) : !isPublicName(host)) throw refuseFetch('address is not public')
+}
+
+function isPublicName(host: string): boolean {
+  const labels = host.split('.')
+  return host.length <= 253 && labels.length > 1 && labels.every(part => label.test(part)) && !privateZones.test(host)
+}
+
+function bareHost({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}

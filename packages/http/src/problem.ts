@@ -1,0 +1,54 @@
+import { STATUS_CODES } from 'node:http'
+import type { Log, RejectionCode } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
+
+const statuses: Readonly<Record<RejectionCode, number>> = {
+  malformed: 400,
+  unsigned: 401,
+  signature_invalid: 401,
+  signer_mismatch: 401,
+  expired: 401,
+  replayed: 401,
+  forbidden: 403,
+  no_recipient: 404,
+  too_large: 413,
+  unsupported: 415,
+  rate_limited: 429,
+}
+
+/** Seconds, where the far side named none. */
+const defaultRetryAfter = 60
+
+/**
+ * The answer to a peer as problem details (RFC 9457). What is not a `Rejection` or `Unavailable` is our bug: 500
+ * without a word, and the log gets all of it.
+ */
+export function toProblem(error: unknown, log?: Log): Response {
+  if (error instanceof Rejection) return problemOf(error)
+  if (error instanceof Unavailable) {
+    log?.warn({ err: error }, 'request answered as unavailable')
+    return writeProblem(503, { detail: error.message, code: 'unavailable' }, retryHeader(error.retryAfter))
+  }
+  log?.error({ err: error }, 'request failed')
+  return writeProblem(500, {}, {})
+}
+
+function problemOf({ code, message, violations, retryAfter }: Rejection): Response {
+  const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
+  return writeProblem(statuses[code], members, {
+    ...(code === 'rate_limited' && retryHeader(retryAfter)),
+    // What is left of the body is not worth reading.
+    ...(code === 'too_large' && { connection: 'close' }),
+  })
+}
+
+function retryHeader(seconds = defaultRetryAfter): Record<string, string> {
+  return { 'retry-after': String(Math.max(1, Math.ceil(seconds))) }
+}
+
+function writeProblem(status: number, members: object, headers: Readonly<Record<string, string>>): Response {
+  return new Response(JSON.stringify({ title: STATUS_CODES[status], status, ...members }), {
+    status,
+    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+  })
+}
