@@ -1,1 +1,5 @@
-export {}
+export type { AgentKind, AgentWorld } from './agent-kind.ts'
+export type { AgentConfig, AgentConfigInput } from './config.ts'
+export { agentConfigSchema } from './config.ts'
+export type { AgentHouse, AgentHouseOptions } from './open.ts'
+export { openAgents } from './open.ts'

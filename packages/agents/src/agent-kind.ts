@@ -1,0 +1,74 @@
+import type { Agent, GuardedFetch, Log, World } from '@postern/core'
+import { messageKinds } from '@postern/core'
+import { z } from 'zod'
+import { durationSchema } from './duration.ts'
+
+/** What every agent may be configured with, whatever its kind (`interface.md`, `agents`). */
+export const commonAgentSchema = z.strictObject({
+  use: z.string(),
+  /** Shown to people; default: what the kind says, else the agent's own name. */
+  name: z.string().min(1).max(100).optional(),
+  description: z.string().max(2_000).optional(),
+  icon: z.url({ protocol: /^https?$/ }).optional(),
+  /** Longest time for one turn. */
+  deadline: durationSchema.default('60s'),
+  /** How much of the past it is given; see `createSlidingWindowPolicy`. */
+  history: z
+    .strictObject({
+      keep_head: z.int().min(0).max(100).optional(),
+      max_turns: z.int().min(0).max(1_000).optional(),
+      max_chars: z.int().min(0).max(10_000_000).optional(),
+    })
+    .default({}),
+  /** The kinds of message it wants to hear of; all others pass it by in silence. */
+  receives: z.array(z.enum(messageKinds)).default(['message']),
+})
+
+export type CommonAgentConfig = z.output<typeof commonAgentSchema>
+
+/** What an agent needs of the world beyond its own turn. */
+export interface AgentWorld extends Pick<World, 'now' | 'sleep'> {
+  /** A way out to one origin that the operator named and therefore trusts, private or not. */
+  fetchFor(origin: string): GuardedFetch
+}
+
+/** Everything a kind may use to open one of its agents. */
+export interface Opening {
+  /** The agent's name, for its configuration key `agents.<name>`. */
+  readonly name: string
+  readonly world: AgentWorld
+  /** Folder that relative paths in the configuration start from. */
+  readonly baseDir: string
+  readonly log: Log
+}
+
+export interface OpenedAgent {
+  readonly agent: Agent
+  /** What to show where the configuration says nothing. */
+  readonly displayName?: string | undefined
+  readonly description?: string | undefined
+  close?(): Promise<void> | void
+}
+
+interface KindRooms<Config extends CommonAgentConfig> {
+  /** How `use` is written, for people. */
+  readonly usage: string
+  matches(use: string): boolean
+  readonly schema: z.ZodObject & z.ZodType<Config>
+  /** @throws ConfigError */
+  open(config: Config, opening: Opening): Promise<OpenedAgent>
+}
+
+/** One way to plug an agent in: a row of the table in `kinds.ts` and a file. */
+export interface AgentKind {
+  readonly usage: string
+  matches(use: string): boolean
+  readonly schema: z.ZodObject & z.ZodType<CommonAgentConfig>
+  /** @throws ConfigError */
+  open(config: unknown, opening: Opening): Promise<OpenedAgent>
+}
+
+/** Closes over a kind's own configuration type, so that differing kinds fit one table. */
+export function defineAgentKind<Config extends CommonAgentConfig>(rooms: KindRooms<Config>): AgentKind {
+  return { ...rooms, open: (config, opening) => rooms.open(rooms.schema.parse(config), opening) }
+}

@@ -1,0 +1,61 @@
+import { ConfigError } from '@postern/core'
+import { z } from 'zod'
+import type { AgentKind, CommonAgentConfig } from './agent-kind.ts'
+import { findAgentKind, kinds } from './kinds.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** One entry of `agents`: what every agent may have, and what its kind adds. What comes out goes in again unchanged. */
+export const agentConfigSchema = z.looseObject({ use: z.string() }).transform((config, context): AgentConfig => {
+  const checked = checkAgentConfig(config)
+  if (checked.config) return checked.config
+  for (const issue of checked.issues) context.issues.push({ ...issue, input: config } as z.core.$ZodRawIssue)
+  return z.NEVER
+})
+
+/** What the file says of one agent; which members there are depends on `use`. */
+export type AgentConfigInput = z.input<typeof agentConfigSchema>
+/** Checked, with the defaults filled in. */
+export type AgentConfig = CommonAgentConfig & { readonly [member: string]: unknown }
+
+/** @throws ConfigError naming `agents.<name>…` */
+export function readAgentConfig(
+  name: string,
+  config: unknown,
+): { readonly config: AgentConfig; readonly kind: AgentKind } {
+  const parsed = agentConfigSchema.safeParse(config)
+  const kind = findAgentKind(readUse(config))
+  if (parsed.success && kind) return { config: parsed.data, kind }
+  const [issue] = parsed.error?.issues ?? []
+  const key = ['agents', name, ...(issue?.path ?? [])].join('.')
+  throw new ConfigError(key, issue?.message ?? 'is not valid', describeMend(config, kind))
+}
+
+function checkAgentConfig(config: { readonly use: string }): {
+  readonly config?: AgentConfig
+  readonly issues: readonly Issue[]
+} {
+  const kind = findAgentKind(config.use)
+  if (!kind) return { issues: [describeUnknownKind(config.use)] }
+  const parsed = kind.schema.safeParse(config)
+  return parsed.success ? { config: { ...parsed.data }, issues: [] } : { issues: parsed.error.issues }
+}
+
+function describeUnknownKind(use: string): Issue {
+  return { code: 'custom', path: ['use'], message: `no agent of the kind "${use}"; available: ${listUsages()}` }
+}
+
+function describeMend(config: unknown, kind: AgentKind | undefined): string {
+  if (!kind) return readUse(config) ? 'Set "use" to one of these' : `Set "use" to one of: ${listUsages()}`
+  const members = Object.keys(kind.schema.shape).filter(key => key !== 'use')
+  return `Beside "use" it may have: ${members.join(', ')}`
+}
+
+function listUsages(): string {
+  return kinds.map(({ usage }) => usage).join(', ')
+}
+
+function readUse(config: unknown): string {
+  const use = typeof config === 'object' && config !== null && 'use' in config ? config.use : undefined
+  return typeof use === 'string' ? use : ''
+}

@@ -1,0 +1,116 @@
+import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
+import { ConfigError, createSlidingWindowPolicy } from '@postern/core'
+import type { AgentWorld, CommonAgentConfig, OpenedAgent } from './agent-kind.ts'
+import type { AgentConfigInput } from './config.ts'
+import { readAgentConfig } from './config.ts'
+import { parseDeadline } from './duration.ts'
+
+/** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
+const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
+
+export interface AgentHouseOptions {
+  /** Host of every `@agent@domain`. */
+  readonly domain: string
+  /** https origin, without a slash at the end. */
+  readonly origin: string
+  /** SemVer that the agents are published with. */
+  readonly version: string
+  readonly world: AgentWorld
+  /** Folder that module paths start from: the configuration file's. */
+  readonly baseDir: string
+  readonly log: Log
+}
+
+/** The agents of this gateway: who they are, and how they run. */
+export interface AgentHouse extends AgentDirectory {
+  findRunning(name: string): RunningAgent | undefined
+  close(): Promise<void>
+}
+
+interface Resident {
+  readonly profile: AgentProfile
+  readonly running: RunningAgent
+  readonly opened: OpenedAgent
+}
+
+/**
+ * Opens every agent of the configuration; fails as a whole when one cannot be opened.
+ * @throws ConfigError
+ */
+export async function openAgents(
+  config: Readonly<Record<string, AgentConfigInput>>,
+  defaultAgent: string | undefined,
+  options: AgentHouseOptions,
+): Promise<AgentHouse> {
+  const { domain, origin } = options
+  const names = Object.keys(config)
+  for (const name of names) checkAgentName(name)
+  checkDefaultAgent(defaultAgent, names)
+  const residents = new Map<string, Resident>()
+  for (const name of names) residents.set(name, await openResident(name, config[name], options))
+  return {
+    domain,
+    origin,
+    defaultAgent,
+    find: name => residents.get(name)?.profile,
+    list: () => [...residents.values()].map(({ profile }) => profile),
+    findRunning: name => residents.get(name)?.running,
+    async close() {
+      await Promise.all([...residents.values()].map(({ opened }) => opened.close?.()))
+    },
+  }
+}
+
+function checkAgentName(name: string): void {
+  if (namePattern.test(name)) return
+  const mend = 'Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them'
+  throw new ConfigError(`agents.${name}`, 'cannot be the name of an agent', mend)
+}
+
+function checkDefaultAgent(defaultAgent: string | undefined, names: readonly string[]): void {
+  if (defaultAgent === undefined || names.includes(defaultAgent)) return
+  const mend = `Name one of: ${names.join(', ') || '(add an agent under "agents" first)'}`
+  throw new ConfigError('default_agent', `there is no agent "${defaultAgent}"`, mend)
+}
+
+async function openResident(name: string, input: unknown, options: AgentHouseOptions): Promise<Resident> {
+  const { config, kind } = readAgentConfig(name, input)
+  const { world, baseDir, log, version } = options
+  const opened = await kind.open(config, { name, world, baseDir, log })
+  log.debug({ agent: name, use: config.use }, 'agent opened')
+  return { opened, profile: describeAgent(name, version, config, opened), running: runAgent(opened.agent, config) }
+}
+
+function describeAgent(name: string, version: string, config: CommonAgentConfig, opened: OpenedAgent): AgentProfile {
+  return {
+    name,
+    displayName: config.name ?? opened.displayName ?? name,
+    description: config.description ?? opened.description ?? '',
+    version,
+    iconUrl: config.icon,
+  }
+}
+
+function runAgent(agent: Agent, { deadline, history, receives }: CommonAgentConfig): RunningAgent {
+  return {
+    agent: hearOnly(agent, receives),
+    history: createHistoryPolicy(history),
+    deadlineMs: parseDeadline(deadline),
+  }
+}
+
+/** `contract.md`: agents that only handle messages get only messages. */
+function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
+  return {
+    handle: (message, context) =>
+      kinds.includes(message.kind ?? 'message') ? agent.handle(message, context) : undefined,
+  }
+}
+
+function createHistoryPolicy({ keep_head, max_turns, max_chars }: CommonAgentConfig['history']): HistoryPolicy {
+  return createSlidingWindowPolicy({
+    ...(keep_head !== undefined && { keepHead: keep_head }),
+    ...(max_turns !== undefined && { maxTurns: max_turns }),
+    ...(max_chars !== undefined && { maxChars: max_chars }),
+  })
+}

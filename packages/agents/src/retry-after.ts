@@ -1,0 +1,7 @@
+/** Seconds to wait as a `Retry-After` header names them, as a number or as a date (RFC 9110 §10.2.3); undefined when it says nothing. */
+export function parseRetryAfter(header: string | null, now: number): number | undefined {
+  if (!header) return undefined
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header)
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1_000))
+}

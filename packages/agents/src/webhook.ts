@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto'
+import type { Agent, AgentContext, GuardedFetch, NormalizedMessage } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import { z } from 'zod'
+import type { Opening } from './agent-kind.ts'
+import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
+import { parseDeadline } from './duration.ts'
+import { readWebhookReply } from './webhook-reply.ts'
+import { readWebhookKey, signWebhook } from './webhook-signature.ts'
+
+/** Bytes of a message sent at most; a larger one goes without its `raw`. */
+const maxRequestBytes = 8 * 1024 * 1024
+/** Bytes of a reply read at most. */
+const maxReplyBytes = 4 * 1024 * 1024
+
+const webhookConfigSchema = commonAgentSchema.extend({
+  url: z
+    .url({ protocol: /^https?$/ })
+    .refine(url => !new URL(url).username && !new URL(url).password, 'must not hold credentials'),
+  secret: z.string(),
+})
+
+interface Webhook {
+  readonly name: string
+  readonly url: string
+  readonly key: Uint8Array
+  readonly timeoutMs: number
+  readonly fetch: GuardedFetch
+  now(): number
+}
+
+/** An agent in any language behind one URL (`interface.md`, Webhook agents; Standard Webhooks 1.0.0). */
+export const webhookKind = defineAgentKind({
+  usage: '"webhook" (with url and secret)',
+  matches: use => use === 'webhook',
+  schema: webhookConfigSchema,
+  open: async (config, opening) => ({ agent: createWebhookAgent(openWebhook(config, opening)) }),
+})
+
+function openWebhook(config: z.output<typeof webhookConfigSchema>, { name, world }: Opening): Webhook {
+  const { url, secret, deadline } = config
+  const key = readWebhookKey(secret)
+  if (!key) {
+    const mend = 'Give "whsec_" followed by base64, or any other text, for example from: openssl rand -base64 32'
+    throw new ConfigError(`agents.${name}.secret`, 'is empty or not base64 after "whsec_"', mend)
+  }
+  // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
+  const timeoutMs = Math.floor(parseDeadline(deadline) * 0.9)
+  return { name, url, key, timeoutMs, fetch: world.fetchFor(new URL(url).origin), now: () => world.now() }
+}
+
+function createWebhookAgent(webhook: Webhook): Agent {
+  return {
+    async handle(message, context) {
+      const answer = await postMessage(webhook, message, context)
+      return readWebhookReply(answer, webhook.now())
+    },
+  }
+}
+
+function postMessage(webhook: Webhook, message: NormalizedMessage, context: AgentContext) {
+  const body = formatRequestBody(message)
+  const id = nameTurn(webhook.name, message, context)
+  return webhook.fetch(webhook.url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...signWebhook({ id, now: webhook.now(), body }, webhook.key),
+    },
+    body,
+    signal: context.signal,
+    timeoutMs: webhook.timeoutMs,
+    maxBytes: maxReplyBytes,
+    redirects: 0,
+  })
+}
+
+/** The same for every try of one turn, so that the far side can drop repeats; ids of peers alone are not unique. */
+function nameTurn(agent: string, message: NormalizedMessage, { correlationId }: AgentContext): string {
+  const turn = JSON.stringify([correlationId, agent, message.received_via, message.id])
+  return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
+}
+
+function formatRequestBody(message: NormalizedMessage): string {
+  const whole = JSON.stringify(message)
+  if (Buffer.byteLength(whole) <= maxRequestBytes) return whole
+  const withoutRaw = JSON.stringify({ ...message, raw: undefined })
+  if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
+  throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
+}
