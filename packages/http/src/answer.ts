@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FetchAnswer } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { refuseFetch } from './fetch-url.ts'
+import { joinBytes } from './join-bytes.ts'
 
 export interface AnswerOptions {
   readonly url: string
@@ -31,23 +32,18 @@ function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
 
 function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    const chunks: Uint8Array[] = []
     let size = 0
     incoming.on('data', (chunk: Buffer) => {
       size += chunk.length
       if (size > maxBytes) reject(refuseFetch('answer is too large'))
       else chunks.push(chunk)
     })
-    incoming.once('end', () => resolve(joinChunks(chunks)))
     const cut = (cause?: unknown) => reject(new Unavailable('Cannot fetch: answer was cut short', { cause }))
+    incoming.once('end', () => resolve(joinBytes(chunks, size)))
     incoming.once('error', cut)
     incoming.once('close', cut)
   })
-}
-
-function joinChunks(chunks: readonly Buffer[]): Uint8Array {
-  const [only = new Uint8Array()] = chunks
-  return chunks.length > 1 ? Buffer.concat(chunks) : only
 }
 
 function toHeaders(raw: readonly string[]): Headers {

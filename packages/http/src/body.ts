@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import { joinBytes } from './join-bytes.ts'
 
 /**
  * The bytes of a request, at most `maxBytes` of them: the declared length is looked at before anything is read, and
@@ -11,7 +12,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     throw new Rejection('unsupported', 'Cannot read body: content coding is not supported')
   }
   const declared = request.headers.get('content-length')
-  if (declared !== null && Number(declared) > maxBytes) throw tooLarge(maxBytes)
+  if (declared !== null) checkLength(declared, maxBytes)
   try {
     return await (declared === null ? countBody(request, maxBytes) : takeBody(request, maxBytes))
   } catch (cause) {
@@ -20,7 +21,12 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   }
 }
 
-/** HTTP/1.1 framing holds the peer to the length it declared; servers have a short way to a whole body. */
+function checkLength(declared: string, maxBytes: number): void {
+  if (!/^\d+$/.test(declared)) throw new Rejection('malformed', 'Cannot read body: Content-Length is not a number')
+  if (Number(declared) > maxBytes) throw tooLarge(maxBytes)
+}
+
+/** HTTP/1.1 framing holds the peer to the length it declared, and the server has a short way to a whole body. */
 async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(await request.arrayBuffer())
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)
@@ -35,7 +41,7 @@ async function countBody({ body }: Request, maxBytes: number): Promise<Uint8Arra
     if (size > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+  return joinBytes(chunks, size)
 }
 
 function tooLarge(maxBytes: number): Rejection {

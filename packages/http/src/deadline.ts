@@ -6,11 +6,15 @@ export interface Deadline {
   clear(): void
 }
 
+/** What a timer can hold; more would fire at once. */
+const maxTimerMs = 2 ** 31 - 1
+
 /** One end for the whole exchange: waiting, looking up, connecting, redirects and the last byte. */
 export function openDeadline(timeoutMs: number, caller: AbortSignal | undefined): Deadline {
   const controller = new AbortController()
   const cancel = () => controller.abort(new Unavailable('Cannot fetch: canceled', { cause: caller?.reason }))
-  const timer = setTimeout(() => controller.abort(new Unavailable('Cannot fetch: no answer in time')), timeoutMs)
+  const expire = () => controller.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const timer = setTimeout(expire, Math.min(timeoutMs, maxTimerMs))
   if (caller?.aborted) cancel()
   else caller?.addEventListener('abort', cancel, { once: true })
   return {

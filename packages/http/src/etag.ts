@@ -1,4 +1,4 @@
-const entityTag = /[ \t]*(?:W\/)?("[^"]*")[ \t]*(?:,|$)/y
+const entityTag = /[ \t,]*(?:W\/)?("[^"]*")[ \t]*(?:,|$)/y
 
 /** Whether an If-None-Match header names this entity tag, by weak comparison (RFC 9110 §13.1.2). */
 export function matchesEtag(ifNoneMatch: string | null | undefined, etag: string): boolean {

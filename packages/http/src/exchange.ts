@@ -14,7 +14,7 @@ export interface ExchangeRequest {
   readonly maxBytes: number
 }
 
-export interface Wiring {
+export interface Wire {
   readonly agent: HttpAgent
   readonly lookup: LookupFunction
 }
@@ -23,28 +23,31 @@ const maxHeaderSize = 32 * 1024
 /** A far-away host must not lose its better address to impatience. */
 const attemptTimeoutMs = 1_000
 
-/** One request, one answer, by the checked route. @throws Unavailable, Undeliverable */
-export async function exchange(
-  route: Route,
-  request: ExchangeRequest,
-  wiring: Wiring,
-  signal: AbortSignal,
-): Promise<FetchAnswer> {
-  const options = toRequestOptions(route, request, wiring)
-  const first = startRequest(route, options)
-  try {
-    return await runRequest(first, route, request, signal)
-  } catch (error) {
-    if (signal.aborted || !isStale(first, error)) throw toFetchError(error)
-  }
-  // The far side had closed the kept socket while we wrote: nothing was answered, a socket of its own decides.
-  const second = startRequest(route, { ...options, agent: false })
-  return runRequest(second, route, request, signal).catch(error => {
-    throw toFetchError(error)
-  })
+/** A kept socket that the far side had closed before a byte of an answer came. */
+class StaleSocket extends Error {
+  override readonly name = 'StaleSocket'
 }
 
-function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { agent, lookup }: Wiring) {
+/** One request, one answer, by the checked route. @throws Unavailable, Undeliverable */
+export async function runExchange(
+  route: Route,
+  request: ExchangeRequest,
+  wire: Wire,
+  signal: AbortSignal,
+): Promise<FetchAnswer> {
+  const options = toRequestOptions(route, request, wire)
+  try {
+    return await runRequest(startRequest(route, options), route, request, signal).catch(error => {
+      if (!(error instanceof StaleSocket)) throw error
+      // Nothing was answered: a socket of its own decides.
+      return runRequest(startRequest(route, { ...options, agent: false }), route, request, signal)
+    })
+  } catch (error) {
+    throw toFetchError(error)
+  }
+}
+
+function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { agent, lookup }: Wire) {
   return {
     method,
     headers: { ...headers, host: route.url.host },
@@ -78,15 +81,22 @@ function runRequest(
       reject(error)
       outgoing.destroy()
     }
+    const failUnanswered = (error: unknown) => {
+      if (!isAnswered) reject(error)
+    }
     let isAnswered = false
+    let bytesBefore = 0
+    outgoing.once('socket', socket => {
+      bytesBefore = socket.bytesRead
+    })
     outgoing.once('response', incoming => {
       isAnswered = true
       readAnswer(incoming, { url: url.href, hasBody: method !== 'HEAD', maxBytes }).then(resolve, fail)
     })
-    outgoing.on('error', reject)
+    outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesBefore) ? new StaleSocket() : error))
     outgoing.once('close', () => {
       signal.removeEventListener('abort', abort)
-      if (!isAnswered) reject(Object.assign(new Error('closed without an answer'), { code: 'ECONNRESET' }))
+      failUnanswered(new Error('closed without an answer'))
     })
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()
@@ -94,8 +104,6 @@ function runRequest(
   })
 }
 
-/** Once an answer has begun, `readAnswer` speaks for it, and never with these codes. */
-function isStale(outgoing: ClientRequest, error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException
-  return outgoing.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')
+function isStale({ reusedSocket, socket }: ClientRequest, error: NodeJS.ErrnoException, bytesBefore: number): boolean {
+  return reusedSocket && socket?.bytesRead === bytesBefore && /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
 }

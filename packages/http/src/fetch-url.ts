@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { Undeliverable } from '@postern/core'
+import { ConfigError, Undeliverable } from '@postern/core'
 import { isPublicAddress } from './public-address.ts'
 
 /** What an operator opens on purpose. */
@@ -24,11 +24,12 @@ export interface Route {
 export type UrlGuard = (url: string) => Route
 
 const maxLength = 4096
+/** WHATWG parsing would drop or turn these, so that two readers see two addresses. */
 const notInUrl = /[\p{Cc}\\]/u
 const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
 const label = /^[a-z0-9_-]{1,63}$/
 /** RFC 6761, RFC 6762, RFC 8375 and the name ICANN set apart for private use. */
-const privateZones = /(^|\.)(localhost|local|internal|home\.arpa)$/
+const privateZones = /\.(localhost|local|internal|home\.arpa)$/
 
 /**
  * The check that asks no DNS: https, port 443, no credentials, a host that can be public in whatever spelling.
@@ -39,13 +40,13 @@ export function checkFetchUrl(url: string, options: UrlGuardOptions = {}): URL {
   return createUrlGuard(options)(url).url
 }
 
-/** Works the options out once; the guard throws `Undeliverable`. */
+/** Works the options out once; the guard throws `Undeliverable`. @throws ConfigError */
 export function createUrlGuard({ allowPrivate = [], loopback = {} }: UrlGuardOptions): UrlGuard {
-  const opened = new Set(allowPrivate.map(origin => normalizeUrl(origin).origin))
-  const ports = new Map(Object.entries(loopback).map(([host, port]) => [normalizeUrl(`https://${host}`).host, port]))
+  const opened = new Set(allowPrivate.map(readOrigin))
+  const ports = new Map(Object.entries(loopback).map(readLoopback))
   return text => {
     const url = normalizeUrl(text)
-    const port = url.protocol === 'https:' ? ports.get(url.host) : undefined
+    const port = ports.get(url.origin)
     if (port !== undefined) return { url, isOpened: true, secure: false, host: '127.0.0.1', port }
     const isOpened = opened.has(url.origin)
     if (!isOpened) checkPublicUrl(url)
@@ -58,7 +59,7 @@ export function refuseFetch(problem: string, options?: ErrorOptions): Undelivera
   return new Undeliverable(`Cannot fetch: ${problem}`, options)
 }
 
-/** WHATWG parsing has already turned decimal, octal, hexadecimal, short and Unicode spellings into one form. */
+/** Afterwards decimal, octal, hexadecimal, short and Unicode spellings of a host have one form (WHATWG URL §3.5). */
 function normalizeUrl(text: string): URL {
   if (text.length > maxLength) throw refuseFetch('URL is too long')
   if (notInUrl.test(text)) throw refuseFetch('URL holds characters that do not belong there')
@@ -79,9 +80,31 @@ function checkPublicUrl(url: URL): void {
 
 function isPublicName(host: string): boolean {
   const labels = host.split('.')
-  return host.length <= 253 && labels.length > 1 && labels.every(part => label.test(part)) && !privateZones.test(host)
+  const isName = labels.length > 1 && labels.every(part => label.test(part))
+  return isName && host.length <= 253 && !privateZones.test(host)
 }
 
 function bareHost({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+function readOrigin(text: string): string {
+  const url = URL.parse(text)
+  if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url.origin
+  throw new ConfigError(
+    'network.allow_private',
+    `"${text}" is not an origin`,
+    'Write scheme, host and port, like "http://127.0.0.1:8080".',
+  )
+}
+
+function readLoopback([host, port]: readonly [string, number]): readonly [string, number] {
+  const url = URL.parse(`https://${host}`)
+  const isPort = Number.isInteger(port) && port > 0 && port < 65_536
+  if (url && isPort && url.href === `${url.origin}/` && !url.port) return [url.origin, port]
+  throw new ConfigError(
+    'network.loopback',
+    `"${host}": ${port} is not a host and a port`,
+    'Write entries like "mastodon.test": 9001.',
+  )
 }

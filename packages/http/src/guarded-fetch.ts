@@ -1,111 +1,57 @@
-import { lookup as lookupSystem } from 'node:dns/promises'
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type { FetchAnswer, FetchRequest, GuardedFetch } from '@postern/core'
 import { openDeadline } from './deadline.ts'
-import type { ExchangeRequest, Wiring } from './exchange.ts'
-import { exchange } from './exchange.ts'
-import { keepPortableHeaders, readFetchHeaders } from './fetch-headers.ts'
-import type { Route, UrlGuard, UrlGuardOptions } from './fetch-url.ts'
-import { createUrlGuard, refuseFetch } from './fetch-url.ts'
+import type { ExchangeRequest } from './exchange.ts'
+import { runExchange } from './exchange.ts'
+import { readFetchHeaders } from './fetch-headers.ts'
+import type { Route, UrlGuardOptions } from './fetch-url.ts'
+import { createUrlGuard } from './fetch-url.ts'
 import { createGate } from './gate.ts'
 import type { LookupHost } from './pinned-lookup.ts'
-import { anyAddress, createPinnedLookup, publicOnly } from './pinned-lookup.ts'
+import { followRedirects } from './redirects.ts'
+import { createWiring } from './wiring.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
-  /** Asked once per connection; default: the system's resolver. */
+  /** All addresses of a host name; asked when a connection is opened. Default: the system's resolver. */
   readonly lookup?: LookupHost | undefined
   readonly userAgent: string
+  /** Milliseconds; with a clock, connections opened in quick succession share one look-up. */
   readonly now?: (() => number) | undefined
 }
 
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
+/** Exchanges with one host at a time, and how many more may wait for their turn within their own deadline. */
 const perHost = { width: 16, queue: 256 }
-const agentOptions = { keepAlive: true, maxSockets: perHost.width, maxFreeSockets: 8, timeout: 15_000 }
-const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
 /**
  * The only way out over HTTP: https on port 443 to public addresses, each connection pinned to an address that was
  * checked. Redirects are followed for GET and HEAD only, every hop checked like the first.
  * No proxy, no cookies, no compression.
+ * @throws ConfigError when `allowPrivate` or `loopback` cannot be read
  */
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch & { close(): void } {
   const guard = createUrlGuard(options)
-  const wire = createWiring(options.lookup ?? lookupAll)
+  const wiring = createWiring({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
   const gate = createGate(perHost)
 
   async function guardedFetch(url: string, request: FetchRequest = {}): Promise<FetchAnswer> {
-    const plan = readRequest(request, options.userAgent)
-    const route = guard(url)
-    const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
-    const run = (hop: Route, sent: ExchangeRequest) =>
-      gate.pass(hop.url.host, deadline.signal, () => exchange(hop, sent, wire.to(hop), deadline.signal))
+    const planned = planExchange(request, options.userAgent)
+    const first = guard(url)
+    const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
+    const run = (route: Route, hop: ExchangeRequest) =>
+      gate.pass(route.url.host, signal, () => runExchange(route, hop, wiring.choose(route), signal))
+    const redirects = planned.method === 'POST' ? 0 : (request.redirects ?? defaults.redirects)
     try {
-      return await followRedirects(route, plan, guard, run)
+      return await followRedirects(first, planned, { redirects, guard, run })
     } finally {
-      deadline.clear()
+      clear()
     }
   }
 
-  return Object.assign(guardedFetch, { close: () => wire.close() })
+  return Object.assign(guardedFetch, { close: () => wiring.close() })
 }
 
-interface Plan extends ExchangeRequest {
-  readonly redirects: number
-}
-
-function readRequest(request: FetchRequest, userAgent: string): Plan {
-  const { method = 'GET', headers = {}, body, maxBytes = defaults.maxBytes, redirects = defaults.redirects } = request
+function planExchange(request: FetchRequest, userAgent: string): ExchangeRequest {
+  const { method = 'GET', headers = {}, body, maxBytes = defaults.maxBytes } = request
   const length = method === 'POST' || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
-  return {
-    method,
-    headers: readFetchHeaders(headers, { userAgent, length }),
-    body,
-    maxBytes,
-    redirects: method === 'POST' ? 0 : redirects,
-  }
-}
-
-async function followRedirects(
-  first: Route,
-  { redirects, ...request }: Plan,
-  guard: UrlGuard,
-  run: (route: Route, request: ExchangeRequest) => Promise<FetchAnswer>,
-): Promise<FetchAnswer> {
-  let route = first
-  let sent: ExchangeRequest = request
-  for (let hop = 0; ; hop += 1) {
-    const answer = await run(route, sent)
-    const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
-    if (redirects === 0 || location === null) return answer
-    if (hop === redirects) throw refuseFetch('too many redirects')
-    const next = checkRedirect(route, location, guard)
-    if (next.url.origin !== route.url.origin) sent = { ...sent, headers: keepPortableHeaders(sent.headers) }
-    route = next
-  }
-}
-
-function checkRedirect(from: Route, location: string, guard: UrlGuard): Route {
-  const target = URL.parse(location, from.url)
-  if (!target) throw refuseFetch('redirect leads to no URL')
-  if (target.protocol !== from.url.protocol) throw refuseFetch('redirect changes the scheme')
-  return guard(target.href)
-}
-
-function createWiring(lookup: LookupHost): { to(route: Route): Wiring; close(): void } {
-  const agents = { http: new HttpAgent(agentOptions), https: new HttpsAgent(agentOptions) }
-  const checked = createPinnedLookup(lookup, publicOnly)
-  const opened = createPinnedLookup(lookup, anyAddress)
-  return {
-    to: ({ secure, isOpened }) => ({ agent: secure ? agents.https : agents.http, lookup: isOpened ? opened : checked }),
-    close() {
-      agents.http.destroy()
-      agents.https.destroy()
-    },
-  }
-}
-
-async function lookupAll(host: string): Promise<readonly string[]> {
-  const found = await lookupSystem(host, { all: true })
-  return found.map(({ address }) => address)
+  return { method, headers: readFetchHeaders(headers, { userAgent, length }), body, maxBytes }
 }

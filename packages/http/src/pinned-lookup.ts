@@ -3,7 +3,6 @@ import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { Unavailable } from '@postern/core'
 import { refuseFetch } from './fetch-url.ts'
-import { isPublicAddress } from './public-address.ts'
 
 /** All addresses of a host name. */
 export type LookupHost = (host: string) => Promise<readonly string[]>
@@ -14,7 +13,7 @@ export type LookupHost = (host: string) => Promise<readonly string[]>
  */
 export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) => boolean): LookupFunction {
   return (host, options, callback) => {
-    checkAddresses(lookup, host, isAllowed).then(
+    lookUpChecked(lookup, host, isAllowed).then(
       ([first, ...rest]) => {
         if (options.all) callback(null, [first, ...rest])
         else callback(null, first.address, first.family)
@@ -24,10 +23,12 @@ export function createPinnedLookup(lookup: LookupHost, isAllowed: (ip: string) =
   }
 }
 
-export const publicOnly = isPublicAddress
-export const anyAddress = (ip: string): boolean => isIP(ip) > 0
+/** For an origin that is opened by name. */
+export function isAnyAddress(ip: string): boolean {
+  return isIP(ip) > 0
+}
 
-async function checkAddresses(
+async function lookUpChecked(
   lookup: LookupHost,
   host: string,
   isAllowed: (ip: string) => boolean,

@@ -21,6 +21,7 @@ interface Bucket {
 /** One token bucket per key; constant time and bounded memory. `now` in milliseconds. */
 export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
   const { perMinute, burst = perMinute, maxKeys = 10_000 } = options
+  if (!(perMinute > 0)) throw new RangeError('perMinute must be above 0')
   const perMs = perMinute / 60_000
   const size = Math.max(1, burst)
   const buckets = new Map<string, Bucket>()

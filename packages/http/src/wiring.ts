@@ -1,0 +1,49 @@
+import { lookup as lookupSystem } from 'node:dns/promises'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Wire } from './exchange.ts'
+import type { Route } from './fetch-url.ts'
+import type { LookupHost } from './pinned-lookup.ts'
+import { createPinnedLookup, isAnyAddress } from './pinned-lookup.ts'
+import { isPublicAddress } from './public-address.ts'
+import { shareLookups } from './shared-lookup.ts'
+
+export interface WiringOptions {
+  readonly lookup: LookupHost | undefined
+  readonly now: (() => number) | undefined
+  readonly maxSockets: number
+}
+
+export interface Wiring {
+  /** Which sockets a route may use. */
+  choose(route: Route): Wire
+  /** Ends every connection, also those in use. */
+  close(): void
+}
+
+/**
+ * Kept connections and the look-ups that open them. One origin always gets the same look-up, so that a pooled
+ * connection was never checked more mildly than its next user demands. Idle sockets do not keep the process alive.
+ */
+export function createWiring({ lookup = lookupAll, now, maxSockets }: WiringOptions): Wiring {
+  const pool = { keepAlive: true, maxSockets, maxFreeSockets: 8, timeout: 15_000 }
+  const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
+  const shared = shareLookups(lookup, now)
+  const checked = createPinnedLookup(shared, isPublicAddress)
+  const opened = createPinnedLookup(shared, isAnyAddress)
+  return {
+    choose: ({ secure, isOpened }) => ({
+      agent: secure ? agents.https : agents.http,
+      lookup: isOpened ? opened : checked,
+    }),
+    close() {
+      agents.http.destroy()
+      agents.https.destroy()
+    },
+  }
+}
+
+async function lookupAll(host: string): Promise<readonly string[]> {
+  const found = await lookupSystem(host, { all: true })
+  return found.map(({ address }) => address)
+}

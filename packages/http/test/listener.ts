@@ -1,0 +1,50 @@
+import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
+
+/** A real server on loopback that counts what reaches it. */
+export interface Listener {
+  readonly port: number
+  readonly requests: readonly IncomingMessage[]
+  connections(): number
+  close(): Promise<void>
+}
+
+export async function listenHttp(answer: RequestListener): Promise<Listener> {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    answer(request, response)
+  })
+  return listenOn(server, requests)
+}
+
+/** For what no HTTP server would say: `talk` gets the bare socket. */
+export async function listenTcp(talk: (socket: Socket) => void): Promise<Listener> {
+  const server = createTcpServer(socket => {
+    socket.on('error', () => undefined)
+    talk(socket)
+  })
+  return listenOn(server, [])
+}
+
+export async function listenOn(server: Server | HttpServer, requests: readonly IncomingMessage[]): Promise<Listener> {
+  const sockets = new Set<Socket>()
+  let connections = 0
+  server.on('connection', (socket: Socket) => {
+    connections += 1
+    sockets.add(socket.once('close', () => sockets.delete(socket)))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    requests,
+    connections: () => connections,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        for (const socket of sockets) socket.destroy()
+      }),
+  }
+}
