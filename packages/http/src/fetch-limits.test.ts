@@ -1,0 +1,245 @@
+import { once } from 'node:events'
+import { gzipSync } from 'node:zlib'
+import { Undeliverable } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import type { Listener } from '../test/listener.ts'
+import { listenHttp, listenTcp } from '../test/listener.ts'
+import { createGuardedFetch } from './guarded-fetch.ts'
+
+const open: { close(): unknown }[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(thing => thing.close()))
+})
+
+function openFetch(listener: Listener) {
+  const fetch = createGuardedFetch({ userAgent: 'Postern/0.1', loopback: { 'a.test': listener.port } })
+  open.push(listener, fetch)
+  return fetch
+}
+
+const unavailable = (problem: string) =>
+  expect.objectContaining({ name: 'Unavailable', message: `Cannot fetch: ${problem}` })
+const undeliverable = (problem: string) => new Undeliverable(`Cannot fetch: ${problem}`)
+const raw = (text: string) => listenTcp(socket => socket.once('data', () => socket.write(text)))
+
+test.each([
+  ['accepts and never answers', async () => listenTcp(() => undefined)],
+  ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
+  ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
+  ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
+])('activitypub 37: a host that %s is given up at the deadline', async (_, listen) => {
+  const fetch = openFetch(await listen())
+  await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
+})
+
+test('the deadline spans redirects: hops do not add up', async () => {
+  const listener = await listenHttp((_, response) => {
+    setTimeout(() => response.writeHead(302, { location: '/' }).end(), 60)
+  })
+  const fetch = openFetch(listener)
+  await expect(fetch('https://a.test/', { timeoutMs: 150, redirects: 20 })).rejects.toThrow(
+    unavailable('no answer in time'),
+  )
+  expect(listener.requests.length).toBeLessThan(4)
+})
+
+test('the deadline spans the look-up', async () => {
+  const fetch = createGuardedFetch({ userAgent: 'x', lookup: () => new Promise(() => undefined) })
+  await expect(fetch('https://peer.example/', { timeoutMs: 50 })).rejects.toThrow(unavailable('no answer in time'))
+})
+
+test('a caller who gives up ends the exchange and closes the connection', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const closed = Promise.withResolvers<void>()
+  const listener = await listenHttp((_, response) => {
+    arrived.resolve()
+    response.once('close', () => closed.resolve())
+  })
+  const giveUp = new AbortController()
+  const answer = openFetch(listener)('https://a.test/', { signal: giveUp.signal })
+  await arrived.promise
+  giveUp.abort()
+  await expect(answer).rejects.toThrow(unavailable('canceled'))
+  await closed.promise
+})
+
+test('a caller who gave up before sends nothing', async () => {
+  const listener = await listenHttp((_, response) => response.end())
+  const fetch = openFetch(listener)
+  await expect(fetch('https://a.test/', { signal: AbortSignal.abort() })).rejects.toThrow(unavailable('canceled'))
+  expect(listener.connections()).toBe(0)
+})
+
+test('activitypub 38: an endless body is cut off at the limit', async () => {
+  const closed = Promise.withResolvers<void>()
+  const listener = await listenHttp((_, response) => {
+    const pour = () => {
+      while (response.write(Buffer.alloc(65_536)));
+    }
+    pour()
+    response.on('drain', pour).once('close', () => closed.resolve())
+  })
+  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
+  await closed.promise
+})
+
+test('activitypub 38: a declared length over the limit is refused before the body', async () => {
+  const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ncontent-length: 83886080\r\n\r\n'))
+  await expect(fetch('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
+})
+
+test('maxBytes is the largest body taken, declared or not', async () => {
+  const listener = await listenHttp(({ url = '' }, response) => {
+    if (url.startsWith('/declared')) response.setHeader('content-length', url.slice(-1))
+    else response.flushHeaders()
+    response.end('x'.repeat(Number(url.slice(-1))))
+  })
+  const fetch = openFetch(listener)
+  for (const path of ['declared', 'chunked']) {
+    await expect(fetch(`https://a.test/${path}/5`, { maxBytes: 5 })).resolves.toHaveProperty('body.length', 5)
+    await expect(fetch(`https://a.test/${path}/6`, { maxBytes: 5 })).rejects.toThrow(
+      undeliverable('answer is too large'),
+    )
+  }
+})
+
+test.each(['gzip', 'br', 'identity, gzip'])('activitypub 38: a body in the coding %s is refused', async coding => {
+  const listener = await listenHttp((_, response) => {
+    response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
+  })
+  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(
+    undeliverable('answer is encoded although identity was asked for'),
+  )
+})
+
+test('a compressed transfer is refused', async () => {
+  const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n'))
+  await expect(fetch('https://a.test/')).rejects.toThrow(
+    undeliverable('answer is encoded although identity was asked for'),
+  )
+})
+
+test('HEAD takes no offence at the headers of a body that does not come', async () => {
+  const listener = await listenHttp((_, response) => {
+    response.writeHead(200, { 'content-length': '99999999', 'content-encoding': 'gzip' }).end()
+  })
+  const answer = await openFetch(listener)('https://a.test/', { method: 'HEAD' })
+  expect(answer.headers.get('content-length')).toBe('99999999')
+  expect(answer.body).toEqual(new Uint8Array())
+})
+
+test.each([
+  ['headers without end', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(40_000)}`, undeliverable('answer headers are too large')],
+  ['what is not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n', unavailable('answer is not HTTP')],
+  ['a status out of range', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', unavailable('answer has no valid status')],
+  [
+    'two lengths that differ',
+    'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+    unavailable('answer is not HTTP'),
+  ],
+])('createGuardedFetch() refuses %s', async (_, text, error) => {
+  await expect(openFetch(await raw(text))('https://a.test/')).rejects.toThrow(error)
+})
+
+test.each([
+  ['before a byte of the answer', '', 'connection failed'],
+  ['within the headers', 'HTTP/1.1 200 OK\r\nx: ', 'connection failed'],
+  ['within a declared body', 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf', 'answer was cut short'],
+  [
+    'within a chunked body',
+    'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\nhalf\r\n',
+    'answer was cut short',
+  ],
+])('a connection cut %s is unavailable', async (_, text, problem) => {
+  const listener = await listenTcp(socket => socket.once('data', () => socket.end(text, () => socket.destroy())))
+  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable(problem))
+})
+
+test('activitypub 37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
+  const waiting: (() => void)[] = []
+  const full = Promise.withResolvers<void>()
+  const listener = await listenHttp((_, response) => {
+    waiting.push(() => response.end())
+    if (waiting.length === 16) full.resolve()
+  })
+  const other = await listenHttp((_, response) => response.end())
+  open.push(other)
+  const fetch = createGuardedFetch({
+    userAgent: 'x',
+    loopback: { 'a.test': listener.port, 'b.test': other.port },
+  })
+  open.push(listener, fetch)
+  const answers = Array.from({ length: 20 }, () => fetch('https://a.test/'))
+  await full.promise
+  await expect(fetch('https://b.test/')).resolves.toHaveProperty('status', 200)
+  await expect(fetch('https://a.test/', { timeoutMs: 20 })).rejects.toThrow(unavailable('no answer in time'))
+  expect(listener.requests).toHaveLength(16)
+  while (listener.requests.length < 20 || waiting.length > 0) {
+    waiting.shift()?.()
+    await new Promise(setImmediate)
+  }
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200))
+  expect(listener.connections()).toBeLessThanOrEqual(16)
+})
+
+test('a connection is kept and used again', async () => {
+  const listener = await listenHttp((_, response) => response.end())
+  const fetch = openFetch(listener)
+  for (let times = 0; times < 3; times += 1) await fetch('https://a.test/')
+  expect(listener.connections()).toBe(1)
+})
+
+test('a kept connection that the far side resets is replaced once, also for a POST', async () => {
+  let connections = 0
+  const listener = await listenTcp(socket => {
+    connections += 1
+    const isFirst = connections === 1
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+      if (isFirst) socket.once('data', () => socket.resetAndDestroy())
+    })
+  })
+  const fetch = openFetch(listener)
+  await fetch('https://a.test/')
+  await expect(fetch('https://a.test/', { method: 'POST', body: 'x' })).resolves.toHaveProperty('status', 200)
+  expect(connections).toBe(2)
+})
+
+test('a kept connection that breaks within an answer is not tried again', async () => {
+  const listener = await listenTcp(socket => {
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+      socket.once('data', () => socket.write('HTTP/1.1 2', () => socket.destroy()))
+    })
+  })
+  const fetch = openFetch(listener)
+  await fetch('https://a.test/')
+  await expect(fetch('https://a.test/')).rejects.toThrow(unavailable('connection failed'))
+  expect(listener.connections()).toBe(1)
+})
+
+test('a fresh connection that is reset is not tried again', async () => {
+  const listener = await listenTcp(socket => socket.once('data', () => socket.resetAndDestroy()))
+  await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable('connection failed'))
+  expect(listener.connections()).toBe(1)
+})
+
+test('close() ends kept connections and exchanges under way', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const listener = await listenHttp(() => arrived.resolve())
+  const fetch = openFetch(listener)
+  const answer = fetch('https://a.test/')
+  await arrived.promise
+  fetch.close()
+  await expect(answer).rejects.toThrow(unavailable('connection failed'))
+})
+
+/** Never finishes, never falls silent. */
+async function drip(start: string, drop = 'x'): Promise<Listener> {
+  return listenTcp(async socket => {
+    await once(socket, 'data')
+    socket.write(start)
+    const timer = setInterval(() => socket.write(drop), 5)
+    socket.once('close', () => clearInterval(timer))
+  })
+}
