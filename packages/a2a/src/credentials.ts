@@ -1,0 +1,34 @@
+import { isObject } from './validate/shape.ts'
+
+/** What a request carries to prove something by; used up at the door, never stored. */
+const carriers = ['verifiable_credentials', 'identity_evidence']
+
+/** The request without credentials; the same object when there are none, so that its bytes can be kept as they came. */
+export function stripCredentials(request: unknown): unknown {
+  if (!isObject(request) || !isObject(request.params)) return request
+  const { params } = request
+  const message = stripMessage(params.message)
+  const configuration = stripConfiguration(params.configuration)
+  if (message === params.message && configuration === params.configuration) return request
+  return { ...request, params: { ...params, message, configuration } }
+}
+
+/** The message without credentials. */
+export function stripMessage(message: unknown): unknown {
+  if (!isObject(message) || !isObject(message.metadata) || !isObject(message.metadata.mentionable)) return message
+  const { mentionable } = message.metadata
+  const rest = leaveOut(mentionable, carriers)
+  return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
+}
+
+function stripConfiguration(configuration: unknown): unknown {
+  return isObject(configuration) ? leaveOut(configuration, ['taskPushNotificationConfig']) : configuration
+}
+
+function leaveOut(
+  object: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): Readonly<Record<string, unknown>> {
+  if (!names.some(name => Object.hasOwn(object, name))) return object
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
+}

@@ -1,0 +1,90 @@
+import type { AgentProfile, House } from '@postern/core'
+import { recordRefusal } from '@postern/core'
+import type { RateLimit } from '@postern/http'
+import { parseMediaType, readBody } from '@postern/http'
+import type { Authenticate } from './authenticate.ts'
+import type { A2aConfig } from './config.ts'
+import { A2aRejection } from './errors.ts'
+import { negotiateExtensions } from './extensions.ts'
+import type { RpcId } from './rpc.ts'
+import { parseRpcBody, readRpcId, readRpcRequest } from './rpc.ts'
+import type { Call } from './verify.ts'
+import { negotiateVersion } from './version.ts'
+
+export interface DoorRooms {
+  readonly config: A2aConfig
+  readonly house: House
+  readonly authenticate: Authenticate
+  readonly rateLimit: RateLimit | undefined
+}
+
+/** What came to the endpoint of an agent. */
+export interface Knock {
+  readonly request: Request
+  /** Of the path; undefined means the default agent. */
+  readonly agent: string | undefined
+  /** `A2A-Version` of the query. */
+  readonly versionQuery: string | undefined
+  readonly from: string
+  /** The id to answer under, as soon as it is known. */
+  id: RpcId
+}
+
+export interface RpcCall {
+  readonly method: string
+  readonly call: Call
+  readonly extensions: readonly string[]
+}
+
+/**
+ * Everything before an operation, the cheap first: agent, content type, caller, rate, size, JSON, envelope, version.
+ * What is refused here is remembered for the operator.
+ * @throws Rejection, Unavailable
+ */
+export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<RpcCall> {
+  try {
+    return await openCall(knock, rooms)
+  } catch (error) {
+    recordRefusal(error, 'a2a', { ...rooms.house, from: knock.from })
+    throw error
+  }
+}
+
+async function openCall(knock: Knock, { config, house, authenticate, rateLimit }: DoorRooms): Promise<RpcCall> {
+  const { request, from } = knock
+  const { headers } = request
+  const agent = findAddressee(knock.agent, house)
+  checkContentType(headers.get('content-type'))
+  const caller = await authenticate(headers.get('authorization'))
+  rateLimit?.take(caller.isAnonymous ? from : caller.owner)
+  const bytes = await readBody(request, config.limits.body_bytes)
+  const document = parseRpcBody(bytes)
+  knock.id = readRpcId(document)
+  const { method, params } = readRpcRequest(document)
+  negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
+  const extensions = negotiateExtensions(headers.get('a2a-extensions'))
+  return { method, extensions, call: { caller, agent, from, params, document, bytes } }
+}
+
+const agentName = /^[a-z0-9._-]{1,64}$/
+
+/** @throws A2aRejection `notFound` */
+export function findAddressee(name: string | undefined, { agents }: Pick<House, 'agents'>): AgentProfile {
+  const wanted = name ?? agents.defaultAgent ?? ''
+  const agent = agentName.test(wanted) ? agents.find(wanted) : undefined
+  if (!agent) throw new A2aRejection('notFound', 'Agent not found')
+  return agent
+}
+
+const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json'])
+
+/** @throws A2aRejection `mediaTypeNotSupported`, `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1) */
+function checkContentType(header: string | null): void {
+  if (header === 'application/json') return
+  const media = parseMediaType(header)
+  if (!media || !jsonTypes.has(media.type)) {
+    throw new A2aRejection('mediaTypeNotSupported', 'Cannot read request: content type must be application/json')
+  }
+  const charset = media.parameters.get('charset') ?? 'utf-8'
+  if (!/^utf-?8$/i.test(charset)) throw new A2aRejection('parseError', 'Cannot read request: charset must be utf-8')
+}

@@ -1,0 +1,7 @@
+let loading: Promise<typeof import('jose')> | undefined
+
+/** Loaded with the first token, so that it costs nothing at start. */
+export function loadJose(): Promise<typeof import('jose')> {
+  loading ??= import('jose')
+  return loading
+}

@@ -1,0 +1,102 @@
+import type { World } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
+import { loadJose } from './jose.ts'
+import { isObject } from './validate/shape.ts'
+
+/** Times in ms. A key taken out at the issuer is refused after `maxAge` at the latest, while the issuer answers. */
+export const keyTimes = {
+  /** Keys are asked for again after this long. */
+  maxAge: 5 * 60_000,
+  /** An unknown `kid` makes us ask again, but not more often than this. */
+  cooldown: 30_000,
+  /** After a failed try nobody asks for this long. */
+  pause: 5_000,
+  /** While the issuer does not answer, the last keys count for this long. */
+  staleLimit: 60 * 60_000,
+} as const
+
+const request = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers: { accept: 'application/json' } }
+
+/** The public keys of one issuer; one per process, whatever tokens say. */
+export interface IssuerKeys {
+  /** The key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` when there is none */
+  find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>
+  /** Changes whenever the keys were read anew: what was verified under an older number has to be verified again. */
+  generation(): number
+}
+
+type KeyWorld = Pick<World, 'fetch' | 'now' | 'log'>
+
+interface LoadedKeys {
+  readonly keys: LocalJWKSet
+  readonly at: number
+}
+
+/** Keys by configured address only (RFC 7517 §5); `jku`, `x5u` and `jwk` of a token are never looked at. */
+export function createIssuerKeys(url: string, { fetch, now, log }: KeyWorld): IssuerKeys {
+  let loaded: LoadedKeys | undefined
+  let failedAt = Number.NEGATIVE_INFINITY
+  let generation = 0
+  let pending: Promise<void> | undefined
+
+  const age = () => (loaded ? now() - loaded.at : Number.POSITIVE_INFINITY)
+  const isPausing = () => now() - failedAt < keyTimes.pause
+
+  async function load(): Promise<void> {
+    try {
+      const answer = await fetch(url, request)
+      loaded = { keys: await readKeySet(answer.status, answer.body), at: now() }
+      generation += 1
+      failedAt = Number.NEGATIVE_INFINITY
+    } catch (error) {
+      failedAt = now()
+      log.warn({ url, err: error }, 'keys of an issuer could not be read')
+    }
+  }
+
+  function refresh(): Promise<void> {
+    pending ??= load().finally(() => {
+      pending = undefined
+    })
+    return pending
+  }
+
+  async function currentKeys(): Promise<LoadedKeys> {
+    if (age() >= keyTimes.maxAge && !isPausing()) await refresh()
+    if (!loaded || age() >= keyTimes.staleLimit) throw unavailable()
+    return loaded
+  }
+
+  return {
+    generation: () => (age() < keyTimes.maxAge ? generation : Number.NaN),
+    async find(header, token) {
+      const { errors } = await loadJose()
+      const current = await currentKeys()
+      try {
+        return await current.keys(header, token)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey) || age() < keyTimes.cooldown) throw error
+        if (!isPausing()) await refresh()
+        if (isPausing()) throw unavailable(error)
+        return (await currentKeys()).keys(header, token)
+      }
+    },
+  }
+}
+
+function unavailable(cause?: unknown): Unavailable {
+  return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
+    retryAfter: keyTimes.pause / 1000,
+    cause,
+  })
+}
+
+async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet> {
+  if (status !== 200) throw new Unavailable(`Cannot read keys: issuer answered ${status}`)
+  const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
+  if (!isObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
+  const { createLocalJWKSet } = await loadJose()
+  return createLocalJWKSet({ keys: document.keys.filter(key => isObject(key) && key.kty !== 'oct') })
+}

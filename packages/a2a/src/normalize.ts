@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto'
+import type { Intake, Sender } from '@postern/core'
+import { isoTime, mentionRelays, mintTransportEvidence } from '@postern/core'
+import { toCanonicalJson } from './canonical.ts'
+import { stripCredentials, stripMessage } from './credentials.ts'
+import { readParts } from './parts/read-parts.ts'
+import type { Caller } from './principal.ts'
+import { isObject } from './validate/shape.ts'
+import type { Call, ProvenMessage } from './verify.ts'
+import type { SendMessageParams, WireMessage } from './wire.ts'
+
+/** A proven message → what the desk keeps and the agent reads (`contract.md`, by protocol). `domain`: of our agents. */
+export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
+  const { call, params, task, chain, receivedAt } = proven
+  const { caller, agent } = call
+  const { message } = params
+  const recipient = `@${agent.name}@${domain}`
+  const received_at = isoTime(receivedAt)
+  const inReplyTo = readInReplyTo(message)
+  const { parts, blobs } = readParts(message.parts)
+  return {
+    agent: agent.name,
+    message: {
+      id: message.messageId,
+      thread_id: task.context,
+      ...(inReplyTo && { in_reply_to: inReplyTo }),
+      sender: renderSender(caller, recipient, received_at),
+      recipient,
+      parts: [...parts],
+      recipient_capabilities: { mention_relay: mentionRelays.a2a, ...(chain && { agent_chain: chain }) },
+      received_via: 'a2a',
+      received_at,
+    },
+    duplicateKey: duplicateKeyOf(proven),
+    fingerprint: fingerprintOf(params),
+    thread: { scope: caller.owner, references: [] },
+    aliases: [],
+    proofs: [caller.proof],
+    raw: { bytes: rawOf(call), form: 'json' },
+    ...(blobs.length > 0 && { blobs }),
+    target: { ...task },
+    disposition: 'answer',
+    task: { owner: caller.owner, ...task },
+  }
+}
+
+/** From the principal alone; whatever a message says about its author is only text. */
+function renderSender(caller: Caller, audience: string, issuedAt: string): Sender {
+  const { address, authMethod, keyId, subject, issuer } = caller
+  if (authMethod === 'none') return { address, auth_method: 'none', verified: false }
+  const evidence = { method: authMethod, subject, issuer, assurance: 'oauth', audience, issuedAt, keyId } as const
+  return {
+    address,
+    auth_method: authMethod,
+    verified: true,
+    ...(keyId && { key_id: keyId }),
+    identities: [mintTransportEvidence(evidence)],
+  }
+}
+
+/**
+ * A message id is unique to its principal. Callers that prove nothing share one: theirs is unique to the task or
+ * context they know, so that no two of them ever meet, and a retry that names neither is a new message.
+ */
+function duplicateKeyOf({ call, params, task }: ProvenMessage): string {
+  const { owner, isAnonymous } = call.caller
+  const { messageId, taskId, contextId } = params.message
+  const place = isAnonymous ? [taskId || contextId || task.id] : []
+  return JSON.stringify([owner, ...place, messageId])
+}
+
+/** The same words again, whatever the client wants to see of the answer. */
+function fingerprintOf({ message }: SendMessageParams): string {
+  return hash('sha256', toCanonicalJson(stripMessage(message)))
+}
+
+function rawOf({ document, bytes }: Call): Uint8Array {
+  const stripped = stripCredentials(document)
+  if (stripped !== document) return Buffer.from(JSON.stringify(stripped))
+  const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return hasByteOrderMark ? bytes.subarray(3) : bytes
+}
+
+/** A2A has no member for it; the family's namespace has (`contract.md`, by protocol). */
+function readInReplyTo({ metadata }: WireMessage): string | undefined {
+  const named = isObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
+  return typeof named === 'string' && named.length <= 256 ? named : undefined
+}

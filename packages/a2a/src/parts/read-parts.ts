@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto'
+import type { ArtifactPart, Blob, FilePart, Part, TextPart } from '@postern/core'
+import type { WirePart } from '../wire.ts'
+
+/** What a part is when it does not say; the same words the card declares. */
+export const impliedTypes = {
+  text: 'text/plain',
+  raw: 'application/octet-stream',
+  url: 'application/octet-stream',
+  data: 'application/json',
+} as const
+
+export type PartContent = keyof typeof impliedTypes
+
+/** Marks an artifact whose bytes are one JSON value, so that it goes out as `data` again. */
+export const dataArtifact = 'data'
+
+const textTypes: ReadonlySet<string> = new Set<TextPart['mime']>(['text/plain', 'text/markdown', 'text/html'])
+
+/** Which of its four contents a checked part holds. `data` may be null, so presence decides. */
+export function contentOf(part: WirePart): PartContent {
+  if (typeof part.text === 'string') return 'text'
+  if (typeof part.raw === 'string') return 'raw'
+  return typeof part.url === 'string' ? 'url' : 'data'
+}
+
+/** `type/subtype` of a part in lower case, without parameters. */
+export function mediaTypeOf(part: WirePart): string {
+  const [type = ''] = (part.mediaType ?? '').split(';')
+  return type.trim().toLowerCase() || impliedTypes[contentOf(part)]
+}
+
+export interface ReadParts {
+  readonly parts: readonly Part[]
+  readonly blobs: readonly Blob[]
+}
+
+/** A2A parts → ours. Bytes are set aside by their digest; `data` stays exact as inline JSON. */
+export function readParts(wire: readonly WirePart[]): ReadParts {
+  const blobs: Blob[] = []
+  const parts = wire.map(part => readers[contentOf(part)](part, blobs))
+  return { parts, blobs }
+}
+
+type PartReader = (part: WirePart, blobs: Blob[]) => Part
+
+const readers: Readonly<Record<PartContent, PartReader>> = {
+  text: readText,
+  raw: readBytes,
+  url: readUrl,
+  data: readJson,
+}
+
+/** Text of another type than ours is still text to an agent. */
+function readText(part: WirePart): TextPart {
+  const mime = part.mediaType ? mediaTypeOf(part) : impliedTypes.text
+  return {
+    kind: 'text',
+    mime: (textTypes.has(mime) ? mime : 'text/plain') as TextPart['mime'],
+    content: part.text ?? '',
+  }
+}
+
+function readBytes(part: WirePart, blobs: Blob[]): FilePart {
+  const bytes = Buffer.from(part.raw ?? '', 'base64')
+  const digest = hash('sha256', bytes)
+  blobs.push({ digest, bytes, mime: mediaTypeOf(part) })
+  const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  return { kind: 'file', ...labelOf(part), size: bytes.length, bytes_ref: ref }
+}
+
+function readUrl(part: WirePart): FilePart {
+  return { kind: 'file', ...labelOf(part), bytes_ref: { kind: 'url', url: part.url ?? '' } }
+}
+
+function readJson(part: WirePart): ArtifactPart {
+  const data_base64 = Buffer.from(JSON.stringify(part.data ?? null)).toString('base64')
+  return {
+    kind: 'artifact',
+    artifact_type: dataArtifact,
+    ...labelOf(part),
+    mime: mediaTypeOf(part),
+    bytes_ref: { kind: 'inline', data_base64 },
+  }
+}
+
+/** The name is a label for people, never a path. */
+function labelOf({ filename, mediaType }: WirePart): { name?: string; mime?: string } {
+  return { ...(filename && { name: filename }), ...(mediaType && { mime: mediaType }) }
+}

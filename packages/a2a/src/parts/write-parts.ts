@@ -1,0 +1,57 @@
+import type { ArtifactPart, FilePart, Json, Part } from '@postern/core'
+import type { WirePart } from '../wire.ts'
+import { dataArtifact } from './read-parts.ts'
+
+/** Bytes that were looked up beforehand, by digest, as base64. */
+export type KnownBytes = ReadonlyMap<string, string>
+
+const noBytes: KnownBytes = new Map()
+
+/** Our parts → A2A parts. What A2A has no part for goes as `data` under its own kind, so that nothing is lost. */
+export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
+  return parts.map(part => writePart(part, known))
+}
+
+function writePart(part: Part, known: KnownBytes): WirePart {
+  const write = (writers as Readonly<Record<string, PartWriter<Part> | undefined>>)[part.kind] ?? writeAsData
+  return write(part, known)
+}
+
+type PartWriter<P> = (part: P, known: KnownBytes) => WirePart
+
+const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kind: Kind }>> } = {
+  text: ({ mime, content }) => ({ text: content, mediaType: mime }),
+  link: ({ url, title }) => ({ text: title ? `${title}: ${url}` : url, mediaType: 'text/plain' }),
+  file: writeFile,
+  artifact: writeFile,
+  tool_call: writeAsData,
+  policy: writeAsData,
+}
+
+function writeFile(part: FilePart | ArtifactPart, known: KnownBytes): WirePart {
+  const { bytes_ref: ref, name, mime } = part
+  const label = { ...(name && { filename: name }), ...(mime && { mediaType: mime }) }
+  if (ref.kind === 'url') return { url: ref.url, ...label }
+  if (ref.kind === 'inline') return { ...(readInlineData(part) ?? { raw: ref.data_base64 }), ...label }
+  const raw = known.get(ref.digest)
+  if (raw !== undefined) return { raw, ...label }
+  return ref.url ? { url: ref.url, ...label } : writeAsData(part)
+}
+
+function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefined {
+  if (part.kind !== 'artifact' || part.artifact_type !== dataArtifact) return undefined
+  if (part.bytes_ref.kind !== 'inline') return undefined
+  try {
+    return { data: JSON.parse(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) }
+  } catch {
+    return undefined
+  }
+}
+
+function writeAsData(part: Part): WirePart {
+  return {
+    data: part as unknown as Json,
+    mediaType: 'application/json',
+    metadata: { mentionable: { kind: part.kind } },
+  }
+}

@@ -1,0 +1,81 @@
+import type { Desk, Entry, NormalizedResponse, Part, TaskRecord } from '@postern/core'
+import { isoTime } from '@postern/core'
+import { readKnownBytes } from './parts/known-bytes.ts'
+import type { KnownBytes } from './parts/write-parts.ts'
+import { writeParts } from './parts/write-parts.ts'
+import { toWireState } from './states.ts'
+import type { WireMessage, WireTask } from './wire.ts'
+
+/** How much of a task a caller wants to see. */
+export interface TaskView {
+  /** Newest messages at most; 0 leaves the history out. */
+  readonly historyLength: number
+  readonly includeArtifacts: boolean
+}
+
+/** The task as the wire has it (A2A §4.1.1), attachments included. */
+export async function showTask(desk: Pick<Desk, 'findBlob'>, record: TaskRecord, view: TaskView): Promise<WireTask> {
+  const history = pickHistory(record, view.historyLength)
+  const shown = [...(record.response?.parts ?? []), ...history.flatMap(({ parts }) => parts)]
+  return renderTask(record, { ...view, history, known: await knownBytes(desk, shown) })
+}
+
+const noBytes: KnownBytes = new Map()
+
+/** Most answers carry no attachment: nothing to wait for then. */
+function knownBytes(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): KnownBytes | Promise<KnownBytes> {
+  return parts.some(part => part.kind !== 'text') ? readKnownBytes(desk, parts) : noBytes
+}
+
+interface RenderView {
+  readonly includeArtifacts: boolean
+  readonly history: readonly Entry[]
+  readonly known: KnownBytes
+}
+
+/**
+ * A completed answer is an artifact, and the status message repeats it for clients that read only that; a question,
+ * a refusal or a failure is a status message alone.
+ */
+function renderTask(record: TaskRecord, { includeArtifacts, history, known }: RenderView): WireTask {
+  const { id, context, state, updatedAt, response } = record
+  const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
+  const isResult = state === 'completed' || state === 'working'
+  return {
+    id,
+    contextId: context,
+    status: { state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) },
+    ...(message &&
+      isResult &&
+      includeArtifacts && { artifacts: [{ artifactId: message.messageId, parts: message.parts }] }),
+    ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, known)) }),
+  }
+}
+
+/** The last answer is the status message, so it is not history yet. */
+function pickHistory({ entries, response }: TaskRecord, historyLength: number): readonly Entry[] {
+  if (historyLength === 0) return []
+  const last = entries.at(-1)
+  const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
+  return past.slice(-historyLength)
+}
+
+type TaskIds = Pick<TaskRecord, 'id' | 'context'>
+
+export function renderAnswer(
+  { id: messageId, parts }: NormalizedResponse,
+  { id, context }: TaskIds,
+  known?: KnownBytes,
+): WireMessage {
+  return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: id, parts: writeParts(parts, known) }
+}
+
+function renderEntry(entry: Entry, { id, context }: TaskIds, known: KnownBytes): WireMessage {
+  return {
+    messageId: entry.nativeId ?? entry.entryId,
+    role: entry.role === 'user' ? 'ROLE_USER' : 'ROLE_AGENT',
+    contextId: context,
+    taskId: id,
+    parts: writeParts(entry.parts, known),
+  }
+}

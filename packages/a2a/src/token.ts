@@ -1,0 +1,132 @@
+import { Rejection, Unavailable } from '@postern/core'
+import type { JWTPayload, ProtectedHeaderParameters } from 'jose'
+import type { IssuerConfig } from './config.ts'
+import { loadJose } from './jose.ts'
+import type { IssuerKeys } from './jwks.ts'
+import type { Principal } from './principal.ts'
+
+export interface TrustedIssuer {
+  readonly config: IssuerConfig
+  readonly keys: IssuerKeys
+}
+
+export interface TokenRules {
+  /** By exact `iss`. */
+  readonly issuers: ReadonlyMap<string, TrustedIssuer>
+  readonly toleranceSeconds: number
+  now(): number
+}
+
+export interface VerifiedToken {
+  readonly principal: Principal
+  readonly issuer: TrustedIssuer
+  readonly algorithm: string
+  readonly keyId?: string | undefined
+  /** `typ: at+jwt` (RFC 9068): the issuer says itself that this is an access token. */
+  readonly isAccessToken: boolean
+  /** ms */
+  readonly expiresAt: number
+}
+
+/** A life longer than this is a mistake of the issuer or of nobody we want to know. */
+const maxLifeSeconds = 366 * 24 * 3600
+const maxPrincipal = 512
+const accessTypes: ReadonlySet<string> = new Set(['at+jwt', 'application/at+jwt'])
+const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
+
+/**
+ * Holds a JWT against its issuer (RFC 7519 §7.2, RFC 8725, RFC 9068 §4): algorithm from the issuer's own list, key by
+ * `kid` from its configured key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals say what, never which value.
+ * @throws Rejection, Unavailable
+ */
+export async function verifyToken(token: string, rules: TokenRules): Promise<VerifiedToken> {
+  const { jwtVerify } = await loadJose()
+  const { header, claims } = await peekToken(token)
+  const issuer = rules.issuers.get(claims.iss ?? '')
+  if (!issuer) throw refuseToken('issuer is not trusted')
+  const isAccessToken = checkType(header, issuer.config)
+  const { config, keys } = issuer
+  const { payload, protectedHeader } = await jwtVerify(token, (head, jws) => keys.find(head, jws), {
+    algorithms: [...config.algorithms],
+    issuer: config.issuer,
+    audience: config.audience,
+    clockTolerance: rules.toleranceSeconds,
+    currentDate: new Date(rules.now()),
+    requiredClaims: ['exp'],
+  }).catch(cause => {
+    throw cause instanceof Unavailable ? cause : describeRefusal(cause)
+  })
+  checkClaims(payload, rules)
+  const expiresAt = (payload.exp ?? 0) * 1000
+  const { alg: algorithm, kid: keyId } = protectedHeader
+  return { principal: readPrincipal(payload, config.issuer), issuer, algorithm, keyId, isAccessToken, expiresAt }
+}
+
+/** What the token says before anything is proven: enough to pick the issuer by, and no more. */
+async function peekToken(token: string): Promise<{ header: ProtectedHeaderParameters; claims: JWTPayload }> {
+  const { decodeJwt, decodeProtectedHeader } = await loadJose()
+  try {
+    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) }
+  } catch (cause) {
+    throw refuseToken('not a JWT', cause)
+  }
+}
+
+function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerConfig): boolean {
+  if (crit !== undefined) throw refuseToken('it names critical parameters')
+  const type = typeof typ === 'string' ? typ.toLowerCase() : undefined
+  if (type !== undefined && accessTypes.has(type)) return true
+  if (config.require_at_jwt) throw refuseToken('it is not typed as an access token')
+  if (typ !== undefined && !plainTypes.has(type ?? '')) throw refuseToken('its type is not one of an access token')
+  return false
+}
+
+/** Claims that only tokens for other uses have: ID tokens (OpenID Connect Core §2), refresh tokens of known issuers. */
+const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
+  ({ nonce, at_hash, c_hash }) => nonce !== undefined || at_hash !== undefined || c_hash !== undefined,
+  ({ typ }) => typeof typ === 'string' && /^(id|refresh|offline|logout)$/i.test(typ),
+  ({ token_use }) => token_use !== undefined && token_use !== 'access',
+]
+
+function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenRules): void {
+  const seconds = now() / 1000
+  const { exp = 0, iat, cnf } = claims
+  if (exp > seconds + maxLifeSeconds) throw refuseToken('it lives too long')
+  if (iat !== undefined && iat > seconds + toleranceSeconds) throw refuseToken('it was issued in the future')
+  if (foreignUses.some(isForeign => isForeign(claims))) throw refuseToken('it is not an access token')
+  // RFC 9449 §7.1, RFC 8705 §3: a bound token without its proof may be a stolen one.
+  if (cnf !== undefined) throw refuseToken('it is bound to a key, and no proof of possession is accepted')
+}
+
+function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principal {
+  const principal: Principal | undefined = isName(sub)
+    ? { issuer, claim: 'sub', value: sub }
+    : isName(client_id) && sub === undefined
+      ? { issuer, claim: 'client_id', value: client_id }
+      : undefined
+  if (!principal) throw refuseToken('it names no principal')
+  return principal
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal
+}
+
+const problems: Readonly<Record<string, string>> = {
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'signature is wrong',
+  ERR_JOSE_ALG_NOT_ALLOWED: 'algorithm is not one of its issuer',
+  ERR_JWKS_NO_MATCHING_KEY: 'key is not one of its issuer',
+  ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'key is not named',
+  ERR_JWT_CLAIM_VALIDATION_FAILED: 'claim does not hold',
+}
+
+function describeRefusal(cause: unknown): Rejection {
+  const { code = '', claim } = cause as { readonly code?: string; readonly claim?: string }
+  if (code === 'ERR_JWT_EXPIRED') return new Rejection('expired', 'Cannot verify token: it is expired', { cause })
+  const problem = problems[code] ?? 'it is not well formed'
+  return refuseToken(claim && /^\w{1,16}$/.test(claim) ? `${problem}: ${claim}` : problem, cause)
+}
+
+function refuseToken(problem: string, cause?: unknown): Rejection {
+  return new Rejection('signature_invalid', `Cannot verify token: ${problem}`, { cause })
+}

@@ -1,0 +1,70 @@
+import type { Check } from './shape.ts'
+import { isObject, violate } from './shape.ts'
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const control = /[\u0000-\u001f\u007f]/
+const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+const timestamp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(\s*;[\x20-\x7e]*)?$/
+const maxInt32 = 2 ** 31 - 1
+
+/** Text of any characters. */
+export const text: Check = value => (typeof value === 'string' ? undefined : violate('must be a string'))
+
+/** An identifier: one line, not empty, bounded. */
+export function identifier(max: number): Check {
+  return value => {
+    if (typeof value !== 'string') return violate('must be a string')
+    if (value === '') return violate('must not be empty')
+    return value.length > max || control.test(value)
+      ? violate(`must be one line of at most ${max} characters`)
+      : undefined
+  }
+}
+
+/** A string that proto3 reads as absent when it is empty. */
+export function line(max: number): Check {
+  const check = identifier(max)
+  return value => (value === '' ? undefined : check(value))
+}
+
+export function oneOf(values: readonly string[]): Check {
+  const known = new Set<unknown>(values)
+  return value => (known.has(value) ? undefined : violate(`must be one of ${values.join(', ')}`))
+}
+
+export function integer({ min = 0, max = maxInt32 }: { readonly min?: number; readonly max?: number } = {}): Check {
+  return value =>
+    Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+      ? undefined
+      : violate(`must be an integer from ${min} to ${max}`)
+}
+
+export const boolean: Check = value => (typeof value === 'boolean' ? undefined : violate('must be true or false'))
+
+export const object: Check = value => (isObject(value) ? undefined : violate('must be an object'))
+
+/** ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */
+export const bytes: Check = value => {
+  if (typeof value !== 'string') return violate('must be a base64 string')
+  const digits = value.endsWith('=') ? value.replace(/=+$/, '').length : value.length
+  return base64.test(value) && digits % 4 !== 1 ? undefined : violate('must be base64')
+}
+
+/** Where a file is: https, without credentials. Never fetched by the gateway. */
+export const fileUrl: Check = value => {
+  const url = typeof value === 'string' && value.length <= 4096 ? URL.parse(value) : null
+  if (!url) return violate('must be an absolute URL')
+  return url.protocol === 'https:' && !url.username && !url.password
+    ? undefined
+    : violate('must be an https URL without credentials')
+}
+
+export const media: Check = value =>
+  value === '' || (typeof value === 'string' && mediaType.test(value)) ? undefined : violate('must be a media type')
+
+/** RFC 3339, as ProtoJSON writes timestamps. */
+export const time: Check = value =>
+  typeof value === 'string' && timestamp.test(value) && !Number.isNaN(Date.parse(value))
+    ? undefined
+    : violate('must be an ISO 8601 timestamp')

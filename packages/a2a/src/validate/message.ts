@@ -1,0 +1,38 @@
+import { bytes, fileUrl, identifier, line, media, object, oneOf, text } from './leaves.ts'
+import type { Check } from './shape.ts'
+import { listOf, optional, required, shapeOf, violate } from './shape.ts'
+
+/** The four contents of a part (A2A §4.1.6); exactly one is present. */
+const contents = { text, raw: bytes, url: fileUrl } as const
+
+/** `data` is any JSON value, `null` included, so its presence alone counts. */
+const oneContent: Check = part => {
+  const members = part as Readonly<Record<string, unknown>>
+  const present = ['text', 'raw', 'url'].filter(name => members[name] !== undefined && members[name] !== null)
+  const count = present.length + (Object.hasOwn(members, 'data') ? 1 : 0)
+  return count === 1 ? undefined : violate('must hold exactly one of text, raw, url, data')
+}
+
+const part = shapeOf(
+  {
+    text: optional(contents.text),
+    raw: optional(contents.raw),
+    url: optional(contents.url),
+    metadata: optional(object),
+    filename: optional(line(1024)),
+    mediaType: optional(media),
+  },
+  oneContent,
+)
+
+/** A message of a client (A2A §4.1.4). An agent's own role is ours to speak with. */
+export const userMessage = shapeOf({
+  messageId: required(identifier(256)),
+  role: required(oneOf(['ROLE_USER'])),
+  parts: required(listOf(part, { min: 1, max: 1000 })),
+  contextId: optional(line(256)),
+  taskId: optional(text),
+  metadata: optional(object),
+  extensions: optional(listOf(identifier(2048), { max: 100 })),
+  referenceTaskIds: optional(listOf(identifier(256), { max: 100 })),
+})

@@ -1,0 +1,48 @@
+import { A2aRejection } from '../errors.ts'
+import { wireStates } from '../states.ts'
+import { boolean, integer, line, media, object, oneOf, text, time } from './leaves.ts'
+import { userMessage } from './message.ts'
+import type { Check } from './shape.ts'
+import { isObject, listOf, optional, required, shapeOf, violate } from './shape.ts'
+
+/** None of our interfaces declares a tenant, so any tenant is one we do not have (A2A §8.3). */
+const noTenant: Check = value => (value === '' ? undefined : violate('is not a tenant of this agent'))
+
+const common = { tenant: optional(noTenant), metadata: optional(object) }
+
+const configuration = shapeOf({
+  acceptedOutputModes: optional(listOf(media, { max: 100 })),
+  taskPushNotificationConfig: optional(object),
+  historyLength: optional(integer()),
+  returnImmediately: optional(boolean),
+})
+
+/** The parameters of every operation, each compiled once. */
+export const params = {
+  SendMessage: shapeOf({ ...common, message: required(userMessage), configuration: optional(configuration) }),
+  GetTask: shapeOf({ ...common, id: required(text), historyLength: optional(integer()) }),
+  CancelTask: shapeOf({ ...common, id: required(text) }),
+  ListTasks: shapeOf({
+    ...common,
+    contextId: optional(line(256)),
+    status: optional(oneOf(wireStates)),
+    statusTimestampAfter: optional(time),
+    pageSize: optional(integer({ min: 1, max: 100 })),
+    pageToken: optional(line(1024)),
+    historyLength: optional(integer()),
+    includeArtifacts: optional(boolean),
+  }),
+} as const satisfies Readonly<Record<string, Check>>
+
+/**
+ * Holds the parameters of an operation against its table.
+ * @throws A2aRejection `invalidParams` with every member that is wrong
+ */
+export function checkParams(name: keyof typeof params, value: unknown): void {
+  if (!isObject(value)) throw new A2aRejection('invalidParams', `Cannot ${name}: params must be an object`)
+  const violations = params[name](value)
+  if (violations) {
+    const [first] = violations
+    throw new A2aRejection('invalidParams', `Cannot ${name}: ${first?.field} ${first?.description}`, { violations })
+  }
+}

@@ -1,0 +1,77 @@
+import type { FieldViolation } from '@postern/core'
+
+/**
+ * A compiled check. `undefined` when the value is right; else what is wrong, with fields relative to the value, so that
+ * no path is built for a message that is in order.
+ */
+export type Check = (value: unknown) => readonly FieldViolation[] | undefined
+
+/** A member of an object. ProtoJSON reads `null` as absent (`Value` excepted). */
+export interface Member {
+  readonly check: Check
+  readonly isRequired: boolean
+}
+
+/** Enough to mend a request by; a list of ten thousand bad parts is not answered with ten thousand lines. */
+const maxViolations = 16
+
+/** What is wrong with the value itself. */
+export function violate(description: string, field = ''): readonly FieldViolation[] {
+  return [{ field, description }]
+}
+
+export function required(check: Check): Member {
+  return { check, isRequired: true }
+}
+
+export function optional(check: Check): Member {
+  return { check, isRequired: false }
+}
+
+/** An object with these members; others are ignored (A2A §5.7). */
+export function shapeOf(members: Readonly<Record<string, Member>>, extra?: Check): Check {
+  const rows = Object.entries(members)
+  return value => {
+    if (!isObject(value)) return violate('must be an object')
+    let found: FieldViolation[] | undefined
+    for (const [name, member] of rows) {
+      const violations = checkMember(value[name], member)
+      if (violations) found = gather(found, name, violations)
+    }
+    return found ?? extra?.(value)
+  }
+}
+
+function checkMember(value: unknown, { check, isRequired }: Member): readonly FieldViolation[] | undefined {
+  if (value === undefined || value === null) return isRequired ? violate('is required') : undefined
+  return check(value)
+}
+
+export function listOf(item: Check, { min = 0, max }: { readonly min?: number; readonly max: number }): Check {
+  return value => {
+    if (!Array.isArray(value)) return violate('must be an array')
+    if (value.length < min) return violate(`must hold at least ${min}`)
+    if (value.length > max) return violate(`must hold at most ${max}`)
+    let found: FieldViolation[] | undefined
+    for (let at = 0; at < value.length; at += 1) {
+      const violations = item(value[at])
+      if (violations) found = gather(found, `[${at}]`, violations)
+    }
+    return found
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function gather(found: FieldViolation[] = [], name: string, violations: readonly FieldViolation[]): FieldViolation[] {
+  for (const { field, description } of violations) {
+    if (found.length < maxViolations) found.push({ field: joinField(name, field), description })
+  }
+  return found
+}
+
+function joinField(name: string, field: string): string {
+  return field === '' || field.startsWith('[') ? name + field : `${name}.${field}`
+}

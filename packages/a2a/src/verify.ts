@@ -1,0 +1,112 @@
+import type { AgentChain, AgentProfile, House, TaskRecord } from '@postern/core'
+import { clampChain } from './chain.ts'
+import type { A2aConfig } from './config.ts'
+import { A2aRejection } from './errors.ts'
+import { checkInputModes, checkOutputModes } from './modes.ts'
+import type { Caller } from './principal.ts'
+import { isTerminal } from './states.ts'
+import { isTaskId, makeTaskId } from './task-id.ts'
+import { checkParams } from './validate/params.ts'
+import type { SendMessageParams, WireMessage } from './wire.ts'
+
+/** One call of one operation: who, to whom, and what arrived. `caller` is proven; `params` is not checked yet. */
+export interface Call {
+  readonly caller: Caller
+  readonly agent: AgentProfile
+  /** The peer's network address. */
+  readonly from: string
+  readonly params: unknown
+  /** The whole request, parsed and as it came. */
+  readonly document: unknown
+  readonly bytes: Uint8Array
+}
+
+declare const proven: unique symbol
+
+/** A checked message with the task it belongs to, which is the caller's own. Only `verifyMessage` makes one. */
+export interface ProvenMessage {
+  readonly [proven]: true
+  readonly call: Call
+  readonly params: SendMessageParams
+  readonly task: { readonly id: string; readonly context: string }
+  readonly chain: AgentChain | undefined
+  /** ms */
+  readonly receivedAt: number
+}
+
+export interface VerifyRooms {
+  readonly config: A2aConfig
+  readonly house: Pick<House, 'world' | 'desk'>
+}
+
+/**
+ * Is the message whole, may this agent take it, and is the task it names the caller's?
+ * @throws A2aRejection, Rejection
+ */
+export async function verifyMessage(call: Call, { config, house }: VerifyRooms): Promise<ProvenMessage> {
+  checkParams('SendMessage', call.params)
+  const params = call.params as SendMessageParams
+  const { message, configuration } = params
+  if (configuration?.taskPushNotificationConfig) {
+    throw new A2aRejection('pushNotificationNotSupported', 'Cannot SendMessage: push notifications are not supported')
+  }
+  checkInputModes(message.parts, config.input_modes)
+  checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
+  const chain = clampChain(message, config.limits.max_hops)
+  const task = await resolveTask(message, call, house)
+  return { call, params, task, chain, receivedAt: house.world.now() } as ProvenMessage
+}
+
+type TaskIds = ProvenMessage['task']
+
+/** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
+function resolveTask(
+  message: WireMessage,
+  call: Call,
+  { desk, world }: VerifyRooms['house'],
+): TaskIds | Promise<TaskIds> {
+  if (message.taskId) return continueTask(message, call, desk)
+  const id = makeTaskId(world)
+  if (!message.contextId) return { id, context: id }
+  const task = { id, context: message.contextId }
+  return call.caller.isAnonymous ? joinContext(task, call, desk) : task
+}
+
+async function continueTask(message: WireMessage, call: Call, desk: House['desk']): Promise<TaskIds> {
+  const record = await findOwnTask(message.taskId ?? '', call, desk)
+  const { id, context, state } = record
+  if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
+  if (isTerminal(state) && !isRetry(message, record)) {
+    throw new A2aRejection('unsupportedOperation', 'Cannot SendMessage: the task has ended')
+  }
+  return { id, context }
+}
+
+/** A message that the task already holds is answered like the first time, also after the task has ended. */
+function isRetry({ messageId }: WireMessage, { entries }: TaskRecord): boolean {
+  return entries.some(({ role, nativeId }) => role === 'user' && nativeId === messageId)
+}
+
+/** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
+async function joinContext(task: TaskIds, { caller, agent }: Call, desk: House['desk']): Promise<TaskIds> {
+  const filter = { owner: caller.owner, agent: agent.name, context: task.context, limit: 1 }
+  const { tasks } = isTaskId(task.context) ? await desk.listTasks(filter) : { tasks: [] }
+  if (tasks.length === 0) throw refuseContext('is not known')
+  return task
+}
+
+/**
+ * The caller's own task with this agent. Another's task is answered exactly like none (A2A §13.1): owner and id are
+ * one key, and what cannot be an id of ours is not even looked up.
+ * @throws A2aRejection `taskNotFound`
+ */
+export async function findOwnTask(id: string, { caller, agent }: Call, desk: House['desk']): Promise<TaskRecord> {
+  const record = isTaskId(id) ? await desk.findTask({ owner: caller.owner, id }) : undefined
+  if (record?.agent !== agent.name) throw new A2aRejection('taskNotFound', 'Task not found')
+  return record
+}
+
+function refuseContext(description: string): A2aRejection {
+  const violations = [{ field: 'message.contextId', description }]
+  return new A2aRejection('invalidParams', `Cannot SendMessage: message.contextId ${description}`, { violations })
+}

@@ -1,0 +1,62 @@
+import type { Json } from '@postern/core'
+
+type JsonObject = { readonly [name: string]: Json | undefined }
+
+/** ProtoJSON of the A2A 1.0 messages, as far as we read and write them (A2A §4.1). */
+export interface WirePart {
+  readonly text?: string | undefined
+  /** base64 */
+  readonly raw?: string | undefined
+  readonly url?: string | undefined
+  readonly data?: Json | undefined
+  readonly filename?: string | undefined
+  readonly mediaType?: string | undefined
+  readonly metadata?: JsonObject | undefined
+}
+
+export interface WireMessage {
+  readonly messageId: string
+  readonly role: 'ROLE_USER' | 'ROLE_AGENT'
+  readonly parts: readonly WirePart[]
+  readonly contextId?: string | undefined
+  readonly taskId?: string | undefined
+  readonly metadata?: JsonObject | undefined
+  readonly referenceTaskIds?: readonly string[] | undefined
+}
+
+export interface WireTask {
+  readonly id: string
+  readonly contextId: string
+  readonly status: {
+    readonly state: string
+    readonly timestamp: string
+    readonly message?: WireMessage | undefined
+  }
+  readonly artifacts?: readonly { readonly artifactId: string; readonly parts: readonly WirePart[] }[] | undefined
+  readonly history?: readonly WireMessage[] | undefined
+}
+
+export interface SendMessageParams {
+  readonly message: WireMessage
+  readonly configuration?: {
+    readonly acceptedOutputModes?: readonly string[] | null | undefined
+    readonly taskPushNotificationConfig?: JsonObject | null | undefined
+    readonly historyLength?: number | null | undefined
+    readonly returnImmediately?: boolean | null | undefined
+  } | null
+}
+
+export interface GetTaskParams {
+  readonly id: string
+  readonly historyLength?: number | null | undefined
+}
+
+export interface ListTasksParams {
+  readonly contextId?: string | null | undefined
+  readonly status?: string | null | undefined
+  readonly statusTimestampAfter?: string | null | undefined
+  readonly pageSize?: number | null | undefined
+  readonly pageToken?: string | null | undefined
+  readonly historyLength?: number | null | undefined
+  readonly includeArtifacts?: boolean | null | undefined
+}
