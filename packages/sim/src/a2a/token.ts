@@ -1,0 +1,92 @@
+import { SignJWT, UnsecuredJWT } from 'jose'
+import type { TokenIssuer } from './issuer.ts'
+
+export const tokenFaults = [
+  'tampered',
+  'forged',
+  'expired',
+  'not_yet',
+  'wrong_owner',
+  'wrong_issuer',
+  'alg_none',
+  'key_host_down',
+] as const
+
+export type TokenFault = (typeof tokenFaults)[number]
+
+export interface TokenPlan {
+  /** Who calls; default `peer@peer.test`. */
+  readonly sub?: string | undefined
+  readonly scope?: string | undefined
+  /** Default the gateway's `/a2a`. */
+  readonly audience?: string | readonly string[] | undefined
+  /** Default 300. */
+  readonly lifetimeSeconds?: number | undefined
+  readonly claims?: Readonly<Record<string, unknown>> | undefined
+  readonly fault?: TokenFault | undefined
+}
+
+export interface TokenMint {
+  readonly issuer: TokenIssuer
+  /** Its keys cannot be fetched. */
+  readonly deadIssuer: TokenIssuer
+  now(): number
+  /** What tokens are for when the plan does not say. */
+  defaultAudience(): string
+}
+
+const hour = 3_600
+
+/** What a fault changes of the claims; times in seconds from now. */
+const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string; audience?: string }>> = {
+  expired: { shift: -2 * hour },
+  not_yet: { shift: 2 * hour },
+  wrong_owner: { audience: 'https://another-service.test' },
+  wrong_issuer: { issuer: 'https://evil.test' },
+}
+
+/** An access token (RFC 9068), honest but for `fault`. */
+export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<string> {
+  const { fault, sub = 'peer@peer.test', scope, lifetimeSeconds = 300, claims } = plan
+  const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
+  const changed = (fault && claimFaults[fault]) ?? {}
+  const issuedAt = Math.floor(mint.now() / 1000) + (changed.shift ?? 0)
+  const audience = changed.audience ?? plan.audience ?? mint.defaultAudience()
+  const payload = { client_id: sub, ...(scope && { scope }), ...claims }
+  const { kid, privateKey } = await issuer.key()
+  const shared = { issuer: changed.issuer ?? issuer.config.issuer, audience: [audience].flat(), sub, issuedAt }
+  const expiresAt = issuedAt + lifetimeSeconds
+  if (fault === 'alg_none') return fill(new UnsecuredJWT(payload), shared, expiresAt).encode()
+  const signingKey = fault === 'forged' ? (await issuer.strangerKey()).privateKey : privateKey
+  const header = { alg: 'ES256', typ: 'at+jwt', kid }
+  const token = await fill(new SignJWT(payload), shared, expiresAt).setProtectedHeader(header).sign(signingKey)
+  return fault === 'tampered' ? alterSignature(token) : token
+}
+
+interface SharedClaims {
+  readonly issuer: string
+  readonly audience: string[]
+  readonly sub: string
+  readonly issuedAt: number
+}
+
+function fill<Builder extends SignJWT | UnsecuredJWT>(
+  builder: Builder,
+  { issuer, audience, sub, issuedAt }: SharedClaims,
+  expiresAt: number,
+): Builder {
+  return builder
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setSubject(sub)
+    .setIssuedAt(issuedAt)
+    .setNotBefore(issuedAt)
+    .setExpirationTime(expiresAt)
+    .setJti(crypto.randomUUID()) as Builder
+}
+
+/** Another character in the middle: the last ones carry bits that decoders throw away. */
+function alterSignature(token: string): string {
+  const place = token.length - 40
+  return token.slice(0, place) + (token[place] === 'A' ? 'B' : 'A') + token.slice(place + 1)
+}

@@ -1,0 +1,16 @@
+/** What a peer can get wrong, on purpose. Every peer of the simulated world can send each of them. */
+export const faults = [
+  'unsigned',
+  'tampered',
+  'forged',
+  'expired',
+  'replayed',
+  'wrong_owner',
+  'oversized',
+  'deep',
+  'malformed',
+  'key_host_down',
+  'unknown_recipient',
+] as const
+
+export type Fault = (typeof faults)[number]

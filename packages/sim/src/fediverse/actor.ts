@@ -1,0 +1,76 @@
+import type { RsaKey } from '../keys.ts'
+import { createLazyRsaKey } from '../keys.ts'
+import type { HostPlan, Persona } from './persona.ts'
+
+/** Somebody with an account in the simulated fediverse. */
+export interface SimActor {
+  readonly name: string
+  readonly host: string
+  /** `name@host` */
+  readonly address: string
+  readonly id: string
+  readonly keyId: string
+  readonly persona: Persona
+  key(): Promise<RsaKey>
+}
+
+export function createActors(hosts: Readonly<Record<string, HostPlan>>): ReadonlyMap<string, SimActor> {
+  const actors = Object.entries(hosts).flatMap(([host, { persona, users }]) =>
+    users.map(name => createActor(name, host, persona)),
+  )
+  return new Map(actors.map(actor => [actor.address, actor]))
+}
+
+function createActor(name: string, host: string, persona: Persona): SimActor {
+  const id = `https://${host}/users/${name}`
+  return { name, host, address: `${name}@${host}`, id, keyId: persona.keyIdOf(id), persona, key: createLazyRsaKey() }
+}
+
+const actorContext = [
+  'https://www.w3.org/ns/activitystreams',
+  'https://w3id.org/security/v1',
+  {
+    manuallyApprovesFollowers: 'as:manuallyApprovesFollowers',
+    toot: 'http://joinmastodon.org/ns#',
+    featured: { '@id': 'toot:featured', '@type': '@id' },
+    discoverable: 'toot:discoverable',
+  },
+]
+
+/** The actor document as Mastodon serves it. */
+export async function describeActor(actor: SimActor): Promise<Record<string, unknown>> {
+  const { id, name, host } = actor
+  return {
+    '@context': actorContext,
+    id,
+    type: 'Person',
+    following: `${id}/following`,
+    followers: `${id}/followers`,
+    inbox: `${id}/inbox`,
+    outbox: `${id}/outbox`,
+    featured: `${id}/collections/featured`,
+    preferredUsername: name,
+    name: name.replace(/^./, letter => letter.toUpperCase()),
+    summary: `<p>${name} of the simulated ${host}</p>`,
+    url: `https://${host}/@${name}`,
+    manuallyApprovesFollowers: false,
+    discoverable: true,
+    published: '2024-01-01T00:00:00Z',
+    publicKey: await describeKey(actor),
+    tag: [],
+    attachment: [],
+    endpoints: { sharedInbox: `https://${host}/inbox` },
+  }
+}
+
+/** What GoToSocial shows of an actor at its key's address, to anybody. */
+export async function describeKeyStub(actor: SimActor): Promise<Record<string, unknown>> {
+  const { id, name } = actor
+  const context = ['https://w3id.org/security/v1', 'https://www.w3.org/ns/activitystreams']
+  return { '@context': context, id, type: 'Person', preferredUsername: name, publicKey: await describeKey(actor) }
+}
+
+async function describeKey(actor: SimActor): Promise<Record<string, string>> {
+  const { publicPem } = await actor.key()
+  return { id: actor.keyId, owner: actor.id, publicKeyPem: publicPem }
+}

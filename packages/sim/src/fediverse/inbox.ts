@@ -1,0 +1,73 @@
+import type { Arrivals } from '../arrivals.ts'
+import { createArrivals } from '../arrivals.ts'
+import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
+import { answerJson } from '../net/loopback-server.ts'
+import type { SignatureChecks } from './verify.ts'
+import { verifySigner } from './verify.ts'
+
+export type ReceivedDocument = Readonly<Record<string, unknown>>
+
+/** Something the gateway has sent to an inbox of the simulated fediverse. */
+export interface ReceivedActivity {
+  readonly host: string
+  /** Path of the inbox. */
+  readonly inbox: string
+  readonly activity: ReceivedDocument
+  /** Digest, signature and key ownership hold, and the signer is the activity's actor. */
+  readonly verified: boolean
+  /** Why not. */
+  readonly reason?: string | undefined
+  /** How often an activity with this id came, the first time included. */
+  readonly arrivals: number
+}
+
+export interface SimInbox {
+  readonly arrivals: Arrivals<ReceivedActivity>
+  /** Verifies and keeps one POST; an activity id that is known is only counted. */
+  accept(request: SimRequest): Promise<SimAnswer>
+}
+
+export function createInbox(checks: SignatureChecks): SimInbox {
+  const arrivals = createArrivals<ReceivedActivity>('activity')
+  const known = new Map<string, { arrivals: number }>()
+  return {
+    arrivals,
+    async accept(request) {
+      const activity = parseObject(request.body)
+      if (!activity || typeof activity.id !== 'string') return answerJson({ error: 'not an activity' }, undefined, 400)
+      const reason = await findFlaw(request, activity, checks)
+      const key = `${request.host} ${activity.id}`
+      const before = known.get(key)
+      if (reason === undefined && before) {
+        before.arrivals += 1
+        return { status: 202 }
+      }
+      const entry = { host: request.host, inbox: request.path, activity, verified: !reason, reason, arrivals: 1 }
+      if (!reason) known.set(key, entry)
+      arrivals.add(entry)
+      return reason ? answerJson({ error: reason }, undefined, 401) : { status: 202 }
+    },
+  }
+}
+
+async function findFlaw(
+  request: SimRequest,
+  activity: ReceivedDocument,
+  checks: SignatureChecks,
+): Promise<string | undefined> {
+  try {
+    const signer = await verifySigner(request, checks)
+    return signer === activity.actor ? undefined : `signed by ${signer}, not by the actor`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function parseObject(body: Buffer): ReceivedDocument | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString())
+    return typeof value === 'object' && value !== null ? (value as ReceivedDocument) : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,114 @@
+import type { SimActor } from './actor.ts'
+
+export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
+
+export type NoteVisibility = 'public' | 'unlisted' | 'followers' | 'direct'
+
+/** The agent a note speaks to, as its own server describes it. */
+export interface NoteRecipient {
+  readonly id: string
+  readonly url: string
+  /** `name@domain` */
+  readonly address: string
+}
+
+export interface NotePlan {
+  readonly author: SimActor
+  readonly recipient: NoteRecipient
+  readonly text: string
+  readonly visibility: NoteVisibility
+  /** The number in the note's address. */
+  readonly statusId: string
+  readonly id?: string | undefined
+  /** ISO 8601 UTC, whole seconds. */
+  readonly published: string
+  readonly inReplyTo?: string | undefined
+  readonly context?: string | undefined
+  readonly conversation?: string | undefined
+  readonly summary?: string | undefined
+}
+
+export type ActivityDocument = Readonly<Record<string, unknown>> & {
+  readonly id: string
+  readonly object: Readonly<Record<string, unknown>> & { readonly id: string }
+}
+
+const noteContext = [
+  'https://www.w3.org/ns/activitystreams',
+  {
+    ostatus: 'http://ostatus.org#',
+    atomUri: 'ostatus:atomUri',
+    inReplyToAtomUri: 'ostatus:inReplyToAtomUri',
+    conversation: 'ostatus:conversation',
+    sensitive: 'as:sensitive',
+    toot: 'http://joinmastodon.org/ns#',
+    votersCount: 'toot:votersCount',
+  },
+]
+
+const audiences: Record<NoteVisibility, (followers: string, recipient: string) => { to: string[]; cc: string[] }> = {
+  public: (followers, recipient) => ({ to: [publicCollection], cc: [followers, recipient] }),
+  unlisted: (followers, recipient) => ({ to: [followers], cc: [publicCollection, recipient] }),
+  followers: (followers, recipient) => ({ to: [followers], cc: [recipient] }),
+  direct: (_, recipient) => ({ to: [recipient], cc: [] }),
+}
+
+/** A `Create` of a `Note` that mentions its recipient, in Mastodon's form. Pure. */
+export function composeCreateNote(plan: NotePlan): ActivityDocument {
+  const { author, recipient, statusId, published, inReplyTo = null, visibility } = plan
+  const id = plan.id ?? `${author.id}/statuses/${statusId}`
+  const audience = audiences[visibility](`${author.id}/followers`, recipient.id)
+  const year = published.slice(0, 10)
+  const content = `<p>${formatMention(recipient)} ${formatText(plan.text)}</p>`
+  return {
+    '@context': noteContext,
+    id: `${id}/activity`,
+    type: 'Create',
+    actor: author.id,
+    published,
+    ...audience,
+    object: {
+      id,
+      type: 'Note',
+      summary: plan.summary ?? null,
+      inReplyTo,
+      published,
+      url: `https://${author.host}/@${author.name}/${statusId}`,
+      attributedTo: author.id,
+      ...audience,
+      sensitive: plan.summary !== undefined,
+      atomUri: id,
+      inReplyToAtomUri: inReplyTo,
+      conversation: plan.conversation ?? `tag:${author.host},${year}:objectId=${statusId}:objectType=Conversation`,
+      context: plan.context ?? `https://${author.host}/contexts/${statusId}`,
+      content,
+      contentMap: { en: content },
+      attachment: [],
+      tag: [{ type: 'Mention', href: recipient.id, name: `@${recipient.address}` }],
+      replies: describeReplies(id),
+    },
+  }
+}
+
+function describeReplies(id: string): Record<string, unknown> {
+  const collection = `${id}/replies`
+  const first = { type: 'CollectionPage', next: `${collection}?page=true`, partOf: collection, items: [] }
+  return { id: collection, type: 'Collection', first }
+}
+
+function formatMention({ url, address }: NoteRecipient): string {
+  const name = escapeHtml(address.split('@')[0] ?? address)
+  return `<span class="h-card" translate="no"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${name}</span></a></span>`
+}
+
+function formatText(text: string): string {
+  return escapeHtml(text)
+    .replace(/\n{2,}/g, '</p><p>')
+    .replace(/\n/g, '<br />')
+}
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, character => entities[character] ?? character)
+}

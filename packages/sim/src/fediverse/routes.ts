@@ -1,0 +1,138 @@
+import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
+import { answerJson } from '../net/loopback-server.ts'
+import type { SimActor } from './actor.ts'
+import { describeActor, describeKeyStub } from './actor.ts'
+import type { SimInbox } from './inbox.ts'
+import type { ActivityDocument } from './note.ts'
+import { publicCollection } from './note.ts'
+import type { HostPlan } from './persona.ts'
+import { activityType } from './sign.ts'
+import type { SignatureChecks } from './verify.ts'
+import { verifySigner } from './verify.ts'
+
+export interface FediverseRooms {
+  readonly hosts: Readonly<Record<string, HostPlan>>
+  readonly actors: ReadonlyMap<string, SimActor>
+  readonly inbox: SimInbox
+  /** Notes by their id. */
+  readonly notes: ReadonlyMap<string, ActivityDocument>
+  readonly checks: SignatureChecks
+}
+
+type Handler = (request: SimRequest, rooms: FediverseRooms, match: RegExpMatchArray) => Promise<SimAnswer>
+
+interface Route {
+  readonly method: string
+  readonly path: RegExp
+  readonly handle: Handler
+}
+
+const notFound: SimAnswer = { status: 404 }
+
+const routes: readonly Route[] = [
+  { method: 'GET', path: /^\/\.well-known\/webfinger$/, handle: answerWebFinger },
+  { method: 'GET', path: /^\/\.well-known\/nodeinfo$/, handle: async ({ host }) => answerJson(linkNodeInfo(host)) },
+  { method: 'GET', path: /^\/nodeinfo\/2\.0$/, handle: async (request, rooms) => answerNodeInfo(request, rooms) },
+  { method: 'GET', path: /^\/users\/([^/]+)\/main-key$/, handle: answerKey },
+  { method: 'GET', path: /^\/users\/([^/]+)$/, handle: answerActor },
+  { method: 'GET', path: /^\/users\/([^/]+)\/statuses\/([^/]+)(\/activity)?$/, handle: answerNote },
+  { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: answerCollection },
+  { method: 'POST', path: /^\/inbox$/, handle: (request, { inbox }) => inbox.accept(request) },
+  { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: answerInbox },
+]
+
+/** One server for every host of the fediverse; the `Host` field decides which. */
+export async function answerFediverse(request: SimRequest, rooms: FediverseRooms): Promise<SimAnswer> {
+  if (!rooms.hosts[request.host]) return notFound
+  const matching = routes.flatMap(route => {
+    const match = request.path.match(route.path)
+    return match ? [{ route, match }] : []
+  })
+  const chosen = matching.find(({ route }) => route.method === request.method)
+  if (!chosen) return matching.length > 0 ? { status: 405 } : notFound
+  return chosen.route.handle(request, rooms, chosen.match)
+}
+
+function findActor({ host }: SimRequest, { actors }: FediverseRooms, name: string | undefined): SimActor | undefined {
+  return actors.get(`${name}@${host}`)
+}
+
+async function answerWebFinger(request: SimRequest, rooms: FediverseRooms): Promise<SimAnswer> {
+  const resource = request.query.get('resource') ?? ''
+  const name = resource.match(/^acct:([^@]+)@/)?.[1] ?? resource.match(/\/users\/([^/]+)$/)?.[1]
+  const actor = findActor(request, rooms, name)
+  if (!actor) return notFound
+  const links = [
+    { rel: 'http://webfinger.net/rel/profile-page', type: 'text/html', href: `https://${actor.host}/@${actor.name}` },
+    { rel: 'self', type: activityType, href: actor.id },
+  ]
+  return answerJson({ subject: `acct:${actor.address}`, aliases: [actor.id], links }, 'application/jrd+json')
+}
+
+async function answerActor(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  const actor = findActor(request, rooms, name)
+  if (!actor) return notFound
+  if (actor.persona.secureMode && !(await isSigned(request, rooms))) {
+    return answerJson({ error: 'Unauthorized: request signature required' }, undefined, 401)
+  }
+  return answerJson(await describeActor(actor), `${activityType}; charset=utf-8`)
+}
+
+async function answerKey(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  const actor = findActor(request, rooms, name)
+  if (!actor?.keyId.endsWith(request.path)) return notFound
+  return answerJson(await describeKeyStub(actor), activityType)
+}
+
+async function isSigned(request: SimRequest, { checks }: FediverseRooms): Promise<boolean> {
+  return verifySigner(request, checks).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function answerNote(
+  request: SimRequest,
+  { notes }: FediverseRooms,
+  [, , , activity]: RegExpMatchArray,
+): Promise<SimAnswer> {
+  const create = notes.get(`https://${request.host}${request.path.replace(/\/activity$/, '')}`)
+  const audience = [create?.to, create?.cc].flat()
+  if (!create || !audience.includes(publicCollection)) return notFound
+  const document = activity ? create : { '@context': create['@context'], ...create.object }
+  return answerJson(document, `${activityType}; charset=utf-8`)
+}
+
+async function answerCollection(
+  request: SimRequest,
+  rooms: FediverseRooms,
+  [, name]: RegExpMatchArray,
+): Promise<SimAnswer> {
+  if (!findActor(request, rooms, name)) return notFound
+  const id = `https://${request.host}${request.path}`
+  const context = 'https://www.w3.org/ns/activitystreams'
+  return answerJson({ '@context': context, id, type: 'OrderedCollection', totalItems: 0 }, activityType)
+}
+
+async function answerInbox(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
+  return findActor(request, rooms, name) ? rooms.inbox.accept(request) : notFound
+}
+
+function linkNodeInfo(host: string): unknown {
+  return {
+    links: [{ rel: 'http://nodeinfo.diaspora.software/ns/schema/2.0', href: `https://${host}/nodeinfo/2.0` }],
+  }
+}
+
+function answerNodeInfo({ host }: SimRequest, { hosts }: FediverseRooms): SimAnswer {
+  const plan = hosts[host]
+  return answerJson({
+    version: '2.0',
+    software: { name: plan?.persona.software, version: plan?.persona.version },
+    protocols: ['activitypub'],
+    services: { inbound: [], outbound: [] },
+    openRegistrations: false,
+    usage: { users: { total: plan?.users.length } },
+    metadata: {},
+  })
+}

@@ -1,0 +1,28 @@
+import { generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const generate = promisify(generateKeyPair)
+
+/** An RSA key pair in PEM: PKCS #8 and SPKI. */
+export interface RsaKey {
+  readonly privatePem: string
+  readonly publicPem: string
+}
+
+/** A key that is made when it is first asked for, off the main thread, and stays the same from then on. */
+export function createLazyRsaKey(modulusLength = 2048): () => Promise<RsaKey> {
+  let made: Promise<RsaKey> | undefined
+  return () => {
+    made ??= generateRsaKey(modulusLength)
+    return made
+  }
+}
+
+async function generateRsaKey(modulusLength: number): Promise<RsaKey> {
+  const { privateKey, publicKey } = await generate('rsa', {
+    modulusLength,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  return { privatePem: privateKey, publicPem: publicKey }
+}

@@ -1,0 +1,68 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { readAll } from './read-all.ts'
+
+/** A request read to its end. */
+export interface SimRequest {
+  readonly method: string
+  /** From the `Host` field, lower case, without a port. */
+  readonly host: string
+  /** Path and query as they were sent. */
+  readonly target: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export interface SimAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | Uint8Array | undefined
+}
+
+export interface LoopbackServer {
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Plain HTTP on 127.0.0.1 at a free port. A handler that answers undefined cuts the connection. */
+export async function openLoopbackServer(
+  handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
+): Promise<LoopbackServer> {
+  const server = createServer((incoming, outgoing) => {
+    answerWith(handle, incoming, outgoing).catch(() => outgoing.destroy())
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function answerWith(
+  handle: (request: SimRequest) => Promise<SimAnswer | undefined>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const answer = await handle(await readRequest(incoming))
+  if (!answer) return void outgoing.destroy()
+  outgoing.writeHead(answer.status, answer.headers).end(answer.body)
+}
+
+async function readRequest(incoming: IncomingMessage): Promise<SimRequest> {
+  const host = (incoming.headers.host ?? '').toLowerCase().replace(/:\d+$/, '')
+  const target = incoming.url ?? '/'
+  const { pathname, searchParams } = new URL(target, 'https://sim.invalid')
+  const { method = 'GET', headers } = incoming
+  return { method, host, target, path: pathname, query: searchParams, headers, body: await readAll(incoming) }
+}
+
+export function answerJson(value: unknown, type = 'application/json', status = 200): SimAnswer {
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(value) }
+}
