@@ -5,7 +5,7 @@ import { plainTextOf } from './part.ts'
 
 /** What an agent is given of the past. */
 export interface HistoryView {
-  /** Oldest first, roles alternating, ending with the agent's own turn. */
+  /** Oldest first, roles alternating, ending with the agent's own turn; a merged turn bears its first writer's name. */
   readonly turns: readonly HistoricalMessage[]
   /** Index of the last turn of the stable head, where a prompt cache may break; absent while there is no closed head. */
   readonly cacheBreakpointAfter?: number | undefined
@@ -19,49 +19,73 @@ export interface HistoryPolicy {
 }
 
 export interface SlidingWindowOptions {
-  /** Turns at the start of the thread that stay, byte for byte, while the thread grows. Default 2. */
+  /** Turns at the start of the thread that stay, byte for byte, while the thread grows; half of `maxTurns` at most. Default 2. */
   readonly keepHead?: number
   /** Turns in all. Default 40. */
   readonly maxTurns?: number
-  /** UTF-16 code units of text in all. Default 48 000. */
+  /** UTF-16 code units of text and tool calls in all. Default 48 000. */
   readonly maxChars?: number
 }
 
 /**
  * The default policy: a byte-stable head, then the newest turns that fit, same-role neighbours merged
- * (`contract.md`, History). Pure, and idempotent on what it returns.
+ * (`contract.md`, History). Pure; the turns it returns, given to it again, come back as they are.
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
-  const { keepHead = 2, maxTurns = 40, maxChars = 48_000 } = options
+  const { maxTurns = 40, maxChars = 48_000 } = options
+  // The head takes half of the turns at most, so that the newest always have a place.
+  const keepHead = Math.min(options.keepHead ?? 2, Math.floor(maxTurns / 2))
+  // A merged turn may be made of several entries: read some more than are kept.
+  const reach = { head: keepHead * 4 + 1, tail: maxTurns * 2 }
   return {
-    // A merged turn may be made of several entries: read some more than are kept.
-    reach: { head: keepHead * 4 + 1, tail: maxTurns * 2 },
-    view: entries => slideWindow(toTurns(entries), { keepHead, maxTurns, maxChars }),
+    reach,
+    view: entries => slideWindow(sortEntries(entries), reach, { keepHead, maxTurns, maxChars }),
   }
 }
 
 type Window = Required<SlidingWindowOptions>
+type Turns = readonly HistoricalMessage[]
+
+/**
+ * entries → window. The head is read from the first entries within reach alone, so that it is the same however much
+ * of the thread was read; nothing is merged over the gap between what was read of its two ends.
+ */
+function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], window: Window): HistoryView {
+  const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
+  const isWhole = entries.length < reach.head + reach.tail
+  const later = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
+  const tail = takeTail(endWithAgent(later), head, window)
+  const turns = tail.length > 0 ? [...head, ...tail] : endWithAgent(head)
+  const hasHead = head.length > 0 && turns.length >= head.length
+  return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
+}
+
+function sortEntries(entries: readonly Entry[]): readonly Entry[] {
+  return [...entries].sort((left, right) => left.seq - right.seq)
+}
 
 /** entries → pair repair → alternation. */
-function toTurns(entries: readonly Entry[]): readonly HistoricalMessage[] {
-  const ordered = [...entries].sort((left, right) => left.seq - right.seq)
-  return mergeNeighbours(ordered.map(toTurn).filter(turn => turn.parts.length > 0))
+function toTurns(entries: readonly Entry[]): Turns {
+  const turns = entries.map(toTurn).filter(({ parts }) => parts.length > 0)
+  return mergeNeighbours(turns).map(turn => ({ ...turn, parts: dropRepeatedCalls(turn.parts) }))
 }
 
 function toTurn({ entryId, nativeId, role, author, parts, at }: Entry): HistoricalMessage {
-  return { id: nativeId ?? entryId, role, sender: author, parts: repairPairs(parts), timestamp: at }
+  return { id: nativeId ?? entryId, role, sender: author, parts: parts.filter(isSettled), timestamp: at }
 }
 
 /** A tool call whose end was never seen tells a model nothing it may rely on: only ended calls are history. */
-function repairPairs(parts: readonly Part[]): Part[] {
-  const ended = new Map<string, Part>()
-  for (const part of parts) {
-    if (part.kind === 'tool_call' && (part.result !== undefined || part.error)) ended.set(part.id, part)
-  }
-  return parts.filter(part => part.kind !== 'tool_call' || ended.get(part.id) === part)
+function isSettled(part: Part): boolean {
+  return part.kind !== 'tool_call' || part.result !== undefined || part.error !== undefined
 }
 
-function mergeNeighbours(turns: readonly HistoricalMessage[]): readonly HistoricalMessage[] {
+/** Within one turn the last word on a tool call stands. */
+function dropRepeatedCalls(parts: readonly Part[]): Part[] {
+  const last = new Map(parts.filter(part => part.kind === 'tool_call').map(call => [call.id, call]))
+  return parts.filter(part => part.kind !== 'tool_call' || last.get(part.id) === part)
+}
+
+function mergeNeighbours(turns: Turns): Turns {
   const merged: HistoricalMessage[] = []
   for (const turn of turns) {
     const last = merged.at(-1)
@@ -71,35 +95,27 @@ function mergeNeighbours(turns: readonly HistoricalMessage[]): readonly Historic
   return merged
 }
 
-/** turns → window. A turn is closed, and may join the head, once the other side has spoken after it. */
-function slideWindow(turns: readonly HistoricalMessage[], window: Window): HistoryView {
-  const closed = turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
-  const head = takeHead(closed, window)
-  const tail = takeTail(closed.slice(head.length), head, window)
-  const isClosed = head.length > 0 && head.length < turns.length
-  return { turns: [...head, ...tail], ...(isClosed && { cacheBreakpointAfter: head.length - 1 }) }
+/** A turn is closed, and may join the head, once the other side has spoken after it: nothing is merged into it then. */
+function closedTurns(entries: readonly Entry[]): Turns {
+  return toTurns(entries).slice(0, -1)
+}
+
+/** The message that is being answered is the next turn of the other side. */
+function endWithAgent(turns: Turns): Turns {
+  return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
 }
 
 /** Depends on the first turns alone, so it never changes while the thread grows; at most half of the budget. */
-function takeHead(
-  turns: readonly HistoricalMessage[],
-  { keepHead, maxTurns, maxChars }: Window,
-): readonly HistoricalMessage[] {
-  const head: HistoricalMessage[] = []
+function takeHead(turns: Turns, { keepHead, maxChars }: Window): Turns {
   let room = Math.floor(maxChars / 2)
-  for (const turn of turns.slice(0, Math.min(keepHead, maxTurns))) {
+  const end = turns.findIndex(turn => {
     room -= lengthOf(turn)
-    if (room < 0) break
-    head.push(turn)
-  }
-  return head
+    return room < 0
+  })
+  return turns.slice(0, Math.min(keepHead, end < 0 ? turns.length : end))
 }
 
-function takeTail(
-  rest: readonly HistoricalMessage[],
-  head: readonly HistoricalMessage[],
-  { maxTurns, maxChars }: Window,
-): readonly HistoricalMessage[] {
+function takeTail(rest: Turns, head: Turns, { maxTurns, maxChars }: Window): Turns {
   let room = maxChars - head.reduce((sum, turn) => sum + lengthOf(turn), 0)
   let start = rest.length
   while (start > 0 && rest.length - start < maxTurns - head.length) {
@@ -112,6 +128,8 @@ function takeTail(
   return tail[0]?.role === head.at(-1)?.role ? tail.slice(1) : tail
 }
 
+/** Text and tool calls count; files are only named in a prompt. */
 function lengthOf({ parts }: HistoricalMessage): number {
-  return plainTextOf(parts).length
+  const calls = parts.filter(part => part.kind === 'tool_call')
+  return calls.reduce((sum, call) => sum + JSON.stringify(call).length, plainTextOf(parts).length)
 }

@@ -12,21 +12,18 @@ export interface Lane<Work> {
   /** Look for work soon; cheap to call often. */
   wake(): void
   readonly running: ReadonlyMap<Work, Promise<void>>
+  /** Resolves when nothing runs, and no work that was being taken can begin any more. For a lane that is closed. */
+  drain(): Promise<void>
 }
 
 /** Keeps `slots` pieces of work running for as long as there are any. */
 export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
   const running = new Map<Work, Promise<void>>()
   let isScheduled = false
-  let isFilling = false
+  let filling: Promise<void> | undefined
   let isWokenMeanwhile = false
 
   async function fill(): Promise<void> {
-    if (isFilling) {
-      isWokenMeanwhile = true
-      return
-    }
-    isFilling = true
     do {
       isWokenMeanwhile = false
       const free = options.slots - running.size
@@ -35,7 +32,10 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
       for (const work of leased) begin(work)
       if (leased.length === free) isWokenMeanwhile = true
     } while (isWokenMeanwhile)
-    isFilling = false
+  }
+
+  function endFilling(): void {
+    filling = undefined
   }
 
   async function leaseQuietly(limit: number): Promise<readonly Work[]> {
@@ -64,9 +64,14 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
     isScheduled = true
     setImmediate(() => {
       isScheduled = false
-      void fill()
+      if (filling) isWokenMeanwhile = true
+      else filling = fill().finally(endFilling)
     })
   }
 
-  return { wake, running }
+  async function drain(): Promise<void> {
+    while (filling || running.size > 0) await Promise.all([filling, ...running.values()])
+  }
+
+  return { wake, running, drain }
 }

@@ -32,12 +32,12 @@ export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedT
   return { state: 'later', dueAt, error: reason }
 }
 
-/** Exponential, with jitter over the upper half; a named `Retry-After` is never undercut. */
+/** Exponential, with jitter over the upper half; a named `Retry-After` is never undercut, however long it is. */
 function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
   const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))
   const backoff = full * (0.5 + chance / 2)
-  const asked = error instanceof Unavailable && error.retryAfter !== undefined ? error.retryAfter * 1000 : 0
-  return Math.max(backoff, Math.min(asked, capMs))
+  const asked = error instanceof Unavailable ? (error.retryAfter ?? 0) * 1000 : 0
+  return asked > backoff ? asked : backoff
 }
 
 /** Our own classes carry a sentence for the operator; anything else is a bug whose text stays in the log. */

@@ -7,7 +7,7 @@ import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { Channel } from './protocol.ts'
-import type { PartialResponse } from './response.ts'
+import type { NormalizedResponse, PartialResponse } from './response.ts'
 import type { RetryPolicy } from './retry.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import type { Log, World } from './world.ts'
@@ -97,15 +97,20 @@ async function callAgent(
   })
   const deadline = AbortSignal.timeout(deadlineMs)
   const signal = AbortSignal.any([stop, canceled.signal, deadline])
-  const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
-  const message = withMembers(turn.content, {
-    parts: working.presentParts(turn.content.parts),
-    history: [...view.turns],
-  })
-  const context = createContext(turn, working, { signal, view, state, log: bindLog(world.log, turn) })
   try {
-    const onChunk = (chunk: PartialResponse) => desk.notify(`message:${turn.message}`, { kind: 'part', chunk })
+    const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
+    const message = withMembers(turn.content, {
+      parts: working.presentParts(turn.content.parts),
+      history: [...view.turns],
+    })
+    const context = createContext(turn, working, { signal, view, state, log: bindLog(world.log, turn) })
+    const onChunk = (chunk: PartialResponse) => {
+      // Throwing here ends the agent's iterator: after its time nobody listens any more.
+      signal.throwIfAborted()
+      desk.notify(`message:${turn.message}`, { kind: 'part', chunk })
+    }
     const run = async () => collectAnswer(await agent.handle(message, context), onChunk)
+    signal.throwIfAborted()
     return await Promise.race([run(), rejectOn(signal)])
   } finally {
     unlisten()
@@ -150,7 +155,7 @@ function createContext(turn: Turn, working: Working, { signal, view, state, log 
 function createAgentState(turn: Turn, desk: Desk): AgentState & { changed(): Json | undefined } {
   let written: Json | undefined
   return {
-    get: async () => written ?? desk.readState(turn.agent, turn.thread),
+    get: async () => (written === undefined ? desk.readState(turn.agent, turn.thread) : written),
     set: value => {
       written = value
     },
@@ -159,14 +164,24 @@ function createAgentState(turn: Turn, desk: Desk): AgentState & { changed(): Jso
 }
 
 function answerWith(turn: Turn, working: Working, partial: PartialResponse): Answer {
-  const { world } = working
-  const response = completeResponse(partial, turn, { id: randomHex(world, 16), createdAt: isoTime(world.now()) })
+  const response = completeAnswer(turn, working, partial)
   const addressing = working.findChannel(turn.via)?.address({ turn, response })
   return { response, deliveries: addressing?.deliveries ?? [], aliases: addressing?.aliases ?? [] }
 }
 
+function completeAnswer(turn: Turn, { world }: Working, partial: PartialResponse): NormalizedResponse {
+  return completeResponse(partial, turn, { id: randomHex(world, 16), createdAt: isoTime(world.now()) })
+}
+
+/** A channel that cannot address even this must not keep the turn from ending. */
 function failTurn(turn: Turn, working: Working, error: string): Answer {
-  return { ...answerWith(turn, working, failedAnswer(turn.correlationId)), error }
+  const failed = failedAnswer(turn.correlationId)
+  try {
+    return { ...answerWith(turn, working, failed), error }
+  } catch (cause) {
+    working.world.log.error({ correlation_id: turn.correlationId, via: turn.via, err: cause }, 'answer not addressable')
+    return { response: completeAnswer(turn, working, failed), deliveries: [], error }
+  }
 }
 
 async function commitFailure(turn: Turn, working: Working, error: unknown): Promise<void> {

@@ -70,7 +70,7 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
 
   async function settleWithin(ms: number): Promise<void> {
     const settled = new AbortController()
-    const all = Promise.all(running().map(([, finished]) => finished)).then(() => settled.abort())
+    const all = Promise.all([turns.drain(), deliveries.drain()]).then(() => settled.abort())
     await Promise.race([all, world.sleep(ms, settled.signal)])
   }
 
