@@ -1,1 +1,1 @@
-export {}
+export { openSqliteDesk, type SqliteDeskOptions } from './desk.ts'

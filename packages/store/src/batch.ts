@@ -1,0 +1,29 @@
+import type { DeliveryRecord, MessageState } from '@postern/core'
+
+export type CounterName = `messages.${MessageState}` | `deliveries.${DeliveryRecord['state']}` | 'refusals'
+
+export interface Notice {
+  readonly topic: string
+  readonly payload: unknown
+}
+
+/** What one transaction leaves behind beside its rows: totals to book before it ends, notices to give after it. */
+export interface Batch {
+  readonly totals: Map<CounterName, number>
+  readonly notices: Notice[]
+  hasReadyWork: boolean
+}
+
+export function createBatch(): Batch {
+  return { totals: new Map(), notices: [], hasReadyWork: false }
+}
+
+export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {
+  totals.set(name, (totals.get(name) ?? 0) + by)
+}
+
+export function moveTotal(batch: Batch, from: CounterName, to: CounterName): void {
+  if (from === to) return
+  addToTotal(batch, from, -1)
+  addToTotal(batch, to)
+}

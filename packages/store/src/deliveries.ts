@@ -1,0 +1,145 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Delivery, DeliveryRecord, Settlement, WorkDesk } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { moveTotal } from './batch.ts'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+import { refuseLostLease } from './lease.ts'
+import type { StoredMessage } from './messages.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+interface DueDelivery {
+  readonly number: number
+  readonly message: number
+  readonly response_seq: number | null
+  readonly destination: string
+  readonly target: string
+  readonly token: number
+  readonly attempt: number
+  readonly queued_at: number
+}
+
+/** Deliveries are taken up here, in the order they fell due. */
+export function createDeliveryLeases(
+  { db, write, now }: Store,
+  tables: Tables,
+): Pick<WorkDesk, 'leaseDeliveries'> & {
+  readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
+} {
+  const findDue = prepareQuery<DueDelivery>(
+    db,
+    `SELECT number, message, response_seq, destination, target, token, attempt, queued_at
+     FROM deliveries WHERE due_at <= ? ORDER BY due_at LIMIT ?`,
+  )
+  const claim = prepareQuery(
+    db,
+    'UPDATE deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1, holder = ? WHERE number = ?',
+  )
+  const renew = prepareQuery(
+    db,
+    'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
+  )
+  return {
+    leaseDeliveries: ({ holder, limit, leaseMs }) =>
+      write(() => {
+        const due = findDue.all(now(), limit)
+        for (const { number } of due) claim.run(now() + leaseMs, holder, number)
+        return readDeliveries(due, tables)
+      }),
+    renewDelivery: async ({ id, token }, leaseMs) =>
+      refuseLostLease(await write(() => renew.run(now() + leaseMs, Number(id), token).changes), `delivery ${id}`),
+  }
+}
+
+/** An answer to many places is read once. */
+function readDeliveries(due: readonly DueDelivery[], { readMessage, responses }: Tables): readonly Delivery[] {
+  const readOnce = rememberByNumber(readMessage)
+  const readResponseOnce = rememberByNumber(responses.read)
+  return due.map(row => {
+    const response = row.response_seq === null ? undefined : readResponseOnce(row.response_seq)
+    return toDelivery(row, readOnce(row.message), response)
+  })
+}
+
+function rememberByNumber<T>(read: (number: number) => T): (number: number) => T {
+  const known = new Map<number, T>()
+  return number => {
+    const value = known.get(number) ?? read(number)
+    known.set(number, value)
+    return value
+  }
+}
+
+function toDelivery(row: DueDelivery, message: StoredMessage, response: Delivery['response']): Delivery {
+  return {
+    id: String(row.number),
+    token: row.token + 1,
+    attempt: row.attempt + 1,
+    queuedAt: row.queued_at,
+    via: message.via,
+    agent: message.agent,
+    to: row.destination,
+    target: parseJson(row.target),
+    correlationId: message.correlationId,
+    message: message.content,
+    response,
+  }
+}
+
+interface Outcome {
+  readonly state: DeliveryRecord['state']
+  readonly dueAt: number | null
+  readonly endedAt: number | null
+  readonly error: string | null
+  readonly note: string | null
+}
+
+/** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
+export function createSettle({ db, write, now }: Store, { deliveries }: Tables): Pick<WorkDesk, 'settle'> {
+  const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
+    db,
+    'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',
+  )
+  const record = createRecorder(db)
+
+  function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
+    const held = findHeld.get(Number(delivery.id), delivery.token)
+    if (!held) return 0
+    const at = now()
+    record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
+    deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
+    // Also for a time yet to come: whoever waits for the next due time has to look again.
+    if (settlement.state === 'later') batch.hasReadyWork = true
+    return 1
+  }
+
+  return {
+    async settle(delivery, settlement) {
+      const settled = await write(batch => settleDelivery(batch, delivery, settlement))
+      refuseLostLease(settled, `delivery ${delivery.id}`)
+    },
+  }
+}
+
+function toOutcome(settlement: Settlement, now: number): Outcome {
+  const isLater = settlement.state === 'later'
+  return {
+    state: settlement.state,
+    dueAt: isLater ? settlement.dueAt : null,
+    endedAt: isLater ? null : now,
+    error: settlement.state === 'sent' ? null : settlement.error,
+    note: settlement.state === 'sent' ? (settlement.note ?? null) : null,
+  }
+}
+
+function createRecorder(db: DatabaseSync): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
+  const update = prepareQuery(
+    db,
+    `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,
+       wire = coalesce(?, wire), holder = NULL WHERE number = ?`,
+  )
+  return (number, { state, dueAt, endedAt, error, note }, wire) => {
+    update.run(state, dueAt, endedAt, error, note, wire === undefined ? null : formatJson(wire), number)
+  }
+}

@@ -1,0 +1,75 @@
+import type { Desk, Log, NoticeDesk } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { openDatabase } from './database.ts'
+import { createAdmission } from './intake.ts'
+import { takeExclusiveLock } from './lock.ts'
+import { createLookupDesk } from './lookup.ts'
+import { createNotices } from './notices.ts'
+import { createOperatorDesk } from './operator.ts'
+import { createRefusals } from './refusals.ts'
+import type { Store } from './store.ts'
+import { createTables } from './tables.ts'
+import { createTaskDesk } from './tasks.ts'
+import { createWorkDesk, endAllLeases } from './work.ts'
+import { createWriter } from './writer.ts'
+
+export interface SqliteDeskOptions {
+  /** A file, made readable by its owner alone when there is none yet; or `:memory:`. */
+  readonly path: string
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly log: Log
+  /** Nobody else may have this desk open with `exclusive`; whatever an earlier process held is due at once. */
+  readonly exclusive?: boolean | undefined
+}
+
+/**
+ * The desk on SQLite. What it acknowledges is on disk: WAL with `synchronous=FULL`, many writes behind one fsync.
+ * @throws ConfigError `data` when the file is not ours to use
+ */
+export async function openSqliteDesk(options: SqliteDeskOptions): Promise<Desk> {
+  const unlock = options.exclusive && options.path !== ':memory:' ? takeExclusiveLock(options.path) : () => {}
+  try {
+    return openUnlocked(options, unlock)
+  } catch (error) {
+    unlock()
+    throw error
+  }
+}
+
+function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: () => void): Desk {
+  const db = openDatabase(path)
+  if (exclusive) endAllLeases(db, now())
+  const notices = createNotices(log)
+  const writer = createWriter(db, batch => giveNotices(batch, notices))
+  const store: Store = { db, write: writer.write, now, log }
+  const tables = createTables(db)
+  const refusals = createRefusals(store)
+  const closeAll = async () => {
+    const flushed = refusals.flush()
+    writer.close()
+    await flushed
+    db.close()
+    unlock()
+  }
+  let closed: Promise<void> | undefined
+  return {
+    ...createAdmission(store, tables),
+    refuse: refusals.refuse,
+    ...createWorkDesk(store, tables),
+    ...createLookupDesk(store, tables),
+    ...createTaskDesk(store, tables),
+    ...createOperatorDesk(store, tables, refusals),
+    ...notices,
+    close() {
+      closed ??= closeAll()
+      return closed
+    },
+  }
+}
+
+/** However much work one batch made ready, it is announced once. */
+function giveNotices({ notices, hasReadyWork }: Batch, { notify }: NoticeDesk): void {
+  for (const { topic, payload } of notices) notify(topic, payload)
+  if (hasReadyWork) notify('work', undefined)
+}

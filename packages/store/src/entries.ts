@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import type { Entry, NormalizedResponse, Part } from '@postern/core'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+
+/** An entry as its columns, made before the transaction. */
+export interface EntryDraft {
+  readonly nativeId: string
+  readonly scope: 'conversation' | 'kept'
+  readonly role: Entry['role']
+  readonly author: string
+  readonly content: string
+  readonly at: string
+}
+
+export interface EntryPlace {
+  readonly thread: number
+  readonly task: number | undefined
+}
+
+export interface EntryTable {
+  /** @returns its seq */
+  append(draft: EntryDraft, place: EntryPlace): number
+}
+
+export function createEntryTable(db: DatabaseSync): EntryTable {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, author, content, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  return {
+    append({ nativeId, scope, role, author, content, at }, { thread, task }) {
+      const values = [randomUUID(), nativeId, thread, task ?? null, scope, role, author, content, at] as const
+      return insert.run(...values).lastInsertRowid
+    },
+  }
+}
+
+export function draftResponseEntry(response: NormalizedResponse): EntryDraft {
+  return {
+    nativeId: response.id,
+    scope: 'conversation',
+    role: 'assistant',
+    author: formatJson({ address: response.sender }),
+    content: formatJson(response.parts),
+    at: response.created_at,
+  }
+}
+
+export const entryColumns = 'seq, entry_id, native_id, role, author, content, at'
+
+export interface EntryRow {
+  readonly seq: number
+  readonly entry_id: string
+  readonly native_id: string | null
+  readonly role: Entry['role']
+  readonly author: string
+  readonly content: string
+  readonly at: string
+}
+
+export function readEntry(row: EntryRow): Entry {
+  return {
+    seq: row.seq,
+    entryId: row.entry_id,
+    nativeId: row.native_id ?? undefined,
+    role: row.role,
+    author: parseJson<Entry['author']>(row.author),
+    parts: parseJson<readonly Part[]>(row.content),
+    at: row.at,
+  }
+}

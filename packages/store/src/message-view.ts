@@ -1,0 +1,97 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { MessageRecord, MessageState, MessageSummary, NormalizedMessage, OperatorDesk, Part } from '@postern/core'
+import { createSlidingWindowPolicy, plainTextOf } from '@postern/core'
+import { parseJson, prepareQuery } from './database.ts'
+import type { DeliveryList } from './delivery-list.ts'
+import { createHistoryLookup } from './history.ts'
+import type { Envelope, StoredMessage } from './messages.ts'
+import type { Tables } from './tables.ts'
+
+interface SummaryRow {
+  readonly number: number
+  readonly agent: string
+  readonly envelope: string
+  readonly content: string
+  readonly state: MessageState
+  readonly correlation_id: string
+}
+
+interface StandingRow {
+  readonly number: number
+  readonly state: MessageState
+  readonly error: string | null
+  readonly duplicates: number
+}
+
+/** Longest preview, UTF-16 code units. */
+const previewLength = 160
+
+export function createMessageView(
+  db: DatabaseSync,
+  { readMessage, responses }: Tables,
+  deliveries: DeliveryList,
+): Pick<OperatorDesk, 'listMessages' | 'findMessage'> {
+  const listNewest = prepareQuery<SummaryRow>(
+    db,
+    `SELECT m.number, m.agent, m.envelope, e.content, coalesce(w.state, 'ignored') AS state, m.correlation_id
+     FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
+     WHERE m.number < ? ORDER BY m.number DESC LIMIT ?`,
+  )
+  const findStanding = prepareQuery<StandingRow>(
+    db,
+    `SELECT m.number, coalesce(w.state, 'ignored') AS state, w.error, coalesce(d.count, 0) AS duplicates
+     FROM messages m LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number
+     WHERE m.id = ? ORDER BY m.number DESC LIMIT 1`,
+  )
+  const addHistory = createHistoryAdder(db)
+  return {
+    listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),
+    async findMessage(id): Promise<MessageRecord | undefined> {
+      const standing = findStanding.get(id)
+      if (!standing) return undefined
+      const stored = readMessage(standing.number)
+      return {
+        message: await addHistory(stored),
+        proofs: stored.proofs,
+        state: standing.state,
+        flags: stored.flags,
+        ...(standing.error !== null && { error: standing.error }),
+        response: responses.findByMessage(standing.number) ?? null,
+        deliveries: deliveries.ofMessage(standing.number),
+        duplicates: standing.duplicates,
+        correlation_id: stored.correlationId,
+      }
+    },
+  }
+}
+
+/** The operator sees what the default policy gives an agent of the past; the first of a thread has none. */
+function createHistoryAdder(db: DatabaseSync): (stored: StoredMessage) => Promise<NormalizedMessage> {
+  const { readHistory } = createHistoryLookup(db)
+  const policy = createSlidingWindowPolicy()
+  return async ({ content, thread, number }) => {
+    const { turns } = policy.view(await readHistory({ thread, before: number, ...policy.reach }))
+    return turns.length > 0 ? Object.assign(content, { history: [...turns] }) : content
+  }
+}
+
+function toSummary(row: SummaryRow): MessageSummary {
+  const { id, received_via, received_at, sender } = parseJson<Envelope>(row.envelope)
+  return {
+    message: row.number,
+    id,
+    via: received_via,
+    agent: row.agent,
+    sender: sender.address,
+    verified: sender.verified,
+    state: row.state,
+    received_at,
+    preview: previewOf(parseJson<readonly Part[]>(row.content)),
+    correlation_id: row.correlation_id,
+  }
+}
+
+function previewOf(parts: readonly Part[]): string {
+  const text = plainTextOf(parts).trim().replace(/\s+/g, ' ')
+  return text.length > previewLength ? `${text.slice(0, previewLength).toWellFormed()}…` : text
+}

@@ -1,0 +1,28 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { ConfigError } from '@postern/core'
+import { deskSchema } from './schema/001-desk.ts'
+
+/** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
+export const migrations: readonly string[] = [deskSchema]
+
+/** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
+export function migrateDatabase(db: DatabaseSync): void {
+  // Another process may be migrating the same file: the version counts only inside the transaction.
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    const version = readVersion(db)
+    if (version > migrations.length) {
+      throw new ConfigError('data', 'was written by a newer release', 'Start that release or a later one.')
+    }
+    for (const migration of migrations.slice(version)) db.exec(migration)
+    db.exec(`PRAGMA user_version = ${migrations.length}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function readVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+}

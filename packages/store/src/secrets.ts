@@ -1,0 +1,26 @@
+import type { LookupDesk } from '@postern/core'
+import { prepareQuery } from './database.ts'
+import type { Store } from './store.ts'
+
+/** The first to store a secret decides it, in this process and among processes; making one may take long. */
+export function createSecrets({ db, write }: Store): LookupDesk['secret'] {
+  const find = prepareQuery<{ value: string }>(db, 'SELECT value FROM secrets WHERE name = ?')
+  const insert = prepareQuery(db, 'INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
+  const making = new Map<string, Promise<string>>()
+
+  async function storeFirst(name: string, make: () => Promise<string>): Promise<string> {
+    const made = await make()
+    return write(() => {
+      insert.run(name, made)
+      return find.get(name)?.value ?? made
+    })
+  }
+
+  function makeOnce(name: string, make: () => Promise<string>): Promise<string> {
+    const begun = making.get(name) ?? storeFirst(name, make).finally(() => making.delete(name))
+    making.set(name, begun)
+    return begun
+  }
+
+  return async (name, make) => find.get(name)?.value ?? makeOnce(name, make)
+}

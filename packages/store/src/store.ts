@@ -1,0 +1,11 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Log } from '@postern/core'
+import type { Writer } from './writer.ts'
+
+/** What every part of the desk works with. */
+export interface Store {
+  readonly db: DatabaseSync
+  readonly write: Writer['write']
+  readonly now: () => number
+  readonly log: Log
+}

@@ -1,0 +1,42 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { BlobTable } from './blobs.ts'
+import { createBlobTable } from './blobs.ts'
+import type { DeliveryTable } from './delivery-table.ts'
+import { createDeliveryTable } from './delivery-table.ts'
+import type { EntryTable } from './entries.ts'
+import { createEntryTable } from './entries.ts'
+import type { ReadMessage } from './messages.ts'
+import { createMessageReader } from './messages.ts'
+import type { ResponseTable } from './responses.ts'
+import { createResponseTable } from './responses.ts'
+import type { TaskTable } from './task-table.ts'
+import { createTaskTable } from './task-table.ts'
+import type { ThreadTable } from './threads.ts'
+import { createThreadTable } from './threads.ts'
+import type { TurnTable } from './turn-table.ts'
+import { createTurnTable } from './turn-table.ts'
+
+/** The tables that several desks write to, each with its rules. Synchronous: they run inside a write. */
+export interface Tables {
+  readonly threads: ThreadTable
+  readonly entries: EntryTable
+  readonly blobs: BlobTable
+  readonly tasks: TaskTable
+  readonly turns: TurnTable
+  readonly deliveries: DeliveryTable
+  readonly responses: ResponseTable
+  readonly readMessage: ReadMessage
+}
+
+export function createTables(db: DatabaseSync): Tables {
+  return {
+    threads: createThreadTable(db),
+    entries: createEntryTable(db),
+    blobs: createBlobTable(db),
+    tasks: createTaskTable(db),
+    turns: createTurnTable(db),
+    deliveries: createDeliveryTable(db),
+    responses: createResponseTable(db),
+    readMessage: createMessageReader(db),
+  }
+}

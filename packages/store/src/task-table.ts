@@ -1,0 +1,44 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Intake, TaskState } from '@postern/core'
+import { prepareQuery } from './database.ts'
+
+export type TaskIntake = NonNullable<Intake['task']>
+
+export interface TaskTable {
+  /** The row of a task that takes one more message, or `ended`. */
+  continueTask(task: TaskIntake, agent: string, now: number): number | 'ended'
+  setWorking(task: number, now: number): void
+  /** A task ends with the last of its turns: while another one is open it cannot have ended. */
+  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): void
+}
+
+const openStates: ReadonlySet<string> = new Set<TaskState>(['submitted', 'working', 'input_required'])
+
+export function createTaskTable(db: DatabaseSync): TaskTable {
+  const find = prepareQuery<{ id: number; state: TaskState }>(
+    db,
+    'SELECT id, state FROM tasks WHERE owner = ? AND native_id = ?',
+  )
+  const insert = prepareQuery(
+    db,
+    "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at) VALUES (?, ?, ?, ?, 'submitted', ?)",
+  )
+  const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
+  const finish = prepareQuery(
+    db,
+    `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
+       WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
+     WHERE id = ?1`,
+  )
+  return {
+    continueTask(task, agent, now) {
+      const known = find.get(task.owner, task.id)
+      if (!known) return insert.run(task.owner, task.id, agent, task.context, now).lastInsertRowid
+      if (!openStates.has(known.state)) return 'ended'
+      setState.run('submitted', now, known.id)
+      return known.id
+    },
+    setWorking: (task, now) => void setState.run('working', now, task),
+    finish: (task, state, responseSeq, now) => void finish.run(task, now, responseSeq ?? null, state),
+  }
+}

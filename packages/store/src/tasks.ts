@@ -1,0 +1,66 @@
+import type { TaskDesk, TaskFilter, TaskRecord, TaskState } from '@postern/core'
+import { createCancel } from './cancel.ts'
+import { prepareQuery } from './database.ts'
+import type { EntryRow } from './entries.ts'
+import { entryColumns, readEntry } from './entries.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+interface TaskRow {
+  readonly id: number
+  readonly owner: string
+  readonly native_id: string
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  readonly updated_at: number
+  readonly response_seq: number | null
+}
+
+const columns = 'id, owner, native_id, agent, context, state, updated_at, response_seq'
+
+const matches = `owner = ?1 AND updated_at >= ?2 AND (?3 IS NULL OR agent = ?3) AND (?4 IS NULL OR context = ?4)
+  AND (?5 IS NULL OR state = ?5)`
+
+export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
+  const { db } = store
+  const find = prepareQuery<TaskRow>(db, `SELECT ${columns} FROM tasks WHERE owner = ? AND native_id = ?`)
+  const list = prepareQuery<TaskRow>(
+    db,
+    `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
+     ORDER BY updated_at DESC, native_id DESC LIMIT ?8`,
+  )
+  const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
+  const readEntries = prepareQuery<EntryRow>(db, `SELECT ${entryColumns} FROM entries WHERE task_id = ? ORDER BY seq`)
+
+  function toRecord(row: TaskRow): TaskRecord {
+    return {
+      owner: row.owner,
+      id: row.native_id,
+      agent: row.agent,
+      context: row.context,
+      state: row.state,
+      updatedAt: row.updated_at,
+      entries: readEntries.all(row.id).map(readEntry),
+      response: row.response_seq === null ? undefined : tables.responses.read(row.response_seq),
+    }
+  }
+
+  return {
+    async findTask({ owner, id }) {
+      const row = find.get(owner, id)
+      return row && toRecord(row)
+    },
+    async listTasks(filter) {
+      const wanted = filterValues(filter)
+      const { updatedAt, id } = filter.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, id: '' }
+      const tasks = list.all(...wanted, updatedAt, id, filter.limit).map(toRecord)
+      return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
+    },
+    cancelTask: createCancel(store, tables),
+  }
+}
+
+function filterValues({ owner, updatedSince, agent, context, state }: TaskFilter): readonly (string | number | null)[] {
+  return [owner, updatedSince ?? 0, agent ?? null, context ?? null, state ?? null]
+}

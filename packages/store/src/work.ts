@@ -1,0 +1,34 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { WorkDesk } from '@postern/core'
+import { createCommit } from './commit.ts'
+import { prepareQuery } from './database.ts'
+import { createDeliveryLeases, createSettle } from './deliveries.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+import { createTurnLeases } from './turns.ts'
+
+export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
+  const { renewTurn, ...turns } = createTurnLeases(store, tables)
+  const { renewDelivery, ...deliveries } = createDeliveryLeases(store, tables)
+  const findNextDue = prepareQuery<{ due_at: number | null }>(
+    store.db,
+    `SELECT min(due_at) AS due_at FROM (
+       SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
+       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL)`,
+  )
+  return {
+    ...turns,
+    ...deliveries,
+    ...createCommit(store, tables),
+    ...createSettle(store, tables),
+    renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
+    nextDue: async () => findNextDue.get()?.due_at ?? undefined,
+  }
+}
+
+/** What a process held that is gone is due at once: only for a desk that nobody else has open. */
+export function endAllLeases(db: DatabaseSync, now: number): void {
+  for (const table of ['turns', 'deliveries']) {
+    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)
+  }
+}

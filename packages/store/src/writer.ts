@@ -1,0 +1,133 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { Unavailable } from '@postern/core'
+import type { Batch, CounterName } from './batch.ts'
+import { createBatch } from './batch.ts'
+import { prepareQuery } from './database.ts'
+
+/** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
+export type Operation<T> = (batch: Batch) => T
+
+export interface Writer {
+  /**
+   * Runs `operation` with everything else that is waiting in one transaction; resolves once that is durable.
+   * @throws Unavailable when the disk or another process did not let it
+   */
+  write<T>(operation: Operation<T>): Promise<T>
+  /** Writes what is waiting, now; later writes are refused. */
+  close(): void
+}
+
+interface Job {
+  readonly operation: Operation<unknown>
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Operations in one transaction at most, so that the event loop breathes in between. */
+const batchLimit = 256
+
+/**
+ * Group commit: writes wait for the next turn of the event loop and then share one `COMMIT`, that is one fsync. An operation
+ * that throws does not take the others with it: the batch is undone and each is run on its own.
+ */
+export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void): Writer {
+  const transaction = createTransaction(db)
+  const queue: Job[] = []
+  let isScheduled = false
+  let isClosed = false
+
+  function schedule(): void {
+    if (isScheduled) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      writeNext()
+    })
+  }
+
+  function writeNext(): void {
+    if (queue.length === 0) return
+    const jobs = queue.splice(0, batchLimit)
+    if (queue.length > 0) schedule()
+    writeTogether(jobs)
+  }
+
+  function writeTogether(jobs: readonly Job[]): void {
+    const batch = createBatch()
+    try {
+      const results = transaction(jobs, batch)
+      for (const [index, job] of jobs.entries()) job.resolve(results[index])
+    } catch (error) {
+      if (error instanceof OperationFailed && jobs.length > 1) writeApart(jobs)
+      else rejectAll(jobs, toStoreError(error))
+      return
+    }
+    onDurable(batch)
+  }
+
+  function writeApart(jobs: readonly Job[]): void {
+    for (const job of jobs) writeTogether([job])
+  }
+
+  return {
+    write: operation =>
+      new Promise((resolve, reject) => {
+        if (isClosed) return reject(new Error('the desk is closed'))
+        queue.push({ operation, resolve: resolve as Job['resolve'], reject })
+        schedule()
+      }),
+    close() {
+      isClosed = true
+      while (queue.length > 0) writeNext()
+    },
+  }
+}
+
+function rejectAll(jobs: readonly Job[], error: unknown): void {
+  for (const job of jobs) job.reject(error)
+}
+
+class OperationFailed extends Error {}
+
+function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
+  const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
+  const commit = prepareQuery(db, 'COMMIT')
+  const book = prepareQuery(
+    db,
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value',
+  )
+  const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
+    for (const [name, by] of totals) if (by !== 0) book.run(name, by)
+  }
+  return (jobs, batch) => {
+    begin.run()
+    try {
+      const results = jobs.map(job => runJob(job, batch))
+      bookTotals(batch.totals)
+      commit.run()
+      return results
+    } catch (error) {
+      // A full disk may have ended the transaction already.
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+function runJob({ operation }: Job, batch: Batch): unknown {
+  try {
+    return operation(batch)
+  } catch (error) {
+    throw new OperationFailed('an operation failed', { cause: error })
+  }
+}
+
+/** SQLite's primary result codes that time or an operator heals: busy, locked, read-only, I/O, full, cannot open. */
+const passingCodes: ReadonlySet<number> = new Set([5, 6, 8, 10, 13, 14])
+
+function toStoreError(thrown: unknown): unknown {
+  const error = thrown instanceof OperationFailed ? thrown.cause : thrown
+  const code = (error as { errcode?: number }).errcode
+  if (code === undefined || !passingCodes.has(code & 0xff)) return error
+  return new Unavailable('Cannot store: the database does not take writes now', { cause: error })
+}
