@@ -1,1 +1,263 @@
-export {}
+import type { ChannelName, Desk, MessageRecord, Refusal, RejectionCode } from '@postern/core'
+import { mentionRelays, normalizedMessageSchema, plainTextOf, transportMethods } from '@postern/core'
+import type { Fault } from '@postern/sim/faults'
+import { faults } from '@postern/sim/faults'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ProtocolSetup } from './desk-watch.ts'
+import { createDeskWatch } from './desk-watch.ts'
+
+export type { ProtocolSetup }
+
+/**
+ * What becomes of a delivery. `duplicate`: answered like the first, stored once. `unverified`: taken, with a sender
+ * who is not proven. `kept`: taken for the operator, not for the agent, with a sender who is not proven.
+ */
+export type ProtocolOutcome = RejectionCode | 'unavailable' | 'duplicate' | 'unverified' | 'kept'
+
+export interface ProtocolAnswer {
+  readonly accepted: boolean
+  /** HTTP status or SMTP code. */
+  readonly answer: number
+  /** What the peer was told, where the wire says it. */
+  readonly code?: RejectionCode | 'unavailable' | undefined
+}
+
+export interface ProtocolDelivery {
+  readonly fault?: Fault | undefined
+  /** The peer's id of the message. The same id, text and fault mean the very same message again. */
+  readonly id?: string | undefined
+  /** Unless given, the driver's own. */
+  readonly text?: string | undefined
+}
+
+/** One protocol with its doors open, a desk behind and somebody in front who can send to it. */
+export interface ProtocolDriver {
+  readonly desk: Desk
+  /** Resolves with what the peer was answered. */
+  deliver(delivery?: ProtocolDelivery): Promise<ProtocolAnswer>
+  /** Where this protocol differs from the table of `defaultOutcomes`. */
+  readonly expected?: Partial<Readonly<Record<Fault, ProtocolOutcome>>> | undefined
+  /** Where this wire's answers differ from HTTP's. */
+  readonly answers?: Partial<Readonly<Record<ProtocolOutcome, number>>> | undefined
+  /** Bearer tokens and the like that were used so far: no operator may ever see them. */
+  secrets?(): readonly string[]
+  /** Waits until whatever happens after the answer has happened. */
+  settle?(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What each fault must come to, unless a driver says otherwise (`interface.md`, answers to peers). */
+const defaultOutcomes: Readonly<Record<Fault, ProtocolOutcome>> = {
+  unsigned: 'unsigned',
+  tampered: 'signature_invalid',
+  forged: 'signature_invalid',
+  expired: 'expired',
+  replayed: 'duplicate',
+  wrong_owner: 'signer_mismatch',
+  oversized: 'too_large',
+  deep: 'malformed',
+  malformed: 'malformed',
+  key_host_down: 'unavailable',
+  unknown_recipient: 'no_recipient',
+}
+
+const httpAnswers: Partial<Readonly<Record<ProtocolOutcome, number>>> = {
+  malformed: 400,
+  unsigned: 401,
+  signature_invalid: 401,
+  signer_mismatch: 401,
+  expired: 401,
+  forbidden: 403,
+  no_recipient: 404,
+  too_large: 413,
+  rate_limited: 429,
+  unavailable: 503,
+}
+
+/** What an impostor may know of a message before it comes: its id must not be taken by trying. */
+const impostures: readonly Fault[] = ['unsigned', 'tampered', 'forged', 'wrong_owner']
+
+const takenOutcomes: ReadonlySet<ProtocolOutcome> = new Set(['duplicate', 'unverified', 'kept'])
+
+/** What every protocol must do at its door, whatever its wire looks like. */
+export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup) => Promise<ProtocolDriver>): void {
+  describe(`${name} keeps the protocol contract`, () => {
+    const watch = createDeskWatch()
+    let driver: ProtocolDriver
+    let counter = 0
+    const invent = (what: string) => {
+      counter += 1
+      return { id: `contract-${counter}-${Date.now()}`, text: `${what} number ${counter} zebra-crossing` }
+    }
+    beforeAll(async () => {
+      driver = await open({ watchDesk: watch.watchDesk })
+    })
+    afterAll(() => driver?.close())
+
+    test('an honest message is stored as a valid NormalizedMessage from a proven sender', async () => {
+      const said = invent('An honest message')
+      const seen = await observe(driver, () => driver.deliver(said))
+      expect(seen.answer.accepted).toBe(true)
+      expect(seen.records).toHaveLength(1)
+      expect(seen.refusals).toEqual([])
+      const record = requireFirst(seen.records)
+      expectProvenMessage(record, name)
+      expect(plainTextOf(record.message.parts)).toContain(said.text)
+      expect(record.duplicates).toBe(0)
+    })
+
+    test('what the operator is shown of a message holds no credentials', async () => {
+      const { records } = await observe(driver, () => driver.deliver(invent('A discreet message')))
+      for (const secret of driver.secrets?.() ?? []) expect(JSON.stringify(records)).not.toContain(secret)
+    })
+
+    test('the same message again is answered like the first time and stored once', async () => {
+      const said = invent('A repeated message')
+      const first = await observe(driver, () => driver.deliver(said))
+      const second = await observe(driver, () => driver.deliver(said))
+      expect(second.answer).toEqual(first.answer)
+      expect(first.records).toHaveLength(1)
+      expect(second.records).toEqual([])
+      const record = await driver.desk.findMessage(requireFirst(first.records).message.id)
+      expect(record?.duplicates).toBe(1)
+    })
+
+    test('the same message many times at once is stored once', async () => {
+      const said = invent('A hasty message')
+      const seen = await observe(driver, async () => {
+        const answers = await Promise.all([1, 2, 3, 4].map(() => driver.deliver(said)))
+        expect(answers.map(({ accepted }) => accepted)).toEqual([true, true, true, true])
+        return requireFirst(answers)
+      })
+      expect(seen.records).toHaveLength(1)
+    })
+
+    test('different messages are all stored', async () => {
+      const seen = await observe(driver, async () => {
+        await driver.deliver(invent('One message'))
+        return driver.deliver(invent('Another message'))
+      })
+      expect(seen.records).toHaveLength(2)
+    })
+
+    test('nobody is told "accepted" before the message is durable', async context => {
+      if (!watch.isWatching()) return context.skip('the driver does not use watchDesk')
+      const hold = watch.holdAdmissions()
+      const delivered = driver.deliver(invent('A waiting message'))
+      await hold.begun
+      const early = await Promise.race([delivered.then(() => 'answered'), pause(50).then(() => 'waiting')])
+      hold.release()
+      expect(early).toBe('waiting')
+      expect((await delivered).accepted).toBe(true)
+    })
+
+    test('a message that could not be stored is not accepted, and can be sent again', async context => {
+      if (!watch.isWatching()) return context.skip('the driver does not use watchDesk')
+      const said = invent('An unlucky message')
+      watch.failNextAdmission()
+      const failed = await observe(driver, () => driver.deliver(said))
+      expect(failed.answer.accepted).toBe(false)
+      expect(failed.records).toEqual([])
+      const again = await observe(driver, () => driver.deliver(said))
+      expect(again.answer.accepted).toBe(true)
+      expect(again.records).toHaveLength(1)
+    })
+
+    test.each(faults)('a message that is wrong in one way is dealt with by the table: %s', async fault => {
+      const said = invent('A faulty message')
+      const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
+      const seen = await observe(driver, () => driver.deliver({ ...said, fault }))
+      const taken = takenOutcomes.has(outcome)
+      expect({ fault, accepted: seen.answer.accepted }).toEqual({ fault, accepted: taken })
+      if (taken) {
+        expectTaken(seen, outcome)
+        return
+      }
+      expect(seen.records).toEqual([])
+      const answer = driver.answers?.[outcome] ?? httpAnswers[outcome]
+      if (answer !== undefined) expect(seen.answer.answer).toBe(answer)
+      if (seen.answer.code) expect(seen.answer.code).toBe(outcome)
+      if (outcome !== 'unavailable') expectRefusal(seen.refusals, { name, outcome })
+      const shown = JSON.stringify(seen.refusals)
+      for (const hidden of [said.text, ...(driver.secrets?.() ?? [])]) expect(shown).not.toContain(hidden)
+    })
+
+    test.each(impostures)('an impostor does not take the id of a message that is still to come: %s', async fault => {
+      const said = invent('A message with a rival')
+      const rival = await observe(driver, () => driver.deliver({ ...said, fault }))
+      expect(rival.records.filter(({ message }) => message.sender.verified)).toEqual([])
+      const honest = await observe(driver, () => driver.deliver(said))
+      expect(honest.answer.accepted).toBe(true)
+      expect(honest.records).toHaveLength(1)
+      expect(requireFirst(honest.records).message.sender.verified).toBe(true)
+    })
+  })
+}
+
+interface Observation {
+  readonly answer: ProtocolAnswer
+  /** What is stored now and was not before. */
+  readonly records: readonly MessageRecord[]
+  readonly refusals: readonly Refusal[]
+}
+
+const page = { limit: 1_000 }
+
+async function observe(driver: ProtocolDriver, act: () => Promise<ProtocolAnswer>): Promise<Observation> {
+  const { desk } = driver
+  const before = new Set((await desk.listMessages(page)).map(({ message }) => message))
+  const placesBefore = new Set((await desk.listRefusals(page)).map(({ place }) => place))
+  const answer = await act()
+  await driver.settle?.()
+  const added = (await desk.listMessages(page)).filter(({ message }) => !before.has(message))
+  const found = await Promise.all(added.map(({ id }) => desk.findMessage(id)))
+  const refusals = (await desk.listRefusals(page)).filter(({ place }) => !placesBefore.has(place))
+  return { answer, records: found.filter(record => record !== undefined), refusals }
+}
+
+function expectProvenMessage({ message, proofs }: MessageRecord, name: ChannelName): void {
+  const parsed = normalizedMessageSchema.safeParse(message)
+  expect(parsed.error?.issues ?? []).toEqual([])
+  const { sender, recipient, received_via, recipient_capabilities, raw } = message
+  expect(received_via).toBe(name)
+  expect(recipient_capabilities.mention_relay).toEqual(mentionRelays[name])
+  expect(recipient).toMatch(/^@[^@\s]+@[^@\s]+$/)
+  expect(sender).toMatchObject({ verified: true, address: expect.stringMatching(/^@[^@\s]+@[^@\s]+$/) })
+  const evidence = sender.identities?.find(({ proof }) => proof.type === 'transport')
+  const method = transportMethods[sender.auth_method as keyof typeof transportMethods]
+  expect(evidence).toMatchObject({ method, audience: recipient })
+  expect(proofs.map(({ verdict }) => verdict)).toContain('pass')
+  expect(raw).toBeTruthy()
+}
+
+function expectTaken({ records }: Observation, outcome: ProtocolOutcome): void {
+  expect(records).toHaveLength(1)
+  const { message, duplicates, state } = requireFirst(records)
+  if (outcome === 'duplicate') {
+    expect(duplicates).toBe(1)
+    return
+  }
+  expect(message.sender).toMatchObject({ verified: false, auth_method: 'none' })
+  if (outcome === 'kept') expect(state).toBe('ignored')
+}
+
+function expectRefusal(
+  refusals: readonly Refusal[],
+  { name, outcome }: { readonly name: ChannelName; readonly outcome: ProtocolOutcome },
+): void {
+  expect(refusals).toHaveLength(1)
+  const refusal = requireFirst(refusals)
+  expect(refusal).toMatchObject({ via: name, code: outcome })
+  expect(refusal.reason).toMatch(/^Cannot /)
+  expect(refusal.from).not.toBe('')
+}
+
+function requireFirst<Item>(items: readonly Item[]): Item {
+  const [first] = items
+  if (first === undefined) throw new Error('Expected at least one')
+  return first
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
