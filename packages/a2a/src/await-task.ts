@@ -11,7 +11,7 @@ export interface TaskWait {
   readonly waitMs: number
 }
 
-/** Waits for turns in the call that caused them. */
+/** Waits for turns in the calls that caused them. */
 export interface TaskWaiter {
   /** The task once the message's turn has ended, or as it is when the time is up; undefined when it is gone. */
   awaitTask(wait: TaskWait): Promise<TaskRecord | undefined>
@@ -19,50 +19,74 @@ export interface TaskWaiter {
   close(): void
 }
 
-type WaitDesk = Pick<Desk, 'listen' | 'findTask'>
+/** One clock serves all waits, so that a call costs no timer of its own. */
+const tickMs = 250
 
-/** Between looks at the desk, ms: a notice is a hint that may be lost, the truth is in the desk. */
-const looks = { first: 100, longest: 2_000 } as const
 const endings: ReadonlySet<unknown> = new Set(['settled', 'canceled'])
 
-export function createTaskWaiter(desk: WaitDesk, world: Pick<World, 'sleep'>): TaskWaiter {
-  const waiting = new Set<AbortController>()
+interface OpenWait {
+  /** One tick has gone by. */
+  pass(): void
+  end(): void
+}
 
-  async function awaitTask(wait: TaskWait): Promise<TaskRecord | undefined> {
-    const ended = new AbortController()
-    waiting.add(ended)
-    const unlisten = desk.listen(`message:${wait.message}`, notice => {
-      if (endings.has((notice as { readonly kind?: unknown } | undefined)?.kind)) ended.abort()
-    })
-    try {
-      return await lookUntil(wait, ended.signal)
-    } finally {
-      unlisten()
-      waiting.delete(ended)
+export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world: Pick<World, 'sleep'>): TaskWaiter {
+  const open = new Set<OpenWait>()
+  const closing = new AbortController()
+  let isTicking = false
+
+  async function tick(): Promise<void> {
+    if (isTicking) return
+    isTicking = true
+    while (open.size > 0 && !closing.signal.aborted) {
+      await world.sleep(tickMs, closing.signal)
+      for (const wait of open) wait.pass()
     }
+    isTicking = false
   }
 
-  async function lookUntil({ key, messageId, mayBeOver, waitMs }: TaskWait, ended: AbortSignal) {
-    const early = mayBeOver ? await desk.findTask(key) : undefined
-    if (early && isAnswered(early, messageId)) return early
-    let left = waitMs
-    for (let pause: number = looks.first; left > 0 && !ended.aborted; pause = Math.min(pause * 2, looks.longest)) {
-      const step = Math.min(pause, left)
-      await world.sleep(step, ended)
-      left -= step
-      if (ended.aborted) break
-      const task = await desk.findTask(key)
-      if (!task || isAnswered(task, messageId)) return task
+  function beginWait({ key, message, messageId, mayBeOver, waitMs }: TaskWait, onEnd: () => void): void {
+    let ticks = 0
+    const look = async () => {
+      // An error ends the wait too: the last look, which everybody takes, will tell it.
+      const task = await desk.findTask(key).catch(() => undefined)
+      if (!task || isAnswered(task, messageId)) wait.end()
     }
-    return desk.findTask(key)
+    const unlisten = desk.listen(`message:${message}`, notice => {
+      if (endings.has((notice as { readonly kind?: unknown } | undefined)?.kind)) wait.end()
+    })
+    const wait: OpenWait = {
+      pass() {
+        ticks += 1
+        if (ticks * tickMs >= waitMs) wait.end()
+        else if (isLookDue(ticks)) void look()
+      },
+      end() {
+        unlisten()
+        open.delete(wait)
+        onEnd()
+      },
+    }
+    open.add(wait)
+    if (mayBeOver) void look()
+    void tick()
   }
 
   return {
-    awaitTask,
+    async awaitTask(wait) {
+      if (!closing.signal.aborted) await new Promise<void>(resolve => beginWait(wait, resolve))
+      return desk.findTask(wait.key)
+    },
     close() {
-      for (const wait of waiting) wait.abort()
+      closing.abort()
+      for (const wait of open) wait.end()
     },
   }
+}
+
+/** A notice is a hint that may be lost, the truth is in the desk: looked at seldom, and ever more seldom. */
+function isLookDue(ticks: number): boolean {
+  return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }
 
 /** Over for good, or something was said after the message. */

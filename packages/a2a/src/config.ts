@@ -71,8 +71,6 @@ export const a2aConfigSchema = z.strictObject({
         .int()
         .positive()
         .default(4 * 1024 * 1024),
-      /** Calls a minute by one caller (anonymous: one network address); absent: as many as come. */
-      per_identity: z.number().int().positive().optional(),
       /** How long a blocking SendMessage waits before it answers with the task as it is. */
       wait_seconds: z.number().positive().max(600).default(60),
       /** Ceiling for `agent_chain.max_hops`. */

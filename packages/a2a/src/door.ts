@@ -1,6 +1,5 @@
 import type { AgentProfile, House } from '@postern/core'
-import { recordRefusal } from '@postern/core'
-import type { RateLimit } from '@postern/http'
+import { Rejection, recordRefusal } from '@postern/core'
 import { parseMediaType, readBody } from '@postern/http'
 import type { Authenticate } from './authenticate.ts'
 import type { A2aConfig } from './config.ts'
@@ -15,7 +14,6 @@ export interface DoorRooms {
   readonly config: A2aConfig
   readonly house: House
   readonly authenticate: Authenticate
-  readonly rateLimit: RateLimit | undefined
 }
 
 /** What came to the endpoint of an agent. */
@@ -37,7 +35,7 @@ export interface RpcCall {
 }
 
 /**
- * Everything before an operation, the cheap first: agent, content type, caller, rate, size, JSON, envelope, version.
+ * Everything before an operation, the cheap first: agent, content type, caller, size, JSON, envelope, version.
  * What is refused here is remembered for the operator.
  * @throws Rejection, Unavailable
  */
@@ -50,20 +48,29 @@ export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<RpcCall>
   }
 }
 
-async function openCall(knock: Knock, { config, house, authenticate, rateLimit }: DoorRooms): Promise<RpcCall> {
+async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms): Promise<RpcCall> {
   const { request, from } = knock
   const { headers } = request
   const agent = findAddressee(knock.agent, house)
   checkContentType(headers.get('content-type'))
   const caller = await authenticate(headers.get('authorization'))
-  rateLimit?.take(caller.isAnonymous ? from : caller.owner)
-  const bytes = await readBody(request, config.limits.body_bytes)
+  const bytes = await takeBody(request, config.limits.body_bytes)
   const document = parseRpcBody(bytes)
   knock.id = readRpcId(document)
   const { method, params } = readRpcRequest(document)
   negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
   const extensions = negotiateExtensions(headers.get('a2a-extensions'))
   return { method, extensions, call: { caller, agent, from, params, document, bytes } }
+}
+
+/** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
+async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await readBody(request, maxBytes)
+  } catch (error) {
+    if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
+    throw new A2aRejection('mediaTypeNotSupported', error.message, { cause: error })
+  }
 }
 
 const agentName = /^[a-z0-9._-]{1,64}$/

@@ -69,7 +69,7 @@ export class A2aRejection extends Rejection {
 const faultOfCode: Readonly<Record<RejectionCode, FaultName>> = {
   malformed: 'invalidParams',
   too_large: 'tooLarge',
-  unsupported: 'mediaTypeNotSupported',
+  unsupported: 'unsupportedOperation',
   unsigned: 'unauthenticated',
   signature_invalid: 'unauthenticated',
   signer_mismatch: 'unauthenticated',

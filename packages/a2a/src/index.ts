@@ -1,6 +1,5 @@
 import type { Channel, House } from '@postern/core'
 import { createSender } from '@postern/core'
-import { createRateLimit } from '@postern/http'
 import type { Hono } from 'hono'
 import { createAuthenticate } from './authenticate.ts'
 import { createTaskWaiter } from './await-task.ts'
@@ -17,13 +16,11 @@ export { a2aConfigSchema } from './config.ts'
 /** A2A 1.0 over JSON-RPC: agents call ours, and get their answer in the call. */
 export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
   const { desk, world, agents } = house
-  const { per_identity: perMinute } = config.limits
   const waiter = createTaskWaiter(desk, world)
   const routes = createRoutes({
     config,
     house,
     authenticate: createAuthenticate(config, world, agents.domain),
-    rateLimit: perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => world.now()),
     operations: createOperations({ config, house, waiter, cursors: createCursors(desk, world) }),
   })
   const sender = createSender({

@@ -4,7 +4,6 @@ import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
 import type { Caller } from './principal.ts'
-import { isTerminal } from './states.ts'
 import { isTaskId, makeTaskId } from './task-id.ts'
 import { checkParams } from './validate/params.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
@@ -72,19 +71,11 @@ function resolveTask(
   return call.caller.isAnonymous ? joinContext(task, call, desk) : task
 }
 
+/** Whether the task has ended is for the desk to say: it knows a retry, and no answer can come in between. */
 async function continueTask(message: WireMessage, call: Call, desk: House['desk']): Promise<TaskIds> {
-  const record = await findOwnTask(message.taskId ?? '', call, desk)
-  const { id, context, state } = record
+  const { id, context } = await findOwnTask(message.taskId ?? '', call, desk)
   if (message.contextId && message.contextId !== context) throw refuseContext('is not the context of this task')
-  if (isTerminal(state) && !isRetry(message, record)) {
-    throw new A2aRejection('unsupportedOperation', 'Cannot SendMessage: the task has ended')
-  }
   return { id, context }
-}
-
-/** A message that the task already holds is answered like the first time, also after the task has ended. */
-function isRetry({ messageId }: WireMessage, { entries }: TaskRecord): boolean {
-  return entries.some(({ role, nativeId }) => role === 'user' && nativeId === messageId)
 }
 
 /** Whoever proves nothing may go on with a context by knowing its id, which we made; they cannot choose one. */
