@@ -1,0 +1,91 @@
+import { Unavailable, Undeliverable } from '@postern/core'
+import type { RateLimit } from '@postern/http'
+import { createRateLimit } from '@postern/http'
+import type { FetchDocument } from './document-fetch.ts'
+import { createExpiringMap } from './expiring-map.ts'
+import type { Iri } from './iri.ts'
+import type { RemoteActor } from './remote-actor.ts'
+import { parseActor } from './remote-actor.ts'
+
+/** What a look-up gave. The errors are remembered too, so that a bad name costs one fetch in a while. */
+type Found =
+  | { readonly actor: RemoteActor }
+  | { readonly actor?: undefined; readonly isGone: true }
+  | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
+
+export interface RemoteActors {
+  /**
+   * The actor with this IRI, from memory or from its origin; undefined when it is gone (410).
+   * @throws Unavailable, Undeliverable, Rejection `rate_limited`
+   */
+  find(iri: Iri): Promise<RemoteActor | undefined>
+  /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
+  refresh(iri: Iri): Promise<RemoteActor | undefined>
+}
+
+export interface ActorCacheParts {
+  readonly fetchDocument: FetchDocument
+  now(): number
+}
+
+const maxActors = 5_000
+const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
+/** Look-ups a minute that strangers can make us do. */
+const ceilings = { perHost: 1_200, inAll: 6_000 } as const
+
+export function createActorCache({ fetchDocument, now }: ActorCacheParts): RemoteActors {
+  const known = createExpiringMap<Found>(maxActors, now)
+  const refetched = createExpiringMap<true>(maxActors, now)
+  const running = new Map<string, Promise<Found>>()
+  const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
+  const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
+
+  /** Those who ask for one actor at the same time share one fetch. */
+  async function look(iri: Iri): Promise<Found> {
+    const underWay = running.get(iri.href)
+    if (underWay) return underWay
+    takeFrom(perHost, inAll, iri.host)
+    const looking = lookUp(iri, fetchDocument).then(found => {
+      known.set(iri.href, found, keepMs[kindOf(found)])
+      return found
+    })
+    running.set(iri.href, looking)
+    return looking.finally(() => running.delete(iri.href))
+  }
+
+  return {
+    async find(iri) {
+      return open(known.get(iri.href) ?? (await look(iri)))
+    },
+    async refresh(iri) {
+      if (refetched.get(iri.href)) return undefined
+      refetched.set(iri.href, true, keepMs.refetched)
+      return open(await look(iri))
+    },
+  }
+}
+
+function takeFrom(perHost: RateLimit, inAll: RateLimit, host: string): void {
+  perHost.take(host)
+  inAll.take('')
+}
+
+async function lookUp(iri: Iri, fetchDocument: FetchDocument): Promise<Found> {
+  try {
+    const fetched = await fetchDocument(iri.href)
+    return fetched.state === 'gone' ? { isGone: true } : { actor: parseActor(fetched.document, iri) }
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Undeliverable) return { error }
+    throw error
+  }
+}
+
+function kindOf(found: Found): 'found' | 'refused' | 'unavailable' {
+  if (found.actor) return 'found'
+  return 'error' in found && found.error instanceof Unavailable ? 'unavailable' : 'refused'
+}
+
+function open(found: Found): RemoteActor | undefined {
+  if ('error' in found) throw found.error
+  return found.actor
+}

@@ -1,0 +1,66 @@
+import type { AgentProfile, Json } from '@postern/core'
+import { agentIris, instanceActorIri } from './iris.ts'
+import type { ActorKey } from './keys.ts'
+import { partsToHtml } from './parts-to-html.ts'
+import { activityStreams, securityContext } from './vocabulary.ts'
+
+const actorContext: Json = [
+  activityStreams,
+  securityContext,
+  {
+    manuallyApprovesFollowers: 'as:manuallyApprovesFollowers',
+    toot: 'http://joinmastodon.org/ns#',
+    discoverable: 'toot:discoverable',
+    indexable: 'toot:indexable',
+    featured: { '@id': 'toot:featured', '@type': '@id' },
+  },
+]
+
+/** An agent's actor document: a `Service`, which servers show as automated. */
+export function renderActor(agent: AgentProfile, key: ActorKey, origin: string): Json {
+  const { actor, ...collections } = agentIris(origin, agent.name)
+  return {
+    '@context': actorContext,
+    id: actor,
+    type: 'Service',
+    preferredUsername: agent.name,
+    name: agent.displayName,
+    summary: partsToHtml({
+      status: 'completed',
+      parts: [{ kind: 'text', mime: 'text/plain', content: agent.description }],
+    }),
+    url: actor,
+    ...collections,
+    endpoints: { sharedInbox: `${origin}/inbox` },
+    manuallyApprovesFollowers: false,
+    discoverable: false,
+    indexable: false,
+    published: key.madeAt,
+    ...(agent.iconUrl && { icon: { type: 'Image', url: agent.iconUrl } }),
+    publicKey: renderKey(key, actor),
+  }
+}
+
+/** The actor that signs our own fetches; strict servers fetch it before they answer, so it is readable by all. */
+export function renderInstanceActor(domain: string, key: ActorKey, origin: string): Json {
+  const id = instanceActorIri(origin)
+  return {
+    '@context': actorContext,
+    id,
+    type: 'Application',
+    preferredUsername: domain,
+    name: domain,
+    url: origin,
+    inbox: `${origin}/inbox`,
+    outbox: `${id}/outbox`,
+    endpoints: { sharedInbox: `${origin}/inbox` },
+    manuallyApprovesFollowers: true,
+    discoverable: false,
+    indexable: false,
+    publicKey: renderKey(key, id),
+  }
+}
+
+function renderKey({ id, publicKeyPem }: ActorKey, owner: string): Json {
+  return { id, owner, publicKeyPem }
+}

@@ -1,0 +1,31 @@
+import { toAsciiDomain } from '@postern/core'
+import { z } from 'zod'
+
+const durationUnits: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const durationPattern = /^(\d{1,6})([smhd])$/
+
+/** This protocol's slice of the configuration (`interface.md`, Configuration). */
+export const activityPubConfigSchema = z.strictObject({
+  /** Serve actors and posts to signed requests only. */
+  require_signed_fetch: z.boolean().default(false),
+  /** How old a signed request may be; Mastodon allows `12h`. */
+  date_window: z
+    .string()
+    .regex(durationPattern, 'must be a number and a unit, like "1h" or "30m"')
+    .refine(text => isWithin(parseDuration(text), 60_000, 24 * 3_600_000), 'must be between "1m" and "24h"')
+    .default('1h'),
+  /** Domains whose actors are refused, with all their sub-domains. */
+  block: z.array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name')).default([]),
+})
+
+export type ActivityPubConfig = z.infer<typeof activityPubConfigSchema>
+
+/** Milliseconds of a text like `30m`; not a number when it is none. */
+export function parseDuration(text: string): number {
+  const [, count, unit = ''] = durationPattern.exec(text) ?? []
+  return Number(count ?? Number.NaN) * (durationUnits[unit] ?? Number.NaN)
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most
+}

@@ -1,0 +1,128 @@
+import type { Delivery, FetchAnswer, Json, World } from '@postern/core'
+import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import type { RemoteActors } from './actor-cache.ts'
+import { othersMentioned } from './address-answer.ts'
+import type { IsBlocked } from './blocklist.ts'
+import { findHost, parseIri } from './iri.ts'
+import { agentIris } from './iris.ts'
+import type { KeyRing } from './keys.ts'
+import type { RemoteActor } from './remote-actor.ts'
+import type { Answered, Mentioned } from './render.ts'
+import { renderCreate } from './render.ts'
+import { readDeliveryTarget } from './reply-target.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { signRequest } from './signature/sign.ts'
+import { activityJson } from './vocabulary.ts'
+import type { Handles } from './webfinger.ts'
+
+export interface DeliverParts {
+  readonly world: Pick<World, 'fetch' | 'now' | 'log'>
+  readonly keys: KeyRing
+  readonly actors: Pick<RemoteActors, 'find'>
+  readonly handles: Pick<Handles, 'resolve'>
+  readonly isBlocked: IsBlocked
+  readonly origin: string
+}
+
+/** What a delivery renders to: the document, and the answer it was made of. */
+export interface OutgoingActivity {
+  readonly answered: Answered
+  readonly document: Json
+}
+
+/** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
+const maxRefusals = 3
+const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
+const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Pure. @throws Undeliverable when there is nothing to say */
+export function renderDelivery({ agent, response, target }: Delivery, origin: string): OutgoingActivity {
+  if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
+  const answered = { origin, agent, response, target: readDeliveryTarget(target).reply }
+  return { answered, document: renderCreate(answered) }
+}
+
+/**
+ * Signs and posts an activity to its inbox. Those the answer mentions are looked up first, so that all copies name them.
+ * @throws Unavailable, Undeliverable
+ */
+export async function deliverActivity(
+  { answered, document }: OutgoingActivity,
+  delivery: Delivery,
+  parts: DeliverParts,
+): Promise<{ readonly note: string }> {
+  const mentions = await lookUpMentions(answered, delivery, parts)
+  const inbox = await findInbox(delivery, parts)
+  const host = findHost(inbox)
+  if (!host || parts.isBlocked(host))
+    throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
+  const sent = mentions.length > 0 ? renderCreate({ ...answered, mentions }) : document
+  const answer = await postActivity(inbox, sent, delivery.agent, parts)
+  checkAnswer(answer, delivery.attempt, parts.world.now())
+  return { note: `answered ${answer.status}` }
+}
+
+async function postActivity(
+  inbox: string,
+  document: Json,
+  agent: string,
+  { world, keys, origin }: DeliverParts,
+): Promise<FetchAnswer> {
+  const bytes = Buffer.from(JSON.stringify(document))
+  const key = await keys.find(agentIris(origin, agent).actor)
+  const request = { method: 'POST', url: inbox, now: world.now(), body: { bytes, type: activityJson } } as const
+  const headers = await signRequest(request, key)
+  return world.fetch(inbox, { method: 'POST', headers, body: bytes })
+}
+
+/** @throws Unavailable later may help; Undeliverable it will not */
+export function checkAnswer(
+  { status, headers }: Pick<FetchAnswer, 'status' | 'headers'>,
+  attempt: number,
+  now: number,
+): void {
+  if (status >= 200 && status < 300) return
+  const problem = `Cannot deliver: the inbox answered ${status}`
+  const isRefused = refusalStatuses.has(status) && attempt < maxRefusals
+  const isFault = status >= 500 && status !== 501
+  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem)
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
+  throw new Unavailable(problem, retryAfter === undefined ? {} : { retryAfter })
+}
+
+async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<string> {
+  const target = readDeliveryTarget(delivery.target)
+  if ('inbox' in target) return target.inbox
+  const actor = await findMentioned(target.mention, parts)
+  if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
+  return actor.inbox
+}
+
+/** Who cannot be looked up now is left out of this copy; the delivery to them decides for itself. */
+async function lookUpMentions(
+  { response, target }: Answered,
+  { message }: Delivery,
+  parts: DeliverParts,
+): Promise<readonly Mentioned[]> {
+  const others = othersMentioned(response.mentions, [target.address, message.recipient])
+  const found = await Promise.allSettled(others.map(mention => findMentioned(mention, parts)))
+  return found.flatMap((result, at) =>
+    result.status === 'fulfilled' ? [toMentioned(result.value, others[at] ?? '')] : [],
+  )
+}
+
+function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
+  return { href: id, name, url: url ?? id }
+}
+
+async function findMentioned(mention: string, { handles, actors }: DeliverParts): Promise<RemoteActor> {
+  try {
+    const actor = await actors.find(parseIri(await handles.resolve(mention), 'the one mentioned'))
+    if (actor) return actor
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'rate_limited')
+      throw new Unavailable(error.message, { cause: error })
+    if (!(error instanceof Rejection)) throw error
+  }
+  throw new Undeliverable('Cannot deliver: the one mentioned is gone or cannot be read')
+}

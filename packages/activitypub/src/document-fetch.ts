@@ -1,0 +1,81 @@
+import type { FetchAnswer, World } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import { isOnOrigin } from './iri.ts'
+import type { KeyRing } from './keys.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { signRequest } from './signature/sign.ts'
+import { activityAccept, isActivityMediaType } from './vocabulary.ts'
+
+/** `gone`: the origin says there is no such document, any more or at all (410, 404). */
+export type FetchedDocument = { readonly state: 'found'; readonly document: unknown } | { readonly state: 'gone' }
+
+/**
+ * Fetches an AS2 document from the origin of its own IRI, signed by the instance actor: strict servers show nothing
+ * to strangers (GoToSocial, Mastodon's secure mode).
+ * @throws Unavailable the host did not answer, or asked us to wait
+ * @throws Undeliverable there is no such document, or it is not served as one
+ */
+export type FetchDocument = (iri: string) => Promise<FetchedDocument>
+
+export interface DocumentFetchParts {
+  readonly world: Pick<World, 'fetch' | 'now'>
+  readonly keys: KeyRing
+  /** IRI of the actor whose key signs. */
+  readonly instanceActor: string
+}
+
+const totalMs = 10_000
+const maxBytes = 1024 * 1024
+const maxHops = 3
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+
+export function createDocumentFetch({ world, keys, instanceActor }: DocumentFetchParts): FetchDocument {
+  async function get(url: string, deadline: number): Promise<FetchAnswer> {
+    const timeoutMs = deadline - world.now()
+    if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
+    const signed = await signRequest({ method: 'GET', url, now: world.now() }, await keys.find(instanceActor))
+    return world.fetch(url, { headers: { ...signed, accept: activityAccept }, timeoutMs, maxBytes })
+  }
+
+  return async function fetchDocument(iri) {
+    const deadline = world.now() + totalMs
+    let url = iri
+    for (let hop = 0; hop <= maxHops; hop += 1) {
+      const answer = await get(url, deadline)
+      if (!redirectStatuses.has(answer.status)) return readDocument(answer)
+      url = followWithin(url, answer)
+    }
+    throw refuseDocument('too many redirects')
+  }
+}
+
+/** Each hop is signed anew, and none leaves the origin: only it may speak for its own names. */
+function followWithin(url: string, { headers }: FetchAnswer): string {
+  const next = URL.parse(headers.get('location') ?? '', url)?.href
+  if (!next || !isOnOrigin(next, new URL(url).origin)) throw refuseDocument('it redirects away from its origin')
+  return next
+}
+
+function readDocument({ status, headers, body }: FetchAnswer): FetchedDocument {
+  if (status === 404 || status === 410) return { state: 'gone' }
+  if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers)
+  if (status !== 200) throw refuseDocument(`the answer is ${status}`)
+  if (!isActivityMediaType(headers.get('content-type')))
+    throw refuseDocument('it is not served as an activity document')
+  try {
+    return { state: 'found', document: parseBoundedJson(body, { maxDepth: 32, what: 'document' }) }
+  } catch (cause) {
+    throw refuseDocument('it is not readable JSON', cause)
+  }
+}
+
+function waitFor(status: number, headers: Headers): Unavailable {
+  const retryAfter = parseRetryAfter(headers.get('retry-after'))
+  return new Unavailable(`Cannot fetch document: the answer is ${status}`, retryAfter ? { retryAfter } : {})
+}
+
+function refuseDocument(problem: string, cause?: unknown): Undeliverable {
+  return new Undeliverable(`Cannot fetch document: ${problem}`, { cause })
+}

@@ -1,0 +1,156 @@
+import { findWebAddress } from '../iri.ts'
+import { cleanText } from '../text-hygiene.ts'
+import { classesOf, isHidden, readAttributes } from './attributes.ts'
+import { decodeEntities } from './entities.ts'
+import type { Bookmark } from './text-sheet.ts'
+import { createTextSheet } from './text-sheet.ts'
+import type { HtmlToken } from './tokens.ts'
+import { readHtml } from './tokens.ts'
+
+export interface ReadText {
+  readonly text: string
+  /** True when something was taken out that a human reader would not have seen. */
+  readonly hadHidden: boolean
+}
+
+export interface ReadOptions {
+  /** A mention at the very beginning that leads here is left out: it is the address on the envelope. */
+  isOwnMention?(href: string): boolean
+}
+
+type Attributes = ReadonlyMap<string, string>
+
+/** Lines that end before and after an element. */
+const breaks: ReadonlyMap<string, number> = new Map([
+  ...['br', 'li', 'tr', 'div'].map(name => [name, 1] as const),
+  ...'p hr ul ol blockquote pre table h1 h2 h3 h4 h5 h6 section article'.split(' ').map(name => [name, 2] as const),
+])
+const marks: ReadonlyMap<string, string> = new Map([
+  ['li', '- '],
+  ['blockquote', '> '],
+  ['td', ' '],
+])
+/** Deeper than any honest post; what lies deeper is not shown. */
+const maxOpen = 256
+
+interface Link {
+  readonly href: string
+  readonly isName: boolean
+  readonly isDropped: boolean
+  readonly place: Bookmark
+  /** Its text with the hidden parts, by which Mastodon shortens long addresses. */
+  whole: string
+  hid: boolean
+}
+
+/** Plain text of a post: paragraphs and lists kept as lines, links with their address, nothing that was hidden. */
+export function htmlToText(html: string, options: ReadOptions = {}): ReadText {
+  const writer = createTextWriter(options)
+  for (const token of readHtml(html)) writer.take(token)
+  return writer.end()
+}
+
+function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToken): void; end(): ReadText } {
+  const sheet = createTextSheet()
+  const open = createOpenElements()
+  let hadHidden = false
+  let link: Link | undefined
+
+  function write(raw: string): void {
+    const { text, hadHidden: had } = cleanText(decodeEntities(raw))
+    hadHidden ||= had
+    const isHiding = open.isHiding()
+    if (link) link.whole += text
+    if (link && isHiding) link.hid ||= text.trim() !== ''
+    else if (isHiding) hadHidden ||= text.trim() !== ''
+    if (!isHiding) sheet.append(open.isVerbatim() ? text : text.replace(/[ \t\r\n\u00a0]+/g, ' '), open.isVerbatim())
+  }
+
+  function openLink(attributes: Attributes): void {
+    closeLink()
+    const href = findWebAddress(attributes.get('href'))
+    if (!href) return
+    const isName = classesOf(attributes).some(name => name === 'mention' || name === 'hashtag')
+    const isDropped = isName && sheet.isEmpty() && isOwnMention?.(href) === true
+    link = { href, isName, isDropped, place: sheet.bookmark(), whole: '', hid: false }
+  }
+
+  /** The address decides what a link says: text that pretends to be another one is shown beside it. */
+  function closeLink(): void {
+    if (!link) return
+    const { isName, isDropped, place } = link
+    const isAddress = isSameAddress(link)
+    hadHidden ||= link.hid && !isAddress
+    if (isDropped) sheet.replaceSince(place, '')
+    else if (!isName && !open.isHiding()) writeAddress(link, isAddress)
+    link = undefined
+  }
+
+  function writeAddress({ href, place }: Link, isAddress: boolean): void {
+    const shown = sheet.since(place).trim()
+    if (isAddress && shown) sheet.replaceSince(place, href)
+    else sheet.append(shown ? ` (${href})` : href)
+  }
+
+  function openElement(name: string, attributes: Attributes): void {
+    open.enter(name, isHidden(attributes))
+    if (name === 'a') openLink(attributes)
+  }
+
+  function closeElement(name: string): void {
+    if (name === 'a') closeLink()
+    open.leave(name)
+  }
+
+  return {
+    take(token) {
+      if (token.kind === 'text') return write(token.text)
+      sheet.breakLines(breaks.get(token.name) ?? 0)
+      if (token.kind === 'close') return closeElement(token.name)
+      const mark = marks.get(token.name)
+      if (mark) sheet.setMark(mark)
+      return token.isEmpty ? undefined : openElement(token.name, readAttributes(token.attributes))
+    },
+    end() {
+      closeLink()
+      return { text: sheet.toString(), hadHidden }
+    },
+  }
+}
+
+function isSameAddress({ whole, href }: Link): boolean {
+  const text = whole.trim()
+  return text === href || `https://${text}` === href || `http://${text}` === href || `${text}/` === href
+}
+
+interface OpenElements {
+  enter(name: string, hides: boolean): void
+  leave(name: string): void
+  isHiding(): boolean
+  isVerbatim(): boolean
+}
+
+function createOpenElements(): OpenElements {
+  const elements: { readonly name: string; readonly hides: boolean }[] = []
+  let hiding = 0
+  let verbatim = 0
+  return {
+    enter(name, hides) {
+      const isTooDeep = elements.length === maxOpen
+      if (hides || isTooDeep) hiding += 1
+      if (isTooDeep) return
+      if (name === 'pre') verbatim += 1
+      elements.push({ name, hides })
+    },
+    leave(name) {
+      const at = elements.findLastIndex(element => element.name === name)
+      if (at < 0) return
+      for (const element of elements.splice(at)) {
+        if (element.hides) hiding -= 1
+        if (element.name === 'pre') verbatim -= 1
+      }
+    },
+    isHiding: () => hiding > 0,
+    isVerbatim: () => verbatim > 0,
+  }
+}

@@ -1,0 +1,34 @@
+/** Where our own actors and their things live (`interface.md`, Routes). */
+export interface AgentIris {
+  readonly actor: string
+  readonly inbox: string
+  readonly outbox: string
+  readonly followers: string
+  readonly following: string
+  readonly featured: string
+}
+
+export function agentIris(origin: string, name: string): AgentIris {
+  const actor = `${origin}/agents/${name}`
+  return {
+    actor,
+    inbox: `${actor}/inbox`,
+    outbox: `${actor}/outbox`,
+    followers: `${actor}/followers`,
+    following: `${actor}/following`,
+    featured: `${actor}/featured`,
+  }
+}
+
+/** A post's id comes from the response alone, so that a retried delivery is the same document. */
+export function postIri(origin: string, name: string, responseId: string): string {
+  return `${agentIris(origin, name).actor}/posts/${responseId}`
+}
+
+export function activityIri(post: string): string {
+  return `${post}/activity`
+}
+
+export function instanceActorIri(origin: string): string {
+  return `${origin}/actor`
+}

@@ -1,0 +1,94 @@
+import type { Part } from '@postern/core'
+import { htmlToText } from './html/to-text.ts'
+import { findWebAddress } from './iri.ts'
+import type { JsonObject } from './reading.ts'
+import { asObject, listOf, textOf } from './reading.ts'
+import { readHref } from './remote-actor.ts'
+import { cleanName } from './text-hygiene.ts'
+
+/** A post as an agent is to read it. */
+export interface ReadNote {
+  readonly parts: readonly Part[]
+  /** Content warning. */
+  readonly summary: string | undefined
+  readonly isSensitive: boolean
+  /** BCP 47, when the peer names it well. */
+  readonly language: string | undefined
+  readonly hadHidden: boolean
+}
+
+export interface OwnNames {
+  /** Whether a mention's link leads to an agent of ours. */
+  isOwnMention(href: string): boolean
+  /** `@agent@domain` of those mentioned. */
+  readonly addresses: readonly string[]
+}
+
+const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
+const maxOptions = 50
+
+/** Reads a Note, Article, Page or Question as parts. Nothing is fetched: attachments stay addresses. */
+export function readNote(note: JsonObject, own: OwnNames): ReadNote {
+  const { content, language } = readContent(note)
+  const { text, hadHidden } = htmlToText(content, own)
+  const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
+  const lines = [...readHeading(note, summary), stripOwnAddresses(text, own), ...readOptions(note)]
+  const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
+  return {
+    parts: [spoken, ...readQuote(note), ...listOf(note.attachment).flatMap(readAttachment)],
+    summary: note.type === 'Note' || note.type === 'Question' ? summary : undefined,
+    isSensitive: note.sensitive === true,
+    language,
+    hadHidden,
+  }
+}
+
+/** `content` with the language whose text it is; a language tag that is none is passed over. */
+function readContent(note: JsonObject): { readonly content: string; readonly language: string | undefined } {
+  const content = textOf(note.content)
+  const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
+    ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
+  )
+  const [language, text] = map.find(([, candidate]) => candidate === content) ?? (content ? [] : (map[0] ?? []))
+  return { content: content ?? textOf(text) ?? '', language }
+}
+
+function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
+  const title = cleanName(textOf(note.name))
+  const isPost = note.type === 'Note' || note.type === 'Question'
+  const warning = summary && (isPost ? `Content warning: ${summary}` : summary)
+  return [title, warning].filter(line => line !== undefined)
+}
+
+/** The address in full at the very beginning, written without a link. */
+function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
+  for (const address of addresses) {
+    const head = text.slice(0, address.length).toLowerCase()
+    if (head === address && !/[\w.-]/.test(text[address.length] ?? ''))
+      return text.slice(address.length).replace(/^[\s,:]+/, '')
+  }
+  return text
+}
+
+function readOptions(note: JsonObject): readonly string[] {
+  const options = [...listOf(note.oneOf), ...listOf(note.anyOf)].slice(0, maxOptions)
+  const names = options.flatMap(option => cleanName(textOf(asObject(option)?.name)) ?? [])
+  return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
+}
+
+function readQuote(note: JsonObject): readonly Part[] {
+  const url = findWebAddress(
+    ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(name => readHref(note[name])).find(Boolean),
+  )
+  return url ? [{ kind: 'link', url, title: 'Quoted post' }] : []
+}
+
+function readAttachment(value: unknown): readonly Part[] {
+  const json = asObject(value)
+  const url = findWebAddress(readHref(json?.href ?? listOf(json?.url)[0]))
+  if (!json || !url) return []
+  const name = cleanName(textOf(json.name))
+  if (json.type === 'Link' || json.type === 'Page') return [{ kind: 'link', url, ...(name && { title: name }) }]
+  const mime = textOf(json.mediaType)
+  return [{ kind: 'file', ...(name && { name }), ...(mime && { mime }), bytes_ref: { kind: 'url', url } }]
+}

@@ -1,0 +1,35 @@
+/** A JSON object read by literal names; what a peer's `@context` says about them is never evaluated. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function asObject(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
+}
+
+/** A string with something in it. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** AS2 lets one value stand without its array. */
+export function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null) return []
+  return Array.isArray(value) ? value : [value]
+}
+
+/** The IRI of a reference, or of an embedded object. */
+export function idOf(value: unknown): string | undefined {
+  return textOf(value) ?? textOf(asObject(value)?.id)
+}
+
+/** The IRIs of a list; entries that name nothing are left out. */
+export function idsOf(value: unknown): readonly string[] {
+  return listOf(value)
+    .map(idOf)
+    .filter(id => id !== undefined)
+}
+
+/** The one type of a document; several types at once have no meaning we could act on. */
+export function typeOf(value: unknown): string | undefined {
+  const types = listOf(asObject(value)?.type)
+  return types.length === 1 ? textOf(types[0]) : undefined
+}

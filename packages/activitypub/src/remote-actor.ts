@@ -1,0 +1,81 @@
+import type { KeyObject } from 'node:crypto'
+import { Undeliverable } from '@postern/core'
+import type { Iri } from './iri.ts'
+import { findWebAddress, isOnOrigin } from './iri.ts'
+import type { JsonObject } from './reading.ts'
+import { asObject, idOf, listOf, textOf } from './reading.ts'
+import { parsePublicKeyPem } from './signature/public-key.ts'
+import { cleanName } from './text-hygiene.ts'
+
+/** Somebody else's actor, as its own document describes it. */
+export interface RemoteActor {
+  readonly id: string
+  readonly host: string
+  /** Ready to verify with, by key id. A key this document does not list does not speak for this actor. */
+  readonly keys: ReadonlyMap<string, KeyObject>
+  readonly inbox: string | undefined
+  /** Only when it lives on the actor's own origin. */
+  readonly sharedInbox: string | undefined
+  readonly followers: string | undefined
+  readonly username: string | undefined
+  readonly name: string | undefined
+  readonly url: string | undefined
+  readonly icon: { readonly url: string; readonly mediaType?: string | undefined } | undefined
+}
+
+const maxKeys = 8
+
+/**
+ * Reads an actor document fetched from the origin of `iri`.
+ * @throws Undeliverable when it is not that actor's own document
+ */
+export function parseActor(document: unknown, iri: Iri): RemoteActor {
+  const json = asObject(document)
+  if (!json || json.id !== iri.href) throw new Undeliverable('Cannot read actor: the document is of another actor')
+  const username = textOf(json.preferredUsername)
+  return {
+    id: iri.href,
+    host: iri.host,
+    keys: readKeys(json, iri),
+    inbox: textOf(json.inbox),
+    sharedInbox: readSharedInbox(json, iri),
+    followers: idOf(json.followers),
+    username: username && isPlainUsername(username) ? username : undefined,
+    name: cleanName(textOf(json.name)),
+    url: findWebAddress(listOf(json.url).map(readHref).find(Boolean)),
+    icon: readIcon(json.icon),
+  }
+}
+
+/** Names that read differently from how they are stored (bidi, controls, look-alikes) are withheld. */
+function isPlainUsername(name: string): boolean {
+  return /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9_])?$/.test(name)
+}
+
+function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
+  const keys = new Map<string, KeyObject>()
+  for (const entry of listOf(json.publicKey).slice(0, maxKeys).map(asObject)) {
+    const id = textOf(entry?.id)
+    const owner = entry?.owner ?? href
+    const key = parsePublicKeyPem(textOf(entry?.publicKeyPem) ?? '')
+    if (id && key && owner === href && isOnOrigin(id, origin)) keys.set(id, key)
+  }
+  return keys
+}
+
+function readSharedInbox(json: JsonObject, { origin }: Iri): string | undefined {
+  const shared = textOf(asObject(json.endpoints)?.sharedInbox)
+  return shared && isOnOrigin(shared, origin) ? shared : undefined
+}
+
+function readIcon(value: unknown): RemoteActor['icon'] {
+  const [icon] = listOf(value)
+  const url = findWebAddress(readHref(asObject(icon)?.url ?? icon))
+  const mediaType = textOf(asObject(icon)?.mediaType)
+  return url ? { url, ...(mediaType && { mediaType }) } : undefined
+}
+
+/** An address written as text or as a Link. */
+export function readHref(value: unknown): string | undefined {
+  return textOf(value) ?? textOf(asObject(value)?.href)
+}

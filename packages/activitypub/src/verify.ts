@@ -1,0 +1,189 @@
+import type { AgentDirectory, Proof } from '@postern/core'
+import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { parseBoundedJson, readBody } from '@postern/http'
+import type { Activity } from './activity.ts'
+import { actsOn, parseActivity } from './activity.ts'
+import type { RemoteActors } from './actor-cache.ts'
+import type { IsBlocked } from './blocklist.ts'
+import { idOf } from './reading.ts'
+import type { RemoteActor } from './remote-actor.ts'
+import type { SignedRequest } from './signature/cavage.ts'
+import { checkAlgorithm, checkCoverage, isSignedBy } from './signature/cavage.ts'
+import { checkDigest } from './signature/digest.ts'
+import type { SignatureParameters } from './signature/header.ts'
+import { parseSignatureHeader } from './signature/header.ts'
+import { checkTimes } from './signature/window.ts'
+import { isActivityMediaType } from './vocabulary.ts'
+import type { Handles } from './webfinger.ts'
+
+/** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
+export interface InboxRequest {
+  readonly request: Request
+  readonly agent?: string | undefined
+}
+
+declare const provenBrand: unique symbol
+
+/** An activity its actor has proven to be its own; only `verifyDelivery` makes one. */
+export interface ProvenActivity {
+  readonly [provenBrand]: true
+  readonly activity: Activity
+  readonly actor: RemoteActor
+  /** `@user@host` as confirmed by WebFinger; absent when it is not, or nobody needs it. */
+  readonly address: string | undefined
+  readonly keyId: string
+  readonly bytes: Uint8Array
+  readonly proofs: readonly Proof[]
+  /** Milliseconds. */
+  readonly receivedAt: number
+}
+
+/** `nothing`: the farewell of an actor that is gone; there is nobody left to prove it, and nothing to do. */
+export type VerifiedDelivery = ProvenActivity | 'nothing'
+
+export interface VerifyParts {
+  readonly agents: Pick<AgentDirectory, 'find'>
+  readonly actors: RemoteActors
+  readonly handles: Pick<Handles, 'confirm'>
+  readonly isBlocked: IsBlocked
+  /** Host (with port, if any) that peers sign for. */
+  readonly publicHost: string
+  readonly windowMs: number
+  now(): number
+}
+
+const maxBodyBytes = 1024 * 1024
+const maxDepth = 32
+
+/**
+ * Who posts to an inbox and how we know, the cheap checks first: nothing goes out and nothing heavy runs before the
+ * header, the time and the digest have passed.
+ * @throws Rejection
+ * @throws Unavailable when the actor's host does not answer
+ */
+export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Promise<VerifiedDelivery> {
+  const { request } = raw
+  const { headers } = request
+  checkAddressee(raw, parts.agents)
+  checkMediaType(headers)
+  const bytes = await readBody(request, maxBodyBytes)
+  const parameters = readSignature(headers)
+  checkTimes(parameters, headers.get('date'), { now: parts.now(), windowMs: parts.windowMs })
+  checkDigest(headers.get('digest'), bytes)
+  const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), parameters.keyId)
+  if (parts.isBlocked(activity.actor.host)) throw blocked()
+  const actor = await findSigner(activity, parts)
+  if (!actor) return endOfGone(activity)
+  const signed = { method: request.method, target: targetOf(request.url), host: parts.publicHost, headers }
+  const signer = await proveSigner({ activity, actor, parameters, signed }, parts)
+  const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
+  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, parameters)
+}
+
+function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {
+  if (agent !== undefined && !agents.find(agent)) throw new Rejection('no_recipient', 'Cannot deliver: no such agent')
+}
+
+function checkMediaType(headers: Headers): void {
+  if (isActivityMediaType(headers.get('content-type'))) return
+  throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
+}
+
+/** When `Signature-Input` is there the peer speaks RFC 9421, and a second signature of the old kind counts for nothing. */
+function readSignature(headers: Headers): SignatureParameters {
+  const header = headers.get('signature')
+  if (headers.has('signature-input')) {
+    throw new Rejection('signature_invalid', 'Cannot verify activity: sign with draft-cavage-http-signatures-12')
+  }
+  if (!header) throw new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
+  const parameters = parseSignatureHeader(header)
+  checkAlgorithm(parameters)
+  checkCoverage(parameters)
+  return parameters
+}
+
+/** Undefined when the actor is gone for good. */
+async function findSigner({ actor }: Activity, { actors }: VerifyParts): Promise<RemoteActor | undefined> {
+  return asPeersFault(() => actors.find(actor))
+}
+
+interface Claim {
+  readonly activity: Activity
+  readonly actor: RemoteActor
+  readonly parameters: SignatureParameters
+  readonly signed: SignedRequest
+}
+
+/** The key must be listed by the actor's own document; a key that changed since is looked up once more. */
+async function proveSigner(claim: Claim, { actors }: VerifyParts): Promise<RemoteActor> {
+  if (findFault(claim) === undefined) return claim.actor
+  const actor = (await asPeersFault(() => actors.refresh(claim.activity.actor))) ?? claim.actor
+  const fault = findFault({ ...claim, actor })
+  if (fault) throw fault
+  return actor
+}
+
+function findFault({ actor, parameters, signed }: Claim): Rejection | undefined {
+  const key = actor.keys.get(parameters.keyId)
+  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
+  if (isSignedBy(key, parameters, signed)) return undefined
+  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
+}
+
+/** What the far side refuses to show or shows wrongly is the signer's failure, not ours. */
+async function asPeersFault<Result>(look: () => Promise<Result>): Promise<Result> {
+  try {
+    return await look()
+  } catch (cause) {
+    if (cause instanceof Undeliverable) {
+      throw new Rejection('signature_invalid', "Cannot verify activity: its actor's document cannot be had", { cause })
+    }
+    if (cause instanceof Unavailable) {
+      const { retryAfter } = cause
+      throw new Unavailable("Cannot verify activity: its actor's host does not answer", {
+        cause,
+        ...(retryAfter && { retryAfter }),
+      })
+    }
+    throw cause
+  }
+}
+
+/** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */
+function endOfGone({ type, json, actor }: Activity): 'nothing' {
+  if (type === 'Delete' && idOf(json.object) === actor.href) return 'nothing'
+  throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
+}
+
+type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'proofs'>
+
+function prove(established: Established, { keyId, algorithm, covered }: SignatureParameters): ProvenActivity {
+  const proofs: Proof[] = [
+    {
+      kind: 'http-signature',
+      verdict: 'pass',
+      key_id: keyId,
+      algorithm: algorithm ?? 'rsa-sha256',
+      covered: covered.join(' '),
+    },
+    { kind: 'digest', verdict: 'pass' },
+  ]
+  if (actsOn(established.activity)) proofs.push(proveHandle(established.address))
+  return { ...established, keyId, proofs } as unknown as ProvenActivity
+}
+
+function proveHandle(address: string | undefined): Proof {
+  if (address) return { kind: 'webfinger', verdict: 'pass', address }
+  return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
+}
+
+/** Path and query as they stood on the request line, as far as the server has kept them. */
+function targetOf(url: string): string {
+  const path = url.indexOf('/', url.indexOf('//') + 2)
+  const hash = url.indexOf('#')
+  return url.slice(path < 0 ? url.length : path, hash < 0 ? url.length : hash) || '/'
+}
+
+function blocked(): Rejection {
+  return new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+}

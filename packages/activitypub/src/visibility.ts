@@ -1,0 +1,31 @@
+import type { Visibility } from '@postern/core'
+import type { JsonObject } from './reading.ts'
+import { idsOf } from './reading.ts'
+import { isPublic } from './vocabulary.ts'
+
+const byWidth: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
+
+/** Who may read a document by its own addressing; undefined when it names nobody. Mastodon's reading of `to` and `cc`. */
+export function readVisibility(json: JsonObject, followers: string | undefined): Visibility | undefined {
+  const to = idsOf(json.to)
+  const cc = idsOf(json.cc)
+  if (to.some(isPublic)) return 'public'
+  if (cc.some(isPublic)) return 'unlisted'
+  if (followers && (to.includes(followers) || cc.includes(followers))) return 'followers'
+  return to.length + cc.length > 0 ? 'direct' : undefined
+}
+
+export function narrower(left: Visibility, right: Visibility): Visibility {
+  return byWidth.indexOf(left) > byWidth.indexOf(right) ? left : right
+}
+
+/** An answer is never wider than what it answers. To somebody else's followers we cannot speak: there it is direct. */
+export function replyVisibility(original: Visibility, wanted: Visibility | undefined): Visibility {
+  const widest = original === 'followers' ? 'direct' : original
+  return narrower(widest, wanted ?? widest)
+}
+
+/** Whether everybody may read it. */
+export function isOpen(visibility: Visibility): boolean {
+  return visibility === 'public' || visibility === 'unlisted'
+}

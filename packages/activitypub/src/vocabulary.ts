@@ -1,0 +1,27 @@
+import { parseMediaType } from '@postern/http'
+
+export const activityStreams = 'https://www.w3.org/ns/activitystreams'
+export const securityContext = 'https://w3id.org/security/v1'
+export const publicCollection = `${activityStreams}#Public`
+
+/** The three spellings of "everybody" found on the network (ActivityPub §5.6). */
+const publicNames: ReadonlySet<string> = new Set([publicCollection, 'as:Public', 'Public'])
+
+export const activityJson = 'application/activity+json'
+/** What we send; a charset is what most peers send too. */
+export const activityJsonUtf8 = `${activityJson}; charset=utf-8`
+/** What we ask for when we fetch (ActivityPub §3.2). */
+export const activityAccept = `${activityJson}, application/ld+json; profile="${activityStreams}"`
+
+export function isPublic(iri: string): boolean {
+  return publicNames.has(iri)
+}
+
+/** `application/activity+json`, or `application/ld+json` with the AS2 profile; an uploaded file is neither. */
+export function isActivityMediaType(contentType: string | null | undefined): boolean {
+  if (contentType === activityJson || contentType === activityJsonUtf8) return true
+  const media = contentType ? parseMediaType(contentType) : undefined
+  if (media?.type === activityJson) return true
+  const profiles = media?.parameters.get('profile')?.split(/\s+/) ?? []
+  return media?.type === 'application/ld+json' && profiles.includes(activityStreams)
+}

@@ -1,0 +1,110 @@
+import type { Address, World } from '@postern/core'
+import { formatAddress, parseAddress, Unavailable, Undeliverable } from '@postern/core'
+import { parseBoundedJson, parseMediaType } from '@postern/http'
+import { createExpiringMap } from './expiring-map.ts'
+import { asObject, listOf, textOf } from './reading.ts'
+import type { RemoteActor } from './remote-actor.ts'
+import { activityJson } from './vocabulary.ts'
+
+/** What WebFinger says about a name (RFC 7033): its canonical form, and its actor. */
+interface Descriptor {
+  readonly subject: string | undefined
+  readonly actor: string | undefined
+}
+
+export interface Handles {
+  /** `@user@host` of an actor, when its host and the name's domain both say so; else undefined. Never throws for a peer. */
+  confirm(actor: RemoteActor): Promise<string | undefined>
+  /** The actor IRI behind an address. @throws Unavailable, Undeliverable */
+  resolve(address: string): Promise<string>
+  /** The actor IRI behind an address, if it was resolved lately. */
+  recall(address: string): string | undefined
+}
+
+const keepMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
+const maxNames = 10_000
+const request = { timeoutMs: 5_000, maxBytes: 64 * 1024, redirects: 1 } as const
+const accept = 'application/jrd+json, application/json'
+const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
+const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
+
+export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Handles {
+  const confirmed = createExpiringMap<{ readonly address: string | undefined }>(maxNames, now)
+  const resolved = createExpiringMap<string>(maxNames, now)
+
+  async function find(address: Address): Promise<Descriptor> {
+    const name = `acct:${address.local}@${address.domain}`
+    const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
+    const answer = await fetch(url, { ...request, headers: { accept } })
+    if (answer.status >= 500 || answer.status === 429) {
+      throw new Unavailable(`Cannot look up address: the answer is ${answer.status}`)
+    }
+    const type = parseMediaType(answer.headers.get('content-type') ?? '')?.type
+    if (answer.status !== 200 || !jrdTypes.has(type)) throw new Undeliverable('Cannot look up address: it is not known')
+    return readDescriptor(parseBoundedJson(answer.body, { maxDepth: 8, what: 'JRD' }))
+  }
+
+  /** The domain of the name may differ from the actor's host: then the name's own domain decides. */
+  async function confirmName({ id, host, username }: RemoteActor): Promise<string | undefined> {
+    if (!username) return undefined
+    const asked = toAddress(`${username}@${host}`)
+    if (!asked) return undefined
+    const first = await find(asked)
+    const subject = toAddress(first.subject)
+    if (!subject || first.actor !== id) return undefined
+    if (formatAddress(subject) === formatAddress(asked)) return formatAddress(asked)
+    const second = await find(subject)
+    const isSame = second.actor === id && toAddress(second.subject)?.domain === subject.domain
+    return isSame && toAddress(second.subject)?.local === subject.local ? formatAddress(subject) : undefined
+  }
+
+  return {
+    async confirm(actor) {
+      const known = confirmed.get(actor.id)
+      if (known) return known.address
+      const address = await confirmName(actor).catch(() => undefined)
+      confirmed.set(actor.id, { address }, address ? keepMs.confirmed : keepMs.withheld)
+      return address
+    },
+    async resolve(text) {
+      const known = resolved.get(text)
+      if (known) return known
+      const address = toAddress(text)
+      const actor = address && (await findActor(address, find))
+      if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')
+      resolved.set(text, actor, keepMs.confirmed)
+      return actor
+    },
+    recall: text => resolved.get(text),
+  }
+}
+
+async function findActor(
+  address: Address,
+  find: (address: Address) => Promise<Descriptor>,
+): Promise<string | undefined> {
+  try {
+    return (await find(address)).actor
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Undeliverable) throw error
+    throw new Undeliverable('Cannot look up address: the answer cannot be read', { cause: error })
+  }
+}
+
+function readDescriptor(document: unknown): Descriptor {
+  const json = asObject(document)
+  const link = listOf(json?.links)
+    .slice(0, 50)
+    .map(asObject)
+    .find(entry => entry?.rel === 'self' && actorTypes.has(parseMediaType(textOf(entry.type) ?? '')?.type))
+  return { subject: textOf(json?.subject), actor: textOf(link?.href) }
+}
+
+function toAddress(text: string | undefined): Address | undefined {
+  if (!text) return undefined
+  try {
+    return parseAddress(text)
+  } catch {
+    return undefined
+  }
+}
