@@ -34,6 +34,20 @@ export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'bod
 
 /** Bytes of multi-byte characters are all above 0x7f, so that structure can be read without decoding. */
 function isDeeperThan(bytes: Uint8Array, maxDepth: number): boolean {
+  return hasMoreOpenings(bytes, maxDepth) && measuresDeeper(bytes, maxDepth)
+}
+
+/** Most documents open fewer brackets in all than may be nested: counting them with the native search is cheaper. */
+function hasMoreOpenings(bytes: Uint8Array, limit: number): boolean {
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let count = 0
+  for (const opening of [openBrace, openBracket]) {
+    for (let at = view.indexOf(opening); at >= 0 && count <= limit; at = view.indexOf(opening, at + 1)) count += 1
+  }
+  return count > limit
+}
+
+function measuresDeeper(bytes: Uint8Array, maxDepth: number): boolean {
   let depth = 0
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]

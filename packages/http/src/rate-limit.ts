@@ -4,7 +4,7 @@ export interface RateLimitOptions {
   readonly perMinute: number
   /** How many may come at once after a pause; default `perMinute`. */
   readonly burst?: number | undefined
-  /** How many keys are remembered; of more, the longest unseen is forgotten. Default 10 000. */
+  /** How many keys are remembered; of more, those unseen for long are forgotten. Default 10 000. */
   readonly maxKeys?: number | undefined
 }
 
@@ -13,40 +13,50 @@ export interface RateLimit {
   take(key: string): void
 }
 
-interface Bucket {
-  tokens: number
-  filledAt: number
-}
-
-/** One token bucket per key; constant time and bounded memory. `now` in milliseconds. */
+/**
+ * A token bucket per key; `now` in milliseconds. Of each bucket only the moment is kept at which it will be full
+ * again, so that a refusal changes nothing.
+ */
 export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
   const { perMinute, burst = perMinute, maxKeys = 10_000 } = options
   if (!(perMinute > 0)) throw new RangeError('perMinute must be above 0')
-  const perMs = perMinute / 60_000
-  const size = Math.max(1, burst)
-  const buckets = new Map<string, Bucket>()
-
-  /** A map keeps the order of insertion: taken out and put back, a key is the youngest. */
-  function touchBucket(key: string, at: number): Bucket {
-    const bucket = buckets.get(key) ?? { tokens: size, filledAt: at }
-    buckets.delete(key)
-    buckets.set(key, bucket)
-    const [oldest] = buckets.size > maxKeys ? buckets.keys() : []
-    if (oldest !== undefined) buckets.delete(oldest)
-    return bucket
-  }
-
+  const msPerToken = 60_000 / perMinute
+  const msPerBucket = msPerToken * Math.max(1, burst)
+  const fullAt = createRecentMap(maxKeys)
   return {
     take(key) {
       const at = now()
-      const bucket = touchBucket(key, at)
-      bucket.tokens = Math.min(size, bucket.tokens + Math.max(0, at - bucket.filledAt) * perMs)
-      bucket.filledAt = at
-      if (bucket.tokens < 1) {
-        const retryAfter = Math.ceil((1 - bucket.tokens) / perMs / 1000)
+      const known = fullAt.get(key) ?? at
+      // Further ahead than a whole bucket: the clock was set back.
+      const full = known > at + msPerBucket ? at : Math.max(known, at)
+      const waitMs = full + msPerToken - msPerBucket - at
+      if (waitMs > 0) {
+        const retryAfter = Math.ceil(waitMs / 1000)
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter })
       }
-      bucket.tokens -= 1
+      fullAt.set(key, full + msPerToken)
     },
   }
+}
+
+/** Constant time, bounded memory: two generations, and when the younger one is full the older one is forgotten. */
+function createRecentMap(maxKeys: number) {
+  let young = new Map<string, number>()
+  let old = new Map<string, number>()
+
+  function set(key: string, value: number): void {
+    if (young.size >= maxKeys / 2 && !young.has(key)) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+
+  function get(key: string): number | undefined {
+    const value = young.get(key) ?? old.get(key)
+    if (value !== undefined && !young.has(key)) set(key, value)
+    return value
+  }
+
+  return { get, set }
 }

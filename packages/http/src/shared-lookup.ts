@@ -26,9 +26,8 @@ export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost
       () => settle(now ? now() + keptMs : 0),
       () => settle(0),
     )
+    if (remembered.size >= keptHosts) remembered.clear()
     remembered.set(host, entry)
-    const [oldest] = remembered.size > keptHosts ? remembered.keys() : []
-    if (oldest !== undefined) remembered.delete(oldest)
     return entry.found
   }
 

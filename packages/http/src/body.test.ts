@@ -1,0 +1,89 @@
+import { Rejection } from '@postern/core'
+import { expect, test } from 'vitest'
+import { readBody } from './body.ts'
+
+function post(body: BodyInit | null, headers: Readonly<Record<string, string>> = {}): Request {
+  return new Request('https://agents.example/inbox', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+}
+
+/** Counts what is pulled out of it; the first pull is the stream's own. */
+function stream(chunks: readonly Uint8Array[]) {
+  const pulled = { chunks: 0, isCanceled: false }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        const chunk = chunks[pulled.chunks]
+        pulled.chunks += 1
+        if (chunk) controller.enqueue(chunk)
+        else controller.close()
+      },
+      cancel() {
+        pulled.isCanceled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { body, pulled }
+}
+
+const tooLarge = new Rejection('too_large', 'Cannot read body: larger than 10 bytes')
+
+test.each([
+  ['declared', { 'content-length': '10' }],
+  ['undeclared', {}],
+])('readBody() takes a %s body of exactly the limit', async (_, headers) => {
+  const bytes = Uint8Array.from({ length: 10 }, (_, at) => at)
+  expect(await readBody(post(bytes, headers), 10)).toEqual(bytes)
+})
+
+test('readBody() takes a request without a body', async () => {
+  expect(await readBody(post(null), 10)).toEqual(new Uint8Array())
+  expect(await readBody(new Request('https://agents.example/'), 10)).toEqual(new Uint8Array())
+})
+
+test('readBody() joins the chunks of a stream in order', async () => {
+  const { body } = stream([Uint8Array.of(1, 2), Uint8Array.of(), Uint8Array.of(3)])
+  expect(await readBody(post(body), 10)).toEqual(Uint8Array.of(1, 2, 3))
+})
+
+test('a2a E16: readBody() refuses a declared length over the limit without reading', async () => {
+  const { body, pulled } = stream([new Uint8Array(11)])
+  await expect(readBody(post(body, { 'content-length': '11' }), 10)).rejects.toThrow(tooLarge)
+  expect(pulled.chunks).toBe(0)
+})
+
+test('a2a E16: readBody() stops reading a body without a length one byte over the limit', async () => {
+  const { body, pulled } = stream(Array.from({ length: 100 }, () => new Uint8Array(5.5 * 2)))
+  await expect(readBody(post(body), 10)).rejects.toThrow(tooLarge)
+  expect(pulled).toEqual({ chunks: 1, isCanceled: true })
+})
+
+test('a2a E17: readBody() refuses more than the limit under a length that lies', async () => {
+  await expect(readBody(post(new Uint8Array(11), { 'content-length': '5' }), 10)).rejects.toThrow(tooLarge)
+})
+
+test.each(['-1', '1e1', '0x5', '5, 6', 'five'])('readBody() refuses the length "%s"', async length => {
+  await expect(readBody(post('hello', { 'content-length': length }), 10)).rejects.toThrow(
+    new Rejection('malformed', 'Cannot read body: Content-Length is not a number'),
+  )
+})
+
+test.each(['gzip', 'br', 'identity, gzip'])('a2a E18: readBody() refuses the content coding "%s"', async coding => {
+  const { body, pulled } = stream([new Uint8Array(1)])
+  await expect(readBody(post(body, { 'content-encoding': coding }), 10)).rejects.toThrow(
+    new Rejection('unsupported', 'Cannot read body: content coding is not supported'),
+  )
+  expect(pulled.chunks).toBe(0)
+})
+
+test('readBody() takes the coding identity', async () => {
+  expect(await readBody(post('hi', { 'content-encoding': 'Identity' }), 10)).toHaveLength(2)
+})
+
+test.each([{ 'content-length': '5' }, {}])('readBody() calls a broken connection malformed, with %j', async headers => {
+  const cause = new Error('ECONNRESET')
+  const body = new ReadableStream({ pull: controller => controller.error(cause) })
+  await expect(readBody(post(body, headers), 10)).rejects.toThrow(
+    new Rejection('malformed', 'Cannot read body: connection was cut', { cause }),
+  )
+})

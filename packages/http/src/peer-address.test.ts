@@ -1,0 +1,27 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, test } from 'vitest'
+import { peerAddress } from './peer-address.ts'
+
+test('peerAddress() says where a request came from, an IPv4 address also on a socket of both families', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const server = createServer((incoming, outgoing) => {
+    resolve(peerAddress({ incoming, outgoing }))
+    outgoing.end()
+  })
+  await new Promise<void>(done => server.listen(0, done))
+  await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  expect(await promise).toBe('127.0.0.1')
+  server.close()
+})
+
+test.each([undefined, null, {}, { incoming: undefined }, { incoming: { socket: {} } }])(
+  'peerAddress() of %j is empty',
+  env => {
+    expect(peerAddress(env)).toBe('')
+  },
+)
+
+test('peerAddress() leaves an IPv6 address as it is', () => {
+  expect(peerAddress({ incoming: { socket: { remoteAddress: '::1' } } })).toBe('::1')
+})
