@@ -48,7 +48,7 @@ export interface Agent {
   handle(
     message: NormalizedMessage,
     context: AgentContext,
-  ): AgentAnswer | Promise<AgentAnswer> | AsyncIterable<AgentChunk> | Promise<AsyncIterable<AgentChunk>>
+  ): AgentAnswer | AsyncIterable<AgentChunk> | Promise<AgentAnswer | AsyncIterable<AgentChunk>>
 }
 
 /** The agents of this gateway. */

@@ -1,0 +1,149 @@
+import { setImmediate as nextRound } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { createGate } from '../test/memory-desk.ts'
+import type { LaneOptions } from './lane.ts'
+import { createLane } from './lane.ts'
+
+type Gates = Map<number, ReturnType<typeof createGate>>
+
+/** A lane over `work`, where every piece runs until its gate opens. */
+function openLane(work: number[], options: Partial<LaneOptions<number>> = {}) {
+  const gates: Gates = new Map(work.map(piece => [piece, createGate()]))
+  const begun: number[] = []
+  const lease = vi.fn(async (limit: number) => work.splice(0, limit))
+  const lane = createLane<number>({
+    slots: 2,
+    lease,
+    async run(piece) {
+      begun.push(piece)
+      await gates.get(piece)?.opened
+    },
+    isClosed: () => false,
+    onError() {},
+    ...options,
+  })
+  return { lane, begun, lease, finish: (piece: number) => gates.get(piece)?.open() }
+}
+
+async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round += 1) await nextRound()
+}
+
+describe('createLane()', () => {
+  test('runs no more at once than it has slots, and fills a slot that falls free', async () => {
+    const { lane, begun, finish } = openLane([1, 2, 3])
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2])
+    expect([...lane.running.keys()]).toEqual([1, 2])
+    finish(2)
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    expect([...lane.running.keys()]).toEqual([1, 3])
+  })
+
+  test('asks once for many wakes of one instant', async () => {
+    const { lane, lease } = openLane([])
+    for (let count = 0; count < 50; count += 1) lane.wake()
+    await settle()
+    expect(lease).toHaveBeenCalledTimes(1)
+  })
+
+  test('looks again when it was woken while it looked', async () => {
+    const work: number[] = []
+    const looking = createGate()
+    const { lane, begun } = openLane(work, {
+      lease: async limit => {
+        const leased = work.splice(0, limit)
+        if (leased.length === 0 && begun.length === 0) await looking.opened
+        return leased
+      },
+    })
+    lane.wake()
+    await settle()
+    work.push(7)
+    lane.wake()
+    await settle()
+    looking.open()
+    await settle()
+    expect(begun).toEqual([7])
+  })
+
+  test('goes on after it found nothing', async () => {
+    const work: number[] = []
+    const { lane, begun } = openLane(work)
+    lane.wake()
+    await settle()
+    work.push(1)
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1])
+  })
+
+  test('goes on after a wake without a free slot', async () => {
+    const { lane, begun, finish } = openLane([1, 2, 3], { slots: 1 })
+    for (const piece of [1, 2, 3]) {
+      lane.wake()
+      await settle()
+      lane.wake()
+      await settle()
+      finish(piece)
+    }
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+  })
+
+  test('tells of work and of looks that failed, and goes on', async () => {
+    const errors: unknown[] = []
+    const lease = vi.fn<LaneOptions<number>['lease']>()
+    lease.mockRejectedValueOnce('cannot look')
+    lease.mockResolvedValueOnce([1])
+    lease.mockResolvedValue([])
+    const { lane } = openLane([], {
+      lease,
+      run: async () => Promise.reject('cannot work'),
+      onError: error => errors.push(error),
+    })
+    lane.wake()
+    await settle()
+    lane.wake()
+    await settle()
+    expect(errors).toEqual(['cannot look', 'cannot work'])
+    expect(lane.running.size).toBe(0)
+  })
+
+  test('takes nothing once it is closed', async () => {
+    const { lane, lease } = openLane([1], { isClosed: () => true })
+    lane.wake()
+    await settle()
+    expect(lease).not.toHaveBeenCalled()
+    await lane.drain()
+  })
+
+  test('drains what runs and what was just being taken', async () => {
+    const leasing = createGate()
+    let isClosed = false
+    const { lane, begun, finish } = openLane([1], {
+      isClosed: () => isClosed,
+      lease: async () => {
+        await leasing.opened
+        return [1]
+      },
+    })
+    lane.wake()
+    await settle()
+    isClosed = true
+    let isDrained = false
+    const drained = lane.drain().then(() => {
+      isDrained = true
+    })
+    await settle()
+    expect(isDrained).toBe(false)
+    leasing.open()
+    await settle()
+    expect([begun, isDrained]).toEqual([[1], false])
+    finish(1)
+    await drained
+    expect(lane.running.size).toBe(0)
+  })
+})

@@ -1,0 +1,172 @@
+import { describe, expect, test, vi } from 'vitest'
+import { createMemoryDesk, createQuietWorld, delivery, silentLog } from '../test/memory-desk.ts'
+import { message } from '../test/messages.ts'
+import type { Intake, Refusal } from './desk.ts'
+import { Rejection, Unavailable, Undeliverable } from './errors.ts'
+import type { Reception, Sending } from './pipeline.ts'
+import { receive, recordRefusal, send } from './pipeline.ts'
+import type { Channel, Inbound, Prepared } from './protocol.ts'
+import { createSender } from './protocol.ts'
+
+const intake: Intake = {
+  agent: 'echo',
+  message: message(),
+  duplicateKey: 'k',
+  thread: { scope: 'public', references: [] },
+  aliases: [],
+  proofs: [],
+  raw: { bytes: new Uint8Array(), form: 'json' },
+  target: null,
+  disposition: 'answer',
+}
+
+function openReception() {
+  const refusals: Refusal[] = []
+  const admit = vi.fn(async (admitted: Intake, _correlationId: string) => ({
+    outcome: 'accepted' as const,
+    message: admitted.agent.length,
+  }))
+  const reception: Reception = {
+    desk: { admit, refuse: refusal => void refusals.push(refusal) },
+    world: createQuietWorld(),
+    from: '192.0.2.1',
+  }
+  return { reception, admit, refusals }
+}
+
+function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
+  return { name: 'activitypub', verify: async raw => `${raw}!`, normalize: () => [intake], ...steps }
+}
+
+describe('receive()', () => {
+  test('admits every intake of what was verified, under one correlation id', async () => {
+    const { reception, admit } = openReception()
+    const normalize = vi.fn(() => [intake, { ...intake, agent: 'helper' }])
+    expect(await receive(inboundOf({ normalize }), 'raw', reception)).toEqual([
+      { outcome: 'accepted', message: 4 },
+      { outcome: 'accepted', message: 6 },
+    ])
+    expect(normalize).toHaveBeenCalledWith('raw!')
+    expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
+  })
+
+  test('admits nothing when there is nothing to do', async () => {
+    const { reception, admit, refusals } = openReception()
+    expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toEqual([])
+  })
+
+  test('remembers what it refused, and normalizes nothing unproven', async () => {
+    const { reception, refusals } = openReception()
+    const normalize = vi.fn(() => [intake])
+    const refused = new Rejection('expired', 'Cannot verify activity: signature expired')
+    await expect(
+      receive(inboundOf({ verify: () => Promise.reject(refused), normalize }), 'raw', reception),
+    ).rejects.toBe(refused)
+    expect(normalize).not.toHaveBeenCalled()
+    expect(refusals).toEqual([
+      {
+        at: '1970-01-01T00:00:00.000Z',
+        via: 'activitypub',
+        from: '192.0.2.1',
+        code: 'expired',
+        reason: 'Cannot verify activity: signature expired',
+      },
+    ])
+  })
+
+  test('does not accept what could not be made durable', async () => {
+    const { reception, admit } = openReception()
+    admit.mockRejectedValue(new Error('disk full'))
+    await expect(receive(inboundOf({}), 'raw', reception)).rejects.toThrow('disk full')
+  })
+})
+
+describe('recordRefusal()', () => {
+  test('remembers refusals only, not what time heals', () => {
+    const { reception, refusals } = openReception()
+    recordRefusal(new Unavailable('The key host did not answer'), 'email', reception)
+    recordRefusal(new Error('bug'), 'email', reception)
+    expect(refusals).toEqual([])
+    recordRefusal(new Rejection('too_large', 'Too large'), 'email', reception)
+    expect(refusals).toMatchObject([{ via: 'email', code: 'too_large', reason: 'Too large' }])
+  })
+})
+
+function sendBy(prepare: (() => Prepared) | undefined) {
+  const { desk, settlements } = createMemoryDesk()
+  const warn = vi.fn()
+  const sending: Sending = {
+    desk,
+    world: createQuietWorld({ log: { ...silentLog, warn } }),
+    retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 },
+    findChannel: () => prepare && ({ prepare } as Partial<Channel> as Channel),
+  }
+  return { settlement: send(delivery('d1'), sending), settlements, warn }
+}
+
+function failWith(error: unknown): () => Prepared {
+  return () => ({ wire: 'document', transmit: () => Promise.reject(error) })
+}
+
+describe('send()', () => {
+  test('settles what was taken as sent, with the document and the note', async () => {
+    const transmit = async () => ({ note: '202' })
+    const { settlement, settlements } = sendBy(() => ({ wire: 'document', transmit }))
+    expect(await settlement).toEqual({ state: 'sent', wire: 'document', note: '202' })
+    expect(settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+  })
+
+  test('tries later what did not answer', async () => {
+    const { settlement } = sendBy(failWith(new Unavailable('The inbox answered 503', { retryAfter: 60 })))
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 60_000,
+      error: 'The inbox answered 503',
+      wire: 'document',
+    })
+  })
+
+  test('gives up what was refused for good', async () => {
+    const { settlement } = sendBy(failWith(new Undeliverable('The inbox answered 410')))
+    expect(await settlement).toEqual({ state: 'dead', error: 'The inbox answered 410', wire: 'document' })
+  })
+
+  test('tries again after a bug in rendering, whose text stays in the log', async () => {
+    const bug = new TypeError('secret is undefined')
+    const { settlement, warn } = sendBy(() => {
+      throw bug
+    })
+    expect(await settlement).toEqual({
+      state: 'later',
+      dueAt: 500,
+      error: 'internal error, see the log',
+      wire: undefined,
+    })
+    expect(warn).toHaveBeenCalledWith({ correlation_id: 'c1', delivery: 'd1', err: bug }, 'delivery failed')
+  })
+
+  test('gives up when the channel is not open', async () => {
+    const { settlement } = sendBy(undefined)
+    expect(await settlement).toEqual({ state: 'dead', error: 'the channel "activitypub" is not open' })
+  })
+})
+
+describe('createSender()', () => {
+  test('renders now and delivers when told to', async () => {
+    const deliver = vi.fn(async () => ({ note: 'taken' }))
+    const sender = createSender<{ text: string; signature: string }>({
+      name: 'activitypub',
+      address: () => ({ deliveries: [], aliases: [] }),
+      render: ({ id }) => ({ text: id, signature: 's3cret' }),
+      describe: ({ text }) => text,
+      deliver,
+    })
+    const prepared = sender.prepare(delivery('d1'))
+    expect(prepared.wire).toBe('d1')
+    expect(deliver).not.toHaveBeenCalled()
+    expect(await prepared.transmit()).toEqual({ note: 'taken' })
+    expect(deliver).toHaveBeenCalledWith({ text: 'd1', signature: 's3cret' }, delivery('d1'))
+  })
+})

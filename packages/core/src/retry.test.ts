@@ -1,0 +1,87 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Rejection, Unavailable, Undeliverable } from './errors.ts'
+import type { FailedTry } from './retry.ts'
+import { defaultRetryPolicy, describeFailure, settlementFor } from './retry.ts'
+
+const policy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+const firstTry: FailedTry = { error: new Unavailable('No answer'), attempt: 1, queuedAt: 0, now: 0, chance: 0 }
+
+function dueAfter(failed: Partial<FailedTry>): number {
+  const settlement = settlementFor({ ...firstTry, ...failed }, policy)
+  if (settlement.state !== 'later') throw new Error(`expected "later", got "${settlement.state}"`)
+  return settlement.dueAt
+}
+
+describe('settlementFor()', () => {
+  test('tries again later when something did not answer', () => {
+    expect(settlementFor(firstTry, policy)).toEqual({ state: 'later', dueAt: 500, error: 'No answer' })
+  })
+
+  test('gives up at once what was refused for good', () => {
+    const error = new Undeliverable('The inbox is gone')
+    expect(settlementFor({ ...firstTry, error }, policy)).toEqual({ state: 'dead', error: 'The inbox is gone' })
+  })
+
+  test('gives up what has waited too long, and says after how many tries', () => {
+    const late = { ...firstTry, attempt: 9, now: policy.giveUpAfterMs }
+    expect(settlementFor(late, policy)).toEqual({ state: 'dead', error: 'given up after 9 tries: No answer' })
+  })
+
+  test('doubles the wait with each try up to the cap', () => {
+    const waits = [1, 2, 3, 6, 7, 8, 400].map(attempt => dueAfter({ attempt, chance: 0.999_999 }))
+    expect(waits.map(Math.round)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000, 60_000])
+  })
+
+  test('spreads the wait over its upper half', () => {
+    const attempts = fc.integer({ min: 1, max: 40 })
+    const chances = fc.integer({ min: 0, max: 255 }).map(byte => byte / 256)
+    fc.assert(
+      fc.property(attempts, chances, (attempt, chance) => {
+        const full = Math.min(policy.capMs, policy.baseMs * 2 ** (attempt - 1))
+        const wait = dueAfter({ attempt, chance })
+        expect(wait).toBeGreaterThanOrEqual(full / 2)
+        expect(wait).toBeLessThan(full)
+      }),
+    )
+  })
+
+  test('never comes back before a named Retry-After, even beyond the cap', () => {
+    const seconds = fc.integer({ min: 0, max: 3_500 })
+    fc.assert(
+      fc.property(seconds, fc.integer({ min: 1, max: 10 }), (retryAfter, attempt) => {
+        const error = new Unavailable('Busy', { retryAfter })
+        expect(dueAfter({ error, attempt })).toBeGreaterThanOrEqual(retryAfter * 1_000)
+      }),
+    )
+    expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 600 }) })).toBe(600_000)
+  })
+
+  test('waits its own time when Retry-After names less', () => {
+    expect(dueAfter({ error: new Unavailable('Busy', { retryAfter: 0 }), attempt: 3 })).toBe(2_000)
+  })
+
+  test('gives up when Retry-After lies behind the end', () => {
+    const error = new Unavailable('Busy', { retryAfter: 7_200 })
+    expect(settlementFor({ ...firstTry, error }, policy)).toMatchObject({ state: 'dead' })
+  })
+
+  test('tries again after a bug of ours, without its text', () => {
+    const settlement = settlementFor({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
+    expect(settlement).toMatchObject({ state: 'later', error: 'internal error, see the log' })
+  })
+})
+
+describe('describeFailure()', () => {
+  test('shows the sentences of our own classes and of no other', () => {
+    expect(describeFailure(new Unavailable('No answer'))).toBe('No answer')
+    expect(describeFailure(new Undeliverable('Gone'))).toBe('Gone')
+    for (const error of [new Rejection('malformed', 'x'), new Error('x'), 'x', undefined]) {
+      expect(describeFailure(error)).toBe('internal error, see the log')
+    }
+  })
+})
+
+test('defaultRetryPolicy tries for two days, first after a quarter of a minute', () => {
+  expect(defaultRetryPolicy).toEqual({ baseMs: 15_000, capMs: 21_600_000, giveUpAfterMs: 172_800_000 })
+})

@@ -1,0 +1,235 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { MemoryDesk, MemoryDeskOptions } from '../test/memory-desk.ts'
+import { createGate, createMemoryDesk, createQuietWorld, delivery, silentLog, turn } from '../test/memory-desk.ts'
+import type { Agent } from './agent.ts'
+import { LeaseLost } from './errors.ts'
+import { createSlidingWindowPolicy } from './history.ts'
+import type { Channel } from './protocol.ts'
+import type { Worker, WorkerWorld } from './worker.ts'
+import { startWorker } from './worker.ts'
+
+const retry = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
+
+interface Shop {
+  readonly memory: MemoryDesk
+  readonly worker: Worker
+}
+
+interface ShopOptions extends MemoryDeskOptions {
+  readonly handle?: Agent['handle']
+  readonly transmit?: () => Promise<object>
+  readonly world?: Partial<WorkerWorld>
+  readonly leaseMs?: number
+}
+
+function openShop({
+  handle = () => 'hi',
+  transmit = async () => ({}),
+  world,
+  leaseMs = 60_000,
+  ...desk
+}: ShopOptions): Shop {
+  const memory = createMemoryDesk(desk)
+  const quiet = createQuietWorld(world)
+  const channel = {
+    address: () => ({ deliveries: [], aliases: [] }),
+    prepare: () => ({ wire: 'document', transmit }),
+  } as Partial<Channel> as Channel
+  const working = {
+    desk: memory.desk,
+    world: quiet,
+    retry,
+    maxAttempts: 3,
+    findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
+    findChannel: () => channel,
+    presentParts: () => [],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  }
+  const sending = { desk: memory.desk, world: quiet, retry, findChannel: () => channel }
+  const options = { holder: 'me', turnSlots: 2, deliverySlots: 2, leaseMs }
+  return { memory, worker: startWorker(working, sending, quiet, options) }
+}
+
+/** An agent that begins and then waits for its signal. */
+function createWaitingAgent() {
+  const begun = createGate()
+  const handle: Agent['handle'] = (_message, { signal }) => {
+    begun.open()
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
+  }
+  return { handle, begun: begun.opened }
+}
+
+describe('startWorker()', () => {
+  test('works turns and deliveries that are there, and those that are announced', async () => {
+    const { memory, worker } = openShop({})
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    memory.addTurns(turn(2), turn(3), turn(4))
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => {
+      expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([1, 2, 3, 4])
+      expect(memory.settlements).toMatchObject([{ delivery: { id: 'd1' }, settlement: { state: 'sent' } }])
+    })
+    await worker.stop(1_000)
+  })
+
+  test('wakes by itself when something that nobody announced falls due', async () => {
+    const sleeps: number[] = []
+    const wake = createGate()
+    const { memory, worker } = openShop({
+      nextDue: async () => (sleeps.length === 0 ? 5_000 : undefined),
+      world: {
+        now: () => 1_000,
+        sleep: async ms => {
+          sleeps.push(ms)
+          await (ms === 4_000 ? wake.opened : new Promise(() => {}))
+        },
+      },
+    })
+    await vi.waitFor(() => expect(sleeps).toContain(4_000))
+    memory.addSilently(turn(1))
+    wake.open()
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1))
+    await worker.stop(0)
+  })
+
+  test('keeps the leases of what runs alive', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle, leaseMs: 30 })
+    memory.addTurns(turn(1))
+    await begun
+    await vi.waitFor(() => expect(memory.renewed.length).toBeGreaterThan(2))
+    expect(memory.renewed[0]).toMatchObject({ message: 1 })
+    await worker.stop(0)
+  })
+
+  test('goes on when a result was thrown away or work failed', async () => {
+    const log = { ...silentLog, warn: vi.fn(), error: vi.fn() }
+    const { memory, worker } = openShop({ world: { log } })
+    vi.spyOn(memory.desk, 'commit')
+      .mockRejectedValueOnce(new LeaseLost('lost'))
+      .mockRejectedValueOnce(new Error('disk full'))
+    memory.addTurns(turn(1), turn(2))
+    await vi.waitFor(() => expect(log.error).toHaveBeenCalledTimes(1))
+    expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result thrown away')
+    memory.addTurns(turn(3))
+    await vi.waitFor(() => expect(memory.commits).toMatchObject([{ turn: { message: 3 } }]))
+    await worker.stop(1_000)
+  })
+})
+
+describe('startWorker().stop()', () => {
+  test('resolves at once when nothing runs', async () => {
+    const sleep = vi.fn(createQuietWorld().sleep)
+    const { worker } = openShop({ world: { sleep } })
+    await worker.stop(60_000)
+    const grace = sleep.mock.calls.find(([ms, signal]) => ms === 60_000 && signal?.aborted)
+    expect(grace).toBeDefined()
+  })
+
+  test('takes no more work', async () => {
+    const { memory, worker } = openShop({})
+    await worker.stop(1_000)
+    const lease = vi.spyOn(memory.desk, 'leaseTurns')
+    memory.addTurns(turn(1))
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(lease).not.toHaveBeenCalled()
+  })
+
+  test('lets what runs finish within the grace', async () => {
+    const begun = createGate()
+    const finish = createGate()
+    const handle = async () => {
+      begun.open()
+      await finish.opened
+      return 'done'
+    }
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+    expect(memory.releases).toEqual([])
+  })
+
+  test('gives turns back, uncounted, when the grace is over', async () => {
+    const { handle, begun } = createWaitingAgent()
+    const { memory, worker } = openShop({ handle })
+    memory.addTurns(turn(1))
+    await begun
+    await worker.stop(5)
+    expect(memory.commits).toEqual([])
+    expect(memory.releases).toMatchObject([{ turn: { message: 1 }, uncounted: true }])
+  })
+
+  test('gives back even the turn of an agent that does not listen', async () => {
+    const begun = createGate()
+    const { memory, worker } = openShop({
+      handle: () => {
+        begun.open()
+        return new Promise(() => {})
+      },
+    })
+    memory.addTurns(turn(1))
+    await begun.opened
+    await worker.stop(5)
+    expect(memory.releases).toHaveLength(1)
+  })
+
+  test('waits for a delivery on its way and settles it', async () => {
+    const begun = createGate()
+    const finish = createGate()
+    const transmit = async () => {
+      begun.open()
+      await finish.opened
+      return {}
+    }
+    const { memory, worker } = openShop({ transmit })
+    memory.addDeliveries(delivery('d1'))
+    await begun.opened
+    const stopped = worker.stop(60_000)
+    finish.open()
+    await stopped
+    expect(memory.settlements).toMatchObject([{ settlement: { state: 'sent' } }])
+  })
+
+  test('waits for work that was just being taken', async () => {
+    const taking = createGate()
+    const taken = createGate()
+    const { memory, worker } = openShop({
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(60_000)
+    taken.open()
+    await stopped
+    expect(memory.commits).toHaveLength(1)
+  })
+
+  test('gives back without running it what was taken too late', async () => {
+    const taking = createGate()
+    const taken = createGate()
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({
+      handle,
+      beforeLease: async () => {
+        taking.open()
+        await taken.opened
+      },
+    })
+    memory.addTurns(turn(1))
+    await taking.opened
+    const stopped = worker.stop(0)
+    setTimeout(() => taken.open(), 20)
+    await stopped
+    expect(handle).not.toHaveBeenCalled()
+    expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+})

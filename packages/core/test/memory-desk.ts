@@ -1,0 +1,130 @@
+import { EventEmitter } from 'node:events'
+import type { Answer, Delivery, Desk, Settlement, Turn } from '../src/desk.ts'
+import type { WorkerWorld } from '../src/worker.ts'
+import { message } from './messages.ts'
+
+/** What a worker did at its desk, in order. */
+export interface DeskLog {
+  readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
+  readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
+  readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
+  readonly renewed: (Turn | Delivery)[]
+}
+
+export interface MemoryDesk extends DeskLog {
+  readonly desk: Desk
+  addTurns(...turns: readonly Turn[]): void
+  /** Like `addTurns`, but nobody is told. */
+  addSilently(...turns: readonly Turn[]): void
+  addDeliveries(...deliveries: readonly Delivery[]): void
+}
+
+export interface MemoryDeskOptions {
+  /** Runs before leased turns are handed over. */
+  readonly beforeLease?: () => Promise<void>
+  readonly nextDue?: () => Promise<number | undefined>
+}
+
+/** Only what a worker calls; the rest of a desk would be a bug here and throws. Leases never run out. */
+export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
+  const { beforeLease = async () => {}, nextDue = async () => undefined } = options
+  const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
+  const log: DeskLog = { commits: [], releases: [], settlements: [], renewed: [] }
+  const events = new EventEmitter()
+  const desk: Partial<Desk> = {
+    async leaseTurns({ limit }) {
+      const leased = waiting.turns.splice(0, limit)
+      if (leased.length > 0) await beforeLease()
+      return leased
+    },
+    leaseDeliveries: async ({ limit }) => waiting.deliveries.splice(0, limit),
+    commit: async (turn, answer) => void log.commits.push({ turn, answer }),
+    release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
+    settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
+    renew: async work => void log.renewed.push(work),
+    nextDue,
+    readHistory: async () => [],
+    readState: async () => undefined,
+    notify: (topic, payload) => void events.emit(topic, payload),
+    listen(topic, listener) {
+      events.on(topic, listener)
+      return () => void events.off(topic, listener)
+    },
+  }
+  return {
+    ...log,
+    desk: desk as Desk,
+    addTurns(...turns) {
+      waiting.turns.push(...turns)
+      events.emit('work')
+    },
+    addSilently(...turns) {
+      waiting.turns.push(...turns)
+    },
+    addDeliveries(...deliveries) {
+      waiting.deliveries.push(...deliveries)
+      events.emit('work')
+    },
+  }
+}
+
+export function turn(number: number): Turn {
+  return {
+    message: number,
+    token: 1,
+    attempt: 1,
+    agent: 'echo',
+    via: 'activitypub',
+    content: message({ id: `https://peer.test/activities/${number}` }),
+    thread: number,
+    target: null,
+    flags: [],
+    correlationId: `c${number}`,
+  }
+}
+
+export function delivery(id: string): Delivery {
+  return {
+    id,
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'activitypub',
+    agent: 'echo',
+    to: 'https://peer.test/inbox',
+    target: null,
+    correlationId: 'c1',
+    message: message(),
+  }
+}
+
+export const silentLog = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A world whose clock stands still unless `now` is given, and whose chance is always the same. */
+export function createQuietWorld(members: Partial<WorkerWorld> = {}): WorkerWorld {
+  return {
+    now: () => 0,
+    randomBytes: count => new Uint8Array(count),
+    sleep: waitReally,
+    log: silentLog,
+    ...members,
+  }
+}
+
+function waitReally(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(end, ms)
+    if (signal?.aborted) end()
+    else signal?.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A promise and the function that fulfils it. */
+export function createGate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: () => resolve() }
+}
