@@ -1,0 +1,73 @@
+import { Rejection, toAsciiDomain } from '@postern/core'
+import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
+import { decodeHeaderText } from './encoded-words.ts'
+
+/** One mailbox of an address field. */
+export interface Mailbox {
+  /** As written: a foreign local part is nobody's to change (RFC 5321 §2.4). */
+  readonly local: string
+  /** Lower-case A-labels. */
+  readonly domain: string
+  /** Decoded, without control characters. A name proves nothing. */
+  readonly name?: string | undefined
+}
+
+/** One address field, read. */
+export interface AddressList {
+  readonly mailboxes: readonly Mailbox[]
+  /** Something in the field is a group, no address we can read, or could be read in two ways. */
+  readonly isDoubtful: boolean
+}
+
+export type AddressReader = (value: string) => AddressList
+
+/** dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531; quoted local parts are only ever used to deceive. */
+const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
+
+/** Loads the one address parser of the house. */
+export async function openAddressReader(): Promise<AddressReader> {
+  const { default: parse } = await import('nodemailer/lib/addressparser')
+  return value => readAddressList(parse, value)
+}
+
+/** `local@domain` as it goes on the wire. */
+export function formatMailbox({ local, domain }: Pick<Mailbox, 'local' | 'domain'>): string {
+  return `${local}@${domain}`
+}
+
+/** Reads `local@domain` without name or brackets; undefined when it is none. */
+export function parseMailbox(text: string): Mailbox | undefined {
+  const at = text.lastIndexOf('@')
+  const local = text.slice(0, Math.max(at, 0))
+  const domain = at > 0 ? toAsciiDomain(text.slice(at + 1).replace(/\.$/, '')) : undefined
+  return domain && localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
+}
+
+/**
+ * The one author of a message: exactly one `From` field with exactly one mailbox (RFC 9989 §5.3.1 has no verdict
+ * otherwise).
+ * @throws Rejection `malformed`
+ */
+export function readAuthor(fromFields: readonly string[], readAddresses: AddressReader): Mailbox {
+  if (fromFields.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one From')
+  const value = fromFields[0]
+  if (!value) throw new Rejection('malformed', 'Cannot read mail: no From')
+  const { mailboxes, isDoubtful } = readAddresses(value)
+  if (mailboxes.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one mailbox in From')
+  const author = mailboxes[0]
+  if (!author || isDoubtful) throw new Rejection('malformed', 'Cannot read mail: From is not one plain mailbox')
+  return author
+}
+
+function readAddressList(parse: typeof ParseAddresses, value: string): AddressList {
+  const entries = parse(value)
+  const flat = entries.flatMap(entry => ('address' in entry ? [entry] : entry.group))
+  const mailboxes = flat.flatMap(({ address, name }) => {
+    const mailbox = parseMailbox(address ?? '')
+    const readable = decodeHeaderText(name ?? '').slice(0, 200)
+    return mailbox ? [{ ...mailbox, ...(readable && { name: readable }) }] : []
+  })
+  const hasGroup = entries.some(entry => !('address' in entry))
+  const isLoose = !value.includes('<') && flat.some(({ name }) => name?.includes('@'))
+  return { mailboxes, isDoubtful: hasGroup || isLoose || mailboxes.length < flat.length }
+}

@@ -1,0 +1,50 @@
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import type { MimeJob, SignatureReport, TxtAnswer } from '../mime-job.ts'
+
+type SignatureResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
+
+/** RFC 8301 §3.2: nothing shorter is worth anything. */
+const minBitLength = 1024
+
+/** Judges every DKIM signature of a message with keys that were looked up before. Runs in the worker. */
+export async function judgeSignatures(octets: Buffer, job: MimeJob): Promise<SignatureReport[]> {
+  const { results } = await dkimVerify(octets, {
+    strict: true,
+    minBitLength,
+    curTime: new Date(job.now),
+    resolver: async (name: string) => answerOf(job.keys[name.toLowerCase()]),
+  })
+  return results.flatMap(result => (result.status.result === 'none' ? [] : [reportOf(result)]))
+}
+
+/** A name nobody asked DNS for does not exist: a signature we did not foresee never passes. */
+function answerOf(answer: TxtAnswer | undefined): string[][] {
+  if (answer && 'records' in answer) return answer.records.map(strings => [...strings])
+  throw Object.assign(new Error('no record'), { code: answer?.code ?? 'ENOTFOUND' })
+}
+
+function reportOf(result: SignatureResult): SignatureReport {
+  const { status, signingHeaders, signTime, modulusLength } = result
+  return {
+    domain: (result.signingDomain ?? '').toLowerCase(),
+    selector: result.selector ?? '',
+    algorithm: result.algo ?? '',
+    bits: modulusLength,
+    result: status.result,
+    comment: describeStatus(status),
+    uncovered: status.underSized ?? 0,
+    isTesting: 'testing' in status && status.testing === true,
+    signedAt: signTime ? Date.parse(signTime) / 1000 : undefined,
+    covers: readCovered(signingHeaders?.keys),
+    id: result.id ?? '',
+  }
+}
+
+function describeStatus(status: SignatureResult['status']): string {
+  const rule = status.policy?.['dkim-rules']
+  return typeof rule === 'string' ? rule : String(status.comment ?? '')
+}
+
+function readCovered(keys: string | undefined): string[] {
+  return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
+}

@@ -1,0 +1,46 @@
+import type { DkimSignature } from './dkim.ts'
+import type { DnsBudget } from './mail-dns.ts'
+import type { SpfCheck } from './spf.ts'
+
+export type DmarcPolicy = 'none' | 'quarantine' | 'reject'
+
+/** What DMARC says about the author's domain (RFC 9989). */
+export interface DmarcCheck {
+  readonly result: 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
+  /** The policy to apply; undefined without a record. */
+  readonly policy?: DmarcPolicy | undefined
+  /** Signing domains that align, lower case. */
+  readonly alignedSigners: ReadonlySet<string>
+  readonly isSpfAligned: boolean
+}
+
+export interface DmarcEvidence {
+  readonly authorDomain: string
+  readonly signatures: readonly DkimSignature[]
+  readonly spf: SpfCheck | undefined
+}
+
+/** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
+export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {
+  const { authorDomain, signatures, spf } = evidence
+  const { evaluateDmarc } = await import('mailauth/lib/dmarc/index.js')
+  const { response, dkimAligned } = await evaluateDmarc({
+    headerFrom: [`author@${authorDomain}`],
+    fromFields: 1,
+    spfDomains: spf?.result === 'pass' ? [spf.domain] : [],
+    dkimDomains: signatures.filter(({ verdict }) => verdict === 'pass').map(({ domain }) => ({ domain })),
+    resolver: resolve as (name: string, type: string) => Promise<string[][]>,
+    strict: true,
+  })
+  if (response === false) return { result: 'permerror', alignedSigners: new Set(), isSpfAligned: false }
+  return {
+    result: response.status.result as DmarcCheck['result'],
+    policy: readPolicy(response.policy),
+    alignedSigners: dkimAligned ?? new Set(),
+    isSpfAligned: Boolean(response.alignment?.spf?.result),
+  }
+}
+
+function readPolicy(policy: string | undefined): DmarcPolicy | undefined {
+  return policy === 'reject' || policy === 'quarantine' || policy === 'none' ? policy : undefined
+}

@@ -1,0 +1,57 @@
+import type { Proof } from '@postern/core'
+import type { DkimSignature, SignatureVerdict } from './dkim.ts'
+import type { MailEvidence } from './verdict.ts'
+
+const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
+  pass: 'pass',
+  fail: 'fail',
+  weak: 'policy',
+  undersized: 'policy',
+  testing: 'policy',
+  not_yet: 'policy',
+  not_from: 'neutral',
+  expired: 'neutral',
+  malformed: 'neutral',
+  no_key: 'permerror',
+  dns_trouble: 'temperror',
+}
+
+/** The checks of a message as the operator sees them (`reference/email.md` §7.2). */
+export function listProofs(evidence: MailEvidence, isAligned: (signature: DkimSignature) => boolean): Proof[] {
+  const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
+  const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
+  return [...(signatures.length > 0 ? signatures : [unsigned]), proofOfSpf(evidence), proofOfDmarc(evidence)]
+}
+
+/** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */
+export function formatKeyId({ domain, selector }: Pick<DkimSignature, 'domain' | 'selector'>): string {
+  return `d=${domain}/s=${selector}`
+}
+
+function proofOfSignature(signature: DkimSignature, aligned: boolean): Proof {
+  const { verdict, comment, domain, algorithm, bits, covers, id } = signature
+  const reason = verdict === 'pass' ? undefined : comment ? `${verdict}: ${comment}` : verdict
+  return {
+    kind: 'dkim',
+    verdict: wireVerdicts[verdict],
+    reason,
+    key_id: formatKeyId(signature),
+    domain,
+    aligned,
+    algorithm,
+    bits,
+    covers,
+    signature_id: id,
+  }
+}
+
+function proofOfSpf({ spf, authorDomain }: MailEvidence): Proof {
+  if (!spf) return { kind: 'spf', verdict: 'unverifiable', reason: 'client address or envelope sender not known' }
+  return { kind: 'spf', verdict: spf.result, domain: spf.domain, ip: spf.ip, aligned: spf.domain === authorDomain }
+}
+
+function proofOfDmarc({ dmarc, authorDomain }: MailEvidence): Proof {
+  const { result, policy, alignedSigners, isSpfAligned } = dmarc
+  const alignedBy = [...(alignedSigners.size > 0 ? ['dkim'] : []), ...(isSpfAligned ? ['spf'] : [])]
+  return { kind: 'dmarc', verdict: result, domain: authorDomain, policy, aligned_by: alignedBy }
+}

@@ -1,0 +1,117 @@
+import type { Proof } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
+import { alignsWithoutPolicy, couldAlign } from './alignment.ts'
+import type { DkimSignature } from './dkim.ts'
+import type { DmarcCheck } from './dmarc.ts'
+import { listProofs } from './proofs.ts'
+import type { SpfCheck } from './spf.ts'
+
+/** Everything that was found out about a message's origin. */
+export interface MailEvidence {
+  readonly authorDomain: string
+  readonly signatures: readonly DkimSignature[]
+  /** Undefined when the client is not known. */
+  readonly spf: SpfCheck | undefined
+  readonly dmarc: DmarcCheck
+  /** Names of fields the message has, of those a signature ought to cover. */
+  readonly coverable: readonly string[]
+}
+
+/** How the author was proven, if at all. */
+export interface Authentication {
+  readonly method: 'email-dmarc' | 'email-dkim' | 'none'
+  readonly isVerified: boolean
+  /** The signature that proves it. */
+  readonly signature?: DkimSignature | undefined
+  /** Good signatures of other domains: they say who sent it on, not who wrote it. */
+  readonly signedBy: readonly DkimSignature[]
+  readonly isQuarantined: boolean
+  readonly proofs: readonly Proof[]
+  readonly flags: readonly string[]
+}
+
+export interface JudgingOptions {
+  /** Whether a message may still be put off while DNS does not answer. */
+  readonly canDefer: boolean
+}
+
+/**
+ * The verdict (`reference/email.md` §4.6). SPF alone never verifies an author: everybody on a shared host has it.
+ * @throws Rejection when the author's domain asks for refusal
+ * @throws Unavailable when the look-up that decides did not answer
+ */
+export function judgeMail(evidence: MailEvidence, { canDefer }: JudgingOptions): Authentication {
+  const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
+  const proof = aligned.find(({ verdict }) => verdict === 'pass')
+  const hasTrouble = isUndecided(evidence, proof)
+  if (hasTrouble && canDefer) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
+  if (!hasTrouble) refuseByPolicy(evidence)
+  const isProven = proof !== undefined && !hasTrouble
+  return {
+    method: isProven || !hasTrouble ? methodOf(evidence, proof) : 'none',
+    isVerified: isProven,
+    signature: isProven ? proof : undefined,
+    signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
+    isQuarantined: !hasTrouble && evidence.dmarc.result === 'fail' && evidence.dmarc.policy === 'quarantine',
+    proofs: listProofs(evidence, signature => aligned.includes(signature)),
+    flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
+  }
+}
+
+/** A message nothing could be found out about, because reading it cost a thread. */
+export function unjudgedMail(reason: string): Authentication {
+  const proofs: Proof[] = [{ kind: 'dkim', verdict: 'unverifiable', reason }]
+  return { method: 'none', isVerified: false, signedBy: [], isQuarantined: false, proofs, flags: [] }
+}
+
+function isAligned({ domain }: DkimSignature, { dmarc, authorDomain }: MailEvidence): boolean {
+  const hasPolicy = dmarc.policy !== undefined
+  return hasPolicy
+    ? dmarc.alignedSigners.has(domain) || domain === authorDomain
+    : alignsWithoutPolicy(domain, authorDomain)
+}
+
+function methodOf({ dmarc }: MailEvidence, proof: DkimSignature | undefined): Authentication['method'] {
+  if (dmarc.result === 'pass') return 'email-dmarc'
+  return proof ? 'email-dkim' : 'none'
+}
+
+/** Did a look-up fail that could have changed the outcome? */
+function isUndecided(
+  { authorDomain, signatures, spf, dmarc }: MailEvidence,
+  proof: DkimSignature | undefined,
+): boolean {
+  if (dmarc.result === 'temperror') return true
+  if (proof) return false
+  const isKeyMissing = signatures.some(
+    ({ verdict, domain }) => verdict === 'dns_trouble' && couldAlign(domain, authorDomain),
+  )
+  const couldSave = spf?.result === 'temperror' && couldAlign(spf.domain, authorDomain)
+  return isKeyMissing || (couldSave && dmarc.result === 'fail' && dmarc.policy !== 'none')
+}
+
+function refuseByPolicy({ dmarc }: MailEvidence): void {
+  if (dmarc.result !== 'fail' || dmarc.policy !== 'reject') return
+  throw new Rejection(
+    'forbidden',
+    'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject',
+  )
+}
+
+const flagged: Readonly<Partial<Record<DkimSignature['verdict'], string>>> = {
+  undersized: 'undersized',
+  weak: 'weak_key',
+  not_yet: 'signed_in_future',
+}
+
+function flagsOf(aligned: readonly DkimSignature[]): string[] {
+  const named = aligned.flatMap(({ verdict }) => flagged[verdict] ?? [])
+  const isShort = aligned.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
+  return [...new Set([...named, ...(isShort ? ['short_key'] : [])])]
+}
+
+/** Fields that were there and could have been changed under a good signature. */
+function uncovered({ coverable }: MailEvidence, proof: DkimSignature | undefined): string[] {
+  if (!proof) return []
+  return coverable.filter(name => !proof.covers.includes(name)).map(name => `unsigned_${name.replaceAll('-', '_')}`)
+}

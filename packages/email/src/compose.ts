@@ -1,0 +1,68 @@
+import type { LookupDesk } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { safeFileName } from './file-name.ts'
+import type { MailAttachment } from './mail-parts.ts'
+import type { MailWire } from './render.ts'
+
+/** Receivers commonly take 25 MB, and base64 makes four octets of three. */
+const maxAttached = 18 * 1024 * 1024
+
+/**
+ * The mail as octets: text and HTML alternatives, files beside them, every header ours. Nothing in it depends on the moment,
+ * so a second try sends the same octets.
+ * @throws Undeliverable when a file is gone or all of them are too large
+ */
+export async function composeMail(wire: MailWire, desk: Pick<LookupDesk, 'findBlob'>): Promise<Buffer> {
+  const attachments = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, desk)))
+  const size = attachments.reduce((sum, { content }) => sum + content.length, 0)
+  if (size > maxAttached)
+    throw new Undeliverable(`Cannot send mail: its attachments are larger than ${maxAttached} bytes`)
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
+  const composer = new MailComposer({
+    ...headerOf(wire),
+    text: wire.text,
+    html: wire.html,
+    attachments,
+    textEncoding: 'quoted-printable',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    newline: '\r\n',
+    baseBoundary: wire.messageId.replace(/[^0-9a-z]/gi, '').slice(0, 40),
+  } as ConstructorParameters<typeof MailComposer>[0])
+  return composer.compile().build()
+}
+
+function headerOf(wire: MailWire) {
+  const { from, to, cc, replyTo, subject, messageId, inReplyTo, references, threadTopic, date } = wire
+  return {
+    from,
+    to,
+    ...(cc.length > 0 && { cc: [...cc] }),
+    ...(replyTo && { replyTo }),
+    subject,
+    date: new Date(date),
+    messageId: `<${messageId}>`,
+    ...(inReplyTo && { inReplyTo: `<${inReplyTo}>` }),
+    ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
+    headers: {
+      // RFC 3834 §5: an answer nobody typed says so, and asks other machines not to answer it.
+      'Auto-Submitted': 'auto-replied',
+      'X-Auto-Response-Suppress': 'All',
+      ...(threadTopic && { 'Thread-Topic': threadTopic }),
+    },
+  }
+}
+
+async function loadAttachment(
+  { name, mime, bytes_ref }: MailAttachment,
+  index: number,
+  desk: Pick<LookupDesk, 'findBlob'>,
+) {
+  const filename = safeFileName(name, index)
+  const contentType = /^[\w.+-]+\/[\w.+-]+$/.test(mime) ? mime : 'application/octet-stream'
+  if (bytes_ref.kind === 'inline')
+    return { filename, contentType, content: Buffer.from(bytes_ref.data_base64, 'base64') }
+  const blob = await desk.findBlob(bytes_ref.digest)
+  if (!blob) throw new Undeliverable('Cannot send mail: an attachment is not stored any more')
+  return { filename, contentType, content: Buffer.from(blob.bytes) }
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+
+const portSchema = z.number().int().min(0).max(65_535)
+
+/** Where finished mail is handed over: one smarthost. `user` and `password` only where it asks for them. */
+export const submitConfigSchema = z.strictObject({
+  host: z.string().min(1),
+  port: portSchema.default(25),
+  user: z.string().optional(),
+  password: z.string().optional(),
+  /** TLS from the first byte (port 465). STARTTLS is used anyway where the far side offers it. */
+  secure: z.boolean().default(false),
+  /** Parallel connections kept open. */
+  max_connections: z.number().int().positive().default(5),
+  /** Longest silence of the smarthost, ms. */
+  timeout_ms: z.number().int().positive().default(60_000),
+})
+
+const listenConfigSchema = z.strictObject({
+  port: portSchema,
+  protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
+  host: z.string().default('127.0.0.1'),
+  max_connections: z.number().int().positive().default(100),
+  max_recipients: z.number().int().positive().default(100),
+  /** A client silent for longer is cut off, ms (RFC 5321 §4.5.3.2 asks for five minutes). */
+  timeout_ms: z.number().int().positive().default(300_000),
+})
+
+/** What one message may cost us. Sizes in octets, times in ms. */
+export const mailLimitsSchema = z.strictObject({
+  message_bytes: z
+    .number()
+    .int()
+    .positive()
+    .default(25 * 1024 * 1024),
+  header_bytes: z
+    .number()
+    .int()
+    .positive()
+    .default(256 * 1024),
+  field_bytes: z
+    .number()
+    .int()
+    .positive()
+    .default(64 * 1024),
+  fields: z.number().int().positive().default(1000),
+  /** Addresses in To and Cc together. */
+  addresses: z.number().int().positive().default(1000),
+  /** Signatures that are judged; beyond `refused_signatures` the mail is refused. */
+  signatures: z.number().int().positive().default(10),
+  refused_signatures: z.number().int().positive().default(100),
+  dns_questions: z.number().int().positive().default(20),
+  dns_timeout_ms: z.number().int().positive().default(5_000),
+  mime_parts: z.number().int().positive().default(1000),
+  mime_depth: z.number().int().positive().default(50),
+  embedded_messages: z.number().int().positive().default(5),
+  attachments: z.number().int().positive().default(100),
+  /** Text handed to an agent, in characters. */
+  text_chars: z
+    .number()
+    .int()
+    .positive()
+    .default(1024 * 1024),
+  parse_timeout_ms: z.number().int().positive().default(10_000),
+  parse_memory_mb: z.number().int().positive().default(512),
+  parsers: z.number().int().min(1).max(8).default(2),
+  /** Messages waiting for a parser before peers are asked to come back. */
+  waiting: z.number().int().positive().default(256),
+  /** How long a message is put off while DNS does not answer, before it is taken unverified. */
+  deferral_ms: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(4 * 3_600_000),
+})
+
+/** The `email` slice of the configuration (`interface.md`). */
+export const emailConfigSchema = z.strictObject({
+  intake: z.strictObject({ secret: z.string().min(16, 'must have at least 16 characters') }).optional(),
+  listen: listenConfigSchema.optional(),
+  submit: submitConfigSchema.optional(),
+  dkim: z
+    .strictObject({
+      selector: z
+        .string()
+        .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be one DNS label')
+        .default('postern'),
+    })
+    .prefault({}),
+  /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
+  answer_unaddressed: z.boolean().default(false),
+  limits: mailLimitsSchema.prefault({}),
+})
+
+export type EmailConfig = z.infer<typeof emailConfigSchema>
+export type SubmitConfig = z.infer<typeof submitConfigSchema>
+export type MailListenConfig = z.infer<typeof listenConfigSchema>
+export type MailLimits = z.infer<typeof mailLimitsSchema>

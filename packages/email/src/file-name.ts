@@ -1,0 +1,26 @@
+const maxLength = 120
+/** Device names of Windows; a file must not be called so, whatever its ending. */
+const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\..*)?$/i
+
+/** A name a file can be kept under anywhere: no path, no control or direction characters, not too long, never empty. */
+export function safeFileName(name: string | undefined, index: number): string {
+  const base = (name ?? '')
+    .normalize('NFC')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+    .split(/[/\\]/)
+    .at(-1)
+    ?.replace(/[<>:"|?*]/g, '_')
+    .replace(/^[.\s]+|[.\s]+$/g, '')
+  if (!base) return `attachment-${index + 1}`
+  const short = shorten(base)
+  return reserved.test(short) ? `_${short}` : short
+}
+
+/** Keeps the ending, which says what the file is. */
+function shorten(name: string): string {
+  const characters = [...name]
+  if (characters.length <= maxLength) return name
+  const dot = name.lastIndexOf('.')
+  const ending = dot > 0 && name.length - dot <= 12 ? name.slice(dot) : ''
+  return characters.slice(0, maxLength - ending.length).join('') + ending
+}

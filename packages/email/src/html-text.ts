@@ -1,0 +1,203 @@
+/** Text of an HTML body, and whether something in it was hidden from a reader. */
+export interface HtmlText {
+  readonly text: string
+  readonly hasHidden: boolean
+}
+
+/** Their content is never text. */
+const silent: ReadonlySet<string> = new Set([
+  'script',
+  'style',
+  'head',
+  'title',
+  'template',
+  'noscript',
+  'svg',
+  'object',
+  'select',
+])
+const breaks: Readonly<Record<string, string>> = {
+  p: '\n\n',
+  div: '\n',
+  br: '\n',
+  tr: '\n',
+  li: '\n- ',
+  ul: '\n',
+  ol: '\n',
+  table: '\n',
+  hr: '\n---\n',
+  blockquote: '\n\n',
+  pre: '\n',
+  h1: '\n\n',
+  h2: '\n\n',
+  h3: '\n\n',
+  h4: '\n\n',
+  h5: '\n\n',
+  h6: '\n\n',
+  td: ' ',
+  th: ' ',
+}
+const voids: ReadonlySet<string> = new Set([
+  'br',
+  'hr',
+  'img',
+  'input',
+  'meta',
+  'link',
+  'area',
+  'base',
+  'col',
+  'embed',
+  'source',
+  'wbr',
+])
+const hiding =
+  /\shidden(?=[\s=/>]|$)|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
+const entities: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  copy: '©',
+  reg: '®',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  laquo: '«',
+  raquo: '»',
+  euro: '€',
+  bull: '•',
+  middot: '·',
+  auml: 'ä',
+  ouml: 'ö',
+  uuml: 'ü',
+  Auml: 'Ä',
+  Ouml: 'Ö',
+  Uuml: 'Ü',
+  szlig: 'ß',
+  eacute: 'é',
+  egrave: 'è',
+  agrave: 'à',
+  ccedil: 'ç',
+}
+/** Attributes of one tag are looked at up to here. */
+const maxTag = 4096
+
+interface Reading {
+  readonly pieces: string[]
+  hasHidden: boolean
+  /** The element whose content is skipped, and how many of its name are open in it. */
+  skipped: { readonly name: string; readonly isHidden: boolean; depth: number } | undefined
+  /** Targets of the links we are in; undefined for one not worth showing. */
+  readonly links: (string | undefined)[]
+  linkStart: number
+}
+
+/**
+ * Plain text of HTML in one pass, for mail without a text part. Nothing is fetched; scripts, styles and what a reader
+ * would not see are left out; of links only http, https and mailto keep their target.
+ */
+export function textOfHtml(html: string): HtmlText {
+  const reading: Reading = { pieces: [], hasHidden: false, skipped: undefined, links: [], linkStart: 0 }
+  let at = 0
+  while (at < html.length) {
+    const open = html.indexOf('<', at)
+    addText(html.slice(at, open < 0 ? html.length : open), reading)
+    if (open < 0) break
+    at = readMarkup(html, open, reading)
+  }
+  return { text: tidy(reading.pieces.join('')), hasHidden: reading.hasHidden }
+}
+
+function addText(raw: string, reading: Reading): void {
+  if (!raw) return
+  const text = decodeEntities(raw).replace(/\s+/g, ' ')
+  if (!reading.skipped) reading.pieces.push(text)
+  else if (reading.skipped.isHidden && text.trim()) reading.hasHidden = true
+}
+
+/** Past one tag, comment or stray `<`. */
+function readMarkup(html: string, open: number, reading: Reading): number {
+  if (html.startsWith('<!--', open)) return past(html, '-->', open + 4)
+  if (!/[a-z/!?]/i.test(html[open + 1] ?? '')) {
+    addText('<', reading)
+    return open + 1
+  }
+  const end = html.indexOf('>', open)
+  if (end < 0) return html.length
+  readTag(html.slice(open + 1, Math.min(end, open + maxTag)), reading)
+  return end + 1
+}
+
+function past(html: string, mark: string, from: number): number {
+  const at = html.indexOf(mark, from)
+  return at < 0 ? html.length : at + mark.length
+}
+
+function readTag(tag: string, reading: Reading): void {
+  const isClosing = tag.startsWith('/')
+  const name = (/^\/?([a-z][a-z0-9]*)/i.exec(tag)?.[1] ?? '').toLowerCase()
+  if (reading.skipped) passSkipped(name, isClosing, reading)
+  else if (isClosing) closeTag(name, reading)
+  else openTag(name, tag, reading)
+}
+
+function openTag(name: string, tag: string, reading: Reading): void {
+  if (name === 'a') openLink(tag, reading)
+  const isHidden = hiding.test(tag)
+  const isEmpty = voids.has(name) || tag.endsWith('/')
+  if (!isEmpty && (isHidden || silent.has(name))) reading.skipped = { name, isHidden, depth: 1 }
+  else reading.pieces.push(breaks[name] ?? '')
+}
+
+function closeTag(name: string, reading: Reading): void {
+  if (name === 'a') closeLink(reading)
+  reading.pieces.push(breaks[name]?.match(/^\n*/)?.[0] ?? '')
+}
+
+function passSkipped(name: string, isClosing: boolean, reading: Reading): void {
+  const { skipped } = reading
+  if (!skipped || name !== skipped.name) return
+  skipped.depth += isClosing ? -1 : 1
+  if (skipped.depth === 0) reading.skipped = undefined
+}
+
+function openLink(tag: string, reading: Reading): void {
+  const href = /\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(tag)
+  const target = decodeEntities(href?.[1] ?? href?.[2] ?? href?.[3] ?? '').trim()
+  if (reading.links.length >= 16) return
+  reading.links.push(/^(https?|mailto):/i.test(target) ? target.slice(0, 2048) : undefined)
+  reading.linkStart = reading.pieces.length
+}
+
+/** The target is shown beside the text when it is not what the text says. */
+function closeLink(reading: Reading): void {
+  const target = reading.links.pop()
+  if (!target) return
+  const shown = reading.pieces.slice(reading.linkStart).join('').trim()
+  if (!target.includes(shown.replace(/^https?:\/\/|\/$/g, '') || '\0')) reading.pieces.push(` <${target}>`)
+}
+
+function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
+    if (name) return entities[name] ?? whole
+    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
+    return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : '\ufffd'
+  })
+}
+
+function tidy(text: string): string {
+  return text
+    .split('\n')
+    .map(line => line.replace(/[ \t]{2,}/g, ' ').trim())
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim()
+}

@@ -1,0 +1,66 @@
+import type { Admitted, House, Inbound } from '@postern/core'
+import { isoTime, Rejection, receive, recordRefusal } from '@postern/core'
+import type { MailEnvelopeIn, ProvenMail, RawMail } from './mail.ts'
+import { findRecipient } from './recipients.ts'
+
+/** What every door into this room does with a message. */
+export interface MailIntake {
+  /** Durable for every recipient when it resolves. @throws Rejection, Unavailable */
+  take(octets: Uint8Array, envelope: MailEnvelopeIn, from: string): Promise<readonly Admitted[]>
+  /** The same, with an outcome for each recipient of the envelope; the sender is judged once. */
+  takeEach(
+    octets: Uint8Array,
+    envelope: MailEnvelopeIn,
+    from: string,
+  ): Promise<readonly PromiseSettledResult<readonly Admitted[]>[]>
+  /** @throws Rejection `no_recipient` */
+  checkRecipient(address: string, from: string): void
+  /** Remembers a refusal made before a message was read. */
+  recordRefusal(error: unknown, from: string): void
+}
+
+export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: House): MailIntake {
+  const { desk, world, agents } = house
+  const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
+    octets,
+    envelope,
+    receivedAt: isoTime(world.now()),
+  })
+  const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { desk, world, from })
+  return {
+    take: (octets, envelope, from) => receive(inbound, rawOf(octets, envelope), { desk, world, from }),
+    takeEach(octets, envelope, from) {
+      const raw = rawOf(octets, envelope)
+      const proven = inbound.verify(raw)
+      return Promise.allSettled(
+        envelope.to.map(address =>
+          receive(narrowInbound(inbound, proven, findAgent(address)), raw, { desk, world, from }),
+        ),
+      )
+    },
+    checkRecipient(address, from) {
+      if (findAgent(address)) return
+      const rejection = new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
+      record(rejection, from)
+      throw rejection
+    },
+    recordRefusal: record,
+  }
+
+  function findAgent(address: string): string | undefined {
+    return findRecipient(address, agents)?.agent
+  }
+}
+
+/** The same door for one agent only, with a proof already under way. */
+function narrowInbound(
+  inbound: Inbound<RawMail, ProvenMail>,
+  proven: Promise<ProvenMail>,
+  agent: string | undefined,
+): Inbound<RawMail, ProvenMail> {
+  return {
+    name: inbound.name,
+    verify: () => proven,
+    normalize: mail => inbound.normalize(mail).filter(intake => intake.agent === agent),
+  }
+}

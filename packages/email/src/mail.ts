@@ -1,0 +1,55 @@
+import type { Mailbox } from './addresses.ts'
+import type { Authentication } from './authenticate/verdict.ts'
+import type { HeaderBlock } from './header-scan.ts'
+import type { MailBody } from './mime-job.ts'
+
+/** What the transport says about a message, beside the message. */
+export interface MailEnvelopeIn {
+  /** MAIL FROM without brackets; empty for the null sender, undefined when the transport did not say. */
+  readonly from?: string | undefined
+  /** RCPT TO; empty when the transport did not say. */
+  readonly to: readonly string[]
+  /** The client that brought it to the first server of ours; SPF judges it. */
+  readonly ip?: string | undefined
+  readonly helo?: string | undefined
+}
+
+/** A message as it came, octet by octet. */
+export interface RawMail {
+  readonly octets: Uint8Array
+  readonly envelope: MailEnvelopeIn
+  /** ISO 8601 UTC. */
+  readonly receivedAt: string
+}
+
+/** One of our agents, as an envelope recipient named it. */
+export interface Recipient {
+  /** The agent's name. */
+  readonly agent: string
+  /** What stood behind the `+` of the address. */
+  readonly tag?: string | undefined
+}
+
+/** The address fields of a message, read once. */
+export interface MailAddresses {
+  /** The one From mailbox. */
+  readonly author: Mailbox
+  readonly replyTo: readonly Mailbox[]
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+}
+
+declare const proven: unique symbol
+
+/** A message whose sender was judged. Only `verifyMail` makes one. */
+export interface ProvenMail {
+  readonly [proven]: true
+  readonly raw: RawMail
+  readonly header: HeaderBlock
+  readonly addresses: MailAddresses
+  readonly recipients: readonly Recipient[]
+  readonly authentication: Authentication
+  readonly body: MailBody
+  /** What is odd about it. */
+  readonly flags: readonly string[]
+}

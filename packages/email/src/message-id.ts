@@ -1,0 +1,11 @@
+/** Ids without brackets, in order. Commas and junk between them are ignored (RFC 5322 §3.6.4 in practice). */
+export function readMessageIds(value: string): string[] {
+  return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,990})>/gu), match => match[1] ?? '')
+}
+
+const [keptFirst, keptLast] = [5, 45]
+
+/** The beginning and the end of a long chain of ids, where the root and the latest are. */
+export function trimReferences(ids: readonly string[], first = keptFirst, last = keptLast): string[] {
+  return ids.length <= first + last ? [...ids] : [...ids.slice(0, first), ...ids.slice(-last)]
+}

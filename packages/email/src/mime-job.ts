@@ -1,0 +1,67 @@
+import type { MailLimits } from './config.ts'
+
+/** What DNS said about one name: the TXT records, or the code of the error. */
+export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
+
+/** A file of a message. */
+export interface MailFile {
+  readonly name: string
+  readonly mime: string
+  readonly size: number
+  /** SHA-256, lower-case hex. */
+  readonly digest: string
+  readonly bytes: Uint8Array
+}
+
+/** What a message says. */
+export interface MailBody {
+  /** The newest text, without what it quotes. */
+  readonly text: string
+  readonly files: readonly MailFile[]
+  /** `mime_limits`, `unparsable`, `hidden_text`, … */
+  readonly flags: readonly string[]
+  /** SHA-256 of the message without the fields hops add, lower-case hex. */
+  readonly digest: string
+}
+
+/** One DKIM signature as the library judged it, before we do. */
+export interface SignatureReport {
+  readonly domain: string
+  readonly selector: string
+  readonly algorithm: string
+  /** RSA modulus length. */
+  readonly bits?: number | undefined
+  readonly result: string
+  readonly comment: string
+  /** Octets of the body that are not covered (`l=`). */
+  readonly uncovered: number
+  /** The key says it is only being tested (`t=y`). */
+  readonly isTesting: boolean
+  /** Seconds since the epoch. */
+  readonly signedAt?: number | undefined
+  /** Lower-case names of the fields it covers. */
+  readonly covers: readonly string[]
+  /** SHA-256 of the signature value. */
+  readonly id: string
+}
+
+/** Everything heavy about one message, done in a thread that may be killed. It has no way out: DNS is settled before. */
+export interface MimeJob {
+  readonly octets: Uint8Array
+  /** Offsets of header fields that are left out of the judgement (signatures beyond the cap). */
+  readonly ignored: readonly (readonly [start: number, end: number])[]
+  /** Answers for `selector._domainkey.domain`. */
+  readonly keys: Readonly<Record<string, TxtAnswer>>
+  /** Whether there is a signature to judge. */
+  readonly isSigned: boolean
+  /** Forwarded mail keeps what it quotes. */
+  readonly keepsQuotes: boolean
+  /** ms since the epoch */
+  readonly now: number
+  readonly limits: MailLimits
+}
+
+export interface MimeResult {
+  readonly signatures: readonly SignatureReport[]
+  readonly body: MailBody
+}

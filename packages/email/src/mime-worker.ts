@@ -1,0 +1,41 @@
+import { parentPort } from 'node:worker_threads'
+import { judgeSignatures } from './authenticate/dkim-verify.ts'
+import { scanHeaders, toBuffer } from './header-scan.ts'
+import { toCrlf } from './line-ends.ts'
+import { readMailBody } from './mime-body.ts'
+import type { MimeJob, MimeResult } from './mime-job.ts'
+import { digestContent } from './trace-fields.ts'
+
+/** What the pool hears back about a job. */
+export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
+
+parentPort?.on('message', async (job: MimeJob) => parentPort?.postMessage(await answerJob(job)))
+
+async function answerJob(job: MimeJob): Promise<MimeReply> {
+  try {
+    return { result: await workMail(job) }
+  } catch (error) {
+    return { error: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown' }
+  }
+}
+
+/** Signatures, text, files and digest of one message. */
+async function workMail(job: MimeJob): Promise<MimeResult> {
+  const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
+  const header = scanHeaders(octets, widened(job))
+  const signatures = job.isSigned ? await judgeSignatures(octets, job) : []
+  const body = await readMailBody(octets, header, job)
+  return { signatures, body: { ...body, digest: digestContent(octets, header) } }
+}
+
+/** The limits held on the octets that came; CRLF for LF makes them longer. */
+function widened({ limits }: MimeJob): MimeJob['limits'] {
+  return { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
+}
+
+function withoutRanges(octets: Buffer, ranges: MimeJob['ignored']): Buffer {
+  if (ranges.length === 0) return octets
+  const starts = [0, ...ranges.map(([, end]) => end)]
+  const ends = [...ranges.map(([start]) => start), octets.length]
+  return Buffer.concat(starts.map((start, index) => octets.subarray(start, ends[index])))
+}

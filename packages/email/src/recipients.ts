@@ -1,0 +1,19 @@
+import type { AgentDirectory } from '@postern/core'
+import { toAsciiDomain } from '@postern/core'
+import type { Recipient } from './mail.ts'
+
+/** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (`reference/email.md` §4.3). */
+export function findRecipient(address: string, agents: AgentDirectory): Recipient | undefined {
+  const bare = address.trim().replace(/^<|>$/g, '')
+  const at = bare.lastIndexOf('@')
+  if (at <= 0 || toAsciiDomain(bare.slice(at + 1).replace(/\.$/, '')) !== agents.domain) return undefined
+  const [local = '', ...tag] = bare.slice(0, at).normalize('NFC').split('+')
+  const profile = agents.find(local.toLowerCase())
+  return profile && { agent: profile.name, ...(tag.length > 0 && { tag: tag.join('+').slice(0, 128) }) }
+}
+
+/** Every agent named, once. */
+export function findRecipients(addresses: readonly string[], agents: AgentDirectory): Recipient[] {
+  const found = addresses.flatMap(address => findRecipient(address, agents) ?? [])
+  return [...new Map(found.map(recipient => [recipient.agent, recipient])).values()]
+}

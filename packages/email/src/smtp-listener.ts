@@ -1,0 +1,142 @@
+import { createServer } from 'node:net'
+import type { Listening } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { SMTPServer, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
+import type { MailListenConfig } from './config.ts'
+import type { MailEnvelopeIn } from './mail.ts'
+import { toSmtpReply } from './smtp-replies.ts'
+
+export interface SmtpListening {
+  readonly config: MailListenConfig
+  readonly maxBytes: number
+  /** The name we greet with. */
+  readonly domain: string
+  /** Is this recipient one of our agents? @throws Rejection when it is not */
+  checkRecipient(address: string, from: string): void
+  /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
+  take(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<void>
+  /** Takes a message for one recipient after the other; what is found out about the sender is shared. */
+  takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
+}
+
+type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
+
+/**
+ * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
+ * library is loaded with the first connection, so that the port is open at once.
+ */
+export async function openSmtpListener(listening: SmtpListening): Promise<Listening> {
+  const { config } = listening
+  const busy = new Set<Promise<void>>()
+  let server: Promise<SMTPServer> | undefined
+  const sockets = createServer(async socket => {
+    socket.on('error', () => undefined)
+    socket.pause()
+    server ??= createSmtpServer(listening, busy)
+    ;(await server).connect(socket)
+  })
+  await new Promise<void>((resolve, reject) => {
+    sockets.once('error', reject)
+    sockets.listen(config.port, config.host, resolve)
+  })
+  const address = sockets.address()
+  const port = typeof address === 'object' && address ? address.port : config.port
+  return {
+    description: `${config.protocol.toUpperCase()} on ${config.host}:${port}`,
+    port,
+    async close() {
+      const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
+      await Promise.allSettled(busy)
+      for (const connection of (await server)?.connections ?? []) {
+        connection.send(421, 'Shutting down', 'SERVICE_UNAVAILABLE')
+        connection.close()
+      }
+      await closed
+    },
+  }
+}
+
+async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void>>): Promise<SMTPServer> {
+  const { SMTPServer } = await import('smtp-server')
+  const { config, domain, maxBytes } = listening
+  const isLmtp = config.protocol === 'lmtp'
+  const server = new SMTPServer({
+    lmtp: isLmtp,
+    name: domain,
+    banner: 'Postern',
+    size: maxBytes,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    authOptional: true,
+    disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
+    logger: false,
+    maxClients: config.max_connections,
+    maxRecipients: config.max_recipients,
+    socketTimeout: config.timeout_ms,
+    onRcptTo({ address }, session, done) {
+      try {
+        listening.checkRecipient(address, session.remoteAddress)
+        done()
+      } catch (error) {
+        done(asSmtpError(error))
+      }
+    },
+    onData(stream, session, done) {
+      const taking = takeData(stream, session, listening)
+        .then(outcome => done(null, outcome))
+        .catch(error => done(asSmtpError(error)))
+        .finally(() => busy.delete(taking))
+      busy.add(taking)
+    },
+  })
+  // A client that goes away in the middle is no event; it comes back.
+  server.on('error', () => undefined)
+  return server
+}
+
+/** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
+async function takeData(
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  listening: SmtpListening,
+): Promise<Parameters<Taken>[1]> {
+  const octets = await readData(stream, listening.maxBytes)
+  const envelope = readEnvelope(session)
+  if (listening.config.protocol === 'smtp') {
+    await listening.take(octets, envelope)
+    return 'accepted'
+  }
+  const settled = await listening.takeEach(octets, envelope)
+  return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
+}
+
+/** Reads to the end whatever happens, because the reply comes after it; keeps no more than allowed. */
+async function readData(stream: SMTPServerDataStream, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size <= maxBytes) chunks.push(chunk)
+    else chunks.length = 0
+  }
+  if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  return Buffer.concat(chunks)
+}
+
+function readEnvelope({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): MailEnvelopeIn {
+  return {
+    from: envelope.mailFrom ? envelope.mailFrom.address : '',
+    to: envelope.rcptTo.map(({ address }) => address),
+    ip: remoteAddress,
+    ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
+  }
+}
+
+/**
+ * The library writes its own enhanced code after a number it knows (550 becomes 5.1.1, whatever happened). A code that already
+ * carries one is written as it is.
+ */
+function asSmtpError(error: unknown): Error {
+  const { code, enhanced, text } = toSmtpReply(error)
+  return Object.assign(new Error(text), { responseCode: `${code} ${enhanced}` as unknown as number })
+}

@@ -1,0 +1,31 @@
+import type { Json } from '@postern/core'
+import { z } from 'zod'
+
+/** What answering a message needs, kept with it: all of it is proven or harmless, none of it is looked up again. */
+export const mailTargetSchema = z.object({
+  /** Where answers go: the author, or a Reply-To that aligns. */
+  mailbox: z.string(),
+  name: z.string().optional(),
+  subject: z.string(),
+  /** Without brackets; absent when the message had none worth quoting. */
+  message_id: z.string().optional(),
+  references: z.array(z.string()),
+  thread_topic: z.string().optional(),
+  /** What stood behind the `+` of the agent's address. */
+  tag: z.string().optional(),
+  /** Set for one delivery: its one envelope recipient, and everybody shown in Cc. */
+  recipient: z.string().optional(),
+  cc: z.array(z.string()).optional(),
+})
+
+export type MailTarget = z.infer<typeof mailTargetSchema>
+
+/** The target as the desk keeps it. */
+export function packTarget(target: MailTarget): Json {
+  return target as Json
+}
+
+/** @throws Error when the desk hands back what no mail put there */
+export function readTarget(target: Json): MailTarget {
+  return mailTargetSchema.parse(target)
+}

@@ -1,0 +1,48 @@
+import type { HeaderBlock } from './header-scan.ts'
+import { fieldValues, findField } from './header-scan.ts'
+import { readMessageIds, trimReferences } from './message-id.ts'
+
+/** Where a message belongs, by what its header says. All ids without brackets. */
+export interface MailThread {
+  /** The message's own id: its Message-ID, else `sha256:…`. */
+  readonly id: string
+  /** The Message-ID, if it has exactly one usable. */
+  readonly messageId?: string | undefined
+  readonly threadId: string
+  readonly inReplyTo?: string | undefined
+  /** Earlier ids, best first, to look the thread up by. */
+  readonly references: readonly string[]
+  /** What else the message is known by: Outlook's conversation. */
+  readonly aliases: readonly string[]
+}
+
+/** The root is the first reference, else what is answered, else the message itself (`reference/email.md` §4.2). */
+export function readThread(header: HeaderBlock, digest: string): MailThread {
+  const messageId = readOwnId(header)
+  const id = messageId ?? `sha256:${digest}`
+  const chain = trimReferences(readMessageIds(fieldValues(header, 'references').join(' ')))
+  const answered = readMessageIds(findField(header, 'in-reply-to') ?? '')[0]
+  const conversation = readConversation(findField(header, 'thread-index'))
+  const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
+  return {
+    id,
+    messageId,
+    threadId: chain[0] ?? answered ?? id,
+    inReplyTo: answered ?? chain.at(-1),
+    references: [...new Set(references)].filter(reference => reference !== id),
+    aliases: conversation ? [conversation] : [],
+  }
+}
+
+function readOwnId(header: HeaderBlock): string | undefined {
+  const values = fieldValues(header, 'message-id')
+  const ids = values.flatMap(readMessageIds)
+  return values.length === 1 && ids.length === 1 ? ids[0] : undefined
+}
+
+/** Outlook's Thread-Index: 6 octets of time, the 16 of the conversation, then 5 for each answer. */
+function readConversation(value: string | undefined): string | undefined {
+  if (!value || value.length > 4096) return undefined
+  const octets = Buffer.from(value, 'base64')
+  return octets.length >= 22 ? `thread-index:${octets.subarray(6, 22).toString('hex')}` : undefined
+}

@@ -1,0 +1,136 @@
+import type { House } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { AddressReader, Mailbox } from './addresses.ts'
+import { readAuthor } from './addresses.ts'
+import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
+import { checkDmarc } from './authenticate/dmarc.ts'
+import type { MailDns } from './authenticate/mail-dns.ts'
+import { checkSpf } from './authenticate/spf.ts'
+import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
+import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
+import type { MailLimits } from './config.ts'
+import type { Deferrals } from './deferral.ts'
+import type { HeaderBlock } from './header-scan.ts'
+import { fieldValues, findField, findRepeatedFields, scanHeaders, toBuffer } from './header-scan.ts'
+import type { MailAddresses, ProvenMail, RawMail, Recipient } from './mail.ts'
+import type { MailBody, MimeResult } from './mime-job.ts'
+import type { MimePool } from './mime-pool.ts'
+import { findRecipient, findRecipients } from './recipients.ts'
+import { digestContent } from './trace-fields.ts'
+
+export interface MailVerifying {
+  readonly house: Pick<House, 'agents' | 'world'>
+  readonly limits: MailLimits
+  readonly dns: MailDns
+  readonly pool: MimePool
+  readonly deferrals: Deferrals
+  openAddresses(): Promise<AddressReader>
+}
+
+/** A message whose header was read: everything cheap is known, nothing is proven. */
+interface ReadMail {
+  readonly raw: RawMail
+  readonly header: HeaderBlock
+  readonly addresses: MailAddresses
+  readonly recipients: readonly Recipient[]
+}
+
+/** Fields a signature ought to cover where they are there (RFC 6376 §5.4.1). */
+const coverable = ['subject', 'to', 'date', 'message-id', 'content-type']
+
+/**
+ * Who wrote a message and how we know (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then the heavy
+ * work in a thread of its own.
+ * @throws Rejection, Unavailable
+ */
+export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
+  const mail = await readMail(raw, verifying)
+  const plan = planSignatures(mail.header, mail.addresses.author.domain, verifying.limits)
+  const budget = verifying.dns.openBudget()
+  const [keys, spf] = await Promise.all([fetchKeys(plan, budget), runSpf(raw, verifying)])
+  const { ignored, isSigned } = plan
+  const { limits, house, pool } = verifying
+  const now = house.world.now()
+  const job = { octets: raw.octets, ignored, keys, isSigned, keepsQuotes: keepsQuotes(mail.header), now, limits }
+  const read = await pool.run(job)
+  const judged = read && { signatures: read.signatures.map(report => classifySignature(report, now)), spf }
+  const authentication = judged
+    ? await judge(mail, judged, read, budget, verifying)
+    : unjudgedMail('the parser was stopped')
+  refuseImpostors(mail.addresses.author, authentication, verifying)
+  const body = read?.body ?? withoutBody(mail)
+  const flags = [...plan.flags, ...flagsOf(mail), ...authentication.flags, ...body.flags]
+  return { ...mail, authentication, body, flags } as unknown as ProvenMail
+}
+
+async function readMail(raw: RawMail, { house, limits, openAddresses }: MailVerifying): Promise<ReadMail> {
+  const header = scanHeaders(raw.octets, limits)
+  const addresses = readMailAddresses(header, await openAddresses(), limits)
+  const recipients = findRecipients(envelopeRecipients(raw, header, addresses), house.agents)
+  if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
+  return { raw, header, addresses, recipients }
+}
+
+function readMailAddresses(header: HeaderBlock, read: AddressReader, limits: MailLimits): MailAddresses {
+  const author = readAuthor(fieldValues(header, 'from'), read)
+  const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
+    fieldValues(header, name).flatMap(value => read(value).mailboxes),
+  ) as [Mailbox[], Mailbox[], Mailbox[]]
+  if (to.length + cc.length > limits.addresses) {
+    throw new Rejection('malformed', `Cannot read mail: more than ${limits.addresses} recipients in the header`)
+  }
+  return { author, replyTo, to, cc }
+}
+
+/** The envelope decides; only where the transport gave none, what the last hop or the author wrote. */
+function envelopeRecipients({ envelope }: RawMail, header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
+  if (envelope.to.length > 0) return envelope.to
+  const delivered = [...fieldValues(header, 'delivered-to'), ...fieldValues(header, 'x-original-to')]
+  if (delivered.length > 0) return delivered
+  return [...to, ...cc].map(({ local, domain }) => `${local}@${domain}`)
+}
+
+function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {
+  const budget = dns.openBudget()
+  return checkSpf(envelope, { budget, mta: house.agents.domain, timeoutMs: limits.dns_timeout_ms * 3 })
+}
+
+async function judge(
+  mail: ReadMail,
+  { signatures, spf }: Pick<MailEvidence, 'signatures' | 'spf'>,
+  { body }: MimeResult,
+  budget: ReturnType<MailDns['openBudget']>,
+  { deferrals }: MailVerifying,
+): Promise<Authentication> {
+  const authorDomain = mail.addresses.author.domain
+  const dmarc = await checkDmarc({ authorDomain, signatures, spf }, budget)
+  const has = coverable.filter(name => findField(mail.header, name) !== undefined)
+  const canDefer = deferrals.canDefer(body.digest) && !budget.isExhausted()
+  const authentication = judgeMail({ authorDomain, signatures, spf, dmarc, coverable: has }, { canDefer })
+  deferrals.forget(body.digest)
+  return authentication
+}
+
+/** Mail in the name of one of our agents counts only when we signed it ourselves. */
+function refuseImpostors(author: Mailbox, { isVerified }: Authentication, { house }: MailVerifying): void {
+  const isOurs = findRecipient(`${author.local}@${author.domain}`, house.agents) !== undefined
+  if (isOurs && !isVerified) throw new Rejection('forbidden', 'Cannot accept mail: its From is one of our own agents')
+}
+
+/** Only a reply quotes what we know already; a forwarding is about what it quotes. */
+function keepsQuotes(header: HeaderBlock): boolean {
+  const isReply = findField(header, 'in-reply-to') !== undefined || findField(header, 'references') !== undefined
+  return !isReply || /^\s*(?:fwd?|wg|tr|rv|enc|i)\s*:/i.test(findField(header, 'subject') ?? '')
+}
+
+function flagsOf({ header, addresses: { author } }: ReadMail): string[] {
+  return [
+    ...(findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []),
+    ...(author.name?.includes('@') ? ['display_name_spoof'] : []),
+  ]
+}
+
+function withoutBody({ raw, header }: ReadMail): MailBody {
+  const digest = digestContent(toBuffer(raw.octets), header)
+  return { text: '', files: [], flags: ['parser_killed'], digest }
+}
