@@ -1,0 +1,21 @@
+/** What no answer to a peer may hold, whatever was asked (a2a.md §7.3). */
+const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
+  ['HTML', /<\/?(html|body|pre|title|!doctype)\b/i],
+  ['a stack trace', /\bat (async )?[\w.<>]+ \(|\.(ts|js|mjs):\d+/],
+  ['a path', /(\/(home|usr|tmp|work|root|var)\/|node_modules|file:\/\/\/(?!etc))/],
+  ['inner text', /(TypeError|SyntaxError|ReferenceError|SqliteError|Unexpected token|is not a function|undefined)/],
+  ['a secret', /(db password|BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.)/],
+]
+
+export function findLeak(text: string): string | undefined {
+  return leaks.find(([, pattern]) => pattern.test(text))?.[0]
+}
+
+/** @throws Error when an answer tells what it must not tell, or is neither empty nor JSON */
+export function inspectAnswer(status: number, headers: Headers, text: string): void {
+  const leak = findLeak(text) ?? findLeak([...headers].join('\n'))
+  if (leak) throw new Error(`an answer with status ${status} holds ${leak}: ${text.slice(0, 400)}`)
+  if (text === '') return
+  JSON.parse(text)
+  if (headers.get('content-type') !== 'application/json') throw new Error(`an answer is ${headers.get('content-type')}`)
+}

@@ -1,0 +1,189 @@
+import type { Agent, AgentDirectory, AgentProfile, Channel, Desk, House, NormalizedMessage } from '@postern/core'
+import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { openSqliteDesk } from '@postern/store'
+import type { Hono } from 'hono'
+import type { z } from 'zod'
+import { a2aConfigSchema, openA2a } from '../src/index.ts'
+import { inspectAnswer } from './answers.ts'
+import type { TestIssuer } from './issuer.ts'
+import { openIssuer } from './issuer.ts'
+import type { TestWorld } from './world.ts'
+import { createTestWorld } from './world.ts'
+
+export interface RpcAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: RpcBody
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read what came over the wire
+type Wire = any
+
+interface RpcBody {
+  readonly id?: unknown
+  readonly result?: Wire
+  readonly error?: { readonly code: number; readonly message: string; readonly data: readonly Wire[] }
+}
+
+export interface PostOptions {
+  /** Default `/a2a`. */
+  readonly path?: string | undefined
+  /** Default: alice's. `null`: none. */
+  readonly token?: string | null | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export interface TestHouse {
+  readonly channel: Channel<Hono>
+  readonly house: House
+  readonly desk: Desk
+  readonly world: TestWorld
+  readonly issuer: TestIssuer
+  readonly token: string
+  /** What the agents were called with. */
+  readonly heard: NormalizedMessage[]
+  /** Any request; every answer is searched for what must not leak. */
+  request(path: string, init?: RequestInit): Promise<RpcAnswer>
+  post(body: string | Uint8Array, options?: PostOptions): Promise<RpcAnswer>
+  rpc(method: string, params?: unknown, options?: PostOptions): Promise<RpcAnswer>
+  /** SendMessage with one text part; `message` overrides. */
+  say(text: string, message?: object, options?: PostOptions & { readonly configuration?: object }): Promise<RpcAnswer>
+  close(): Promise<void>
+}
+
+export interface TestHouseOptions {
+  readonly agents?: Readonly<Record<string, Agent>> | undefined
+  readonly profiles?: Readonly<Record<string, Partial<AgentProfile>>> | undefined
+  readonly config?: z.input<typeof a2aConfigSchema> | undefined
+  /** False: nobody works, so that tasks stay as they were submitted. */
+  readonly works?: boolean | undefined
+  readonly path?: string | undefined
+}
+
+export const echo: Agent = {
+  handle: ({ parts }) => ({ parts: [{ kind: 'text', mime: 'text/plain', content: `heard: ${textOf(parts)}` }] }),
+}
+
+export function textOf(parts: NormalizedMessage['parts']): string {
+  return parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('|')
+}
+
+let unique = 0
+
+export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
+  const clock = { now: () => Date.now() }
+  const issuer = await openIssuer(() => clock.now())
+  const fetch = createGuardedFetch({ userAgent: 'test', loopback: { [issuer.host]: issuer.port } })
+  const world = createTestWorld(fetch)
+  clock.now = () => world.now()
+  const desk = await openSqliteDesk({ path: options.path ?? ':memory:', now: () => world.now(), log: world.log })
+  const heard: NormalizedMessage[] = []
+  const agents = new Map(Object.entries(options.agents ?? { echo }))
+  const house = { world, desk, agents: createDirectory([...agents.keys()], options.profiles ?? {}) }
+  const { issuer: iss, jwks, audience } = issuer
+  const auth = { issuers: [{ issuer: iss, jwks, audience }] }
+  const channel = openA2a(a2aConfigSchema.parse({ auth, ...options.config }), house)
+  const findAgent = (name: string) => {
+    const agent = agents.get(name)
+    return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
+  }
+  const findChannel = () => channel
+  const retry = defaultRetryPolicy
+  const working = {
+    desk,
+    world,
+    retry,
+    maxAttempts: 3,
+    findAgent,
+    findChannel,
+    presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
+    readAttachment: async () => ({ bytes: new Uint8Array() }),
+  }
+  const worker =
+    options.works === false
+      ? undefined
+      : startWorker(working, { desk, world, retry, findChannel }, world, {
+          holder: 'test',
+          turnSlots: 8,
+          deliverySlots: 2,
+          leaseMs: 30_000,
+        })
+  const token = await issuer.sign()
+
+  async function request(path: string, init?: RequestInit): Promise<RpcAnswer> {
+    const response = await channel.routes.request(path, init)
+    const text = await response.text()
+    inspectAnswer(response.status, response.headers, text)
+    return { status: response.status, headers: response.headers, text, body: text ? JSON.parse(text) : {} }
+  }
+
+  async function post(body: string | Uint8Array, { path = '/a2a', token: given, headers }: PostOptions = {}) {
+    const bearer = given === null ? undefined : `Bearer ${given ?? token}`
+    return request(path, {
+      method: 'POST',
+      body: typeof body === 'string' ? body : new Uint8Array(body),
+      headers: {
+        'content-type': 'application/json',
+        'a2a-version': '1.0',
+        ...(bearer && { authorization: bearer }),
+        ...headers,
+      },
+    })
+  }
+
+  const rpc: TestHouse['rpc'] = (method, params, postOptions) =>
+    post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), postOptions)
+
+  return {
+    channel,
+    house,
+    desk,
+    world,
+    issuer,
+    token,
+    heard,
+    request,
+    post,
+    rpc,
+    say(text, message = {}, { configuration, ...postOptions } = {}) {
+      unique += 1
+      const said = { messageId: `m-${unique}`, role: 'ROLE_USER', parts: [{ text }], ...message }
+      return rpc('SendMessage', { message: said, ...(configuration && { configuration }) }, postOptions)
+    },
+    async close() {
+      await channel.close?.()
+      await worker?.stop(100)
+      await desk.close()
+      await issuer.close()
+      fetch.close()
+    },
+  }
+}
+
+function eavesdrop(agent: Agent, heard: NormalizedMessage[]): Agent {
+  return {
+    handle(message, context) {
+      heard.push(message)
+      return agent.handle(message, context)
+    },
+  }
+}
+
+function createDirectory(names: readonly string[], profiles: TestHouseOptions['profiles']): AgentDirectory {
+  const list = names.map(name => ({
+    name,
+    displayName: name,
+    description: `The agent ${name}`,
+    version: '1.2.3',
+    ...profiles?.[name],
+  }))
+  return {
+    domain: 'agents.test',
+    origin: 'https://agents.test',
+    defaultAgent: names[0],
+    find: name => list.find(profile => profile.name === name),
+    list: () => list,
+  }
+}
