@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SimA2a } from './a2a/a2a.ts'
-import { describeSendRequest } from './a2a/a2a.ts'
+import { describeSendRequest } from './a2a/message.ts'
 import { readSendResult } from './a2a/read-result.ts'
 import type { Fault } from './fault.ts'
 import { bareAddress } from './fediverse/deliver.ts'

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { Role } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
 import type { GatewayLink } from '../gateway-link.ts'
 import { requireGateway } from '../gateway-link.ts'
@@ -13,6 +11,8 @@ import type { A2aDelivery, A2aReceipt } from './deliver.ts'
 import { deliverA2a } from './deliver.ts'
 import type { IssuerConfig, TokenIssuer } from './issuer.ts'
 import { createTokenIssuer } from './issuer.ts'
+import type { SimPeer } from './peer.ts'
+import { createPeer } from './peer.ts'
 import type { TokenPlan } from './token.ts'
 import { mintToken } from './token.ts'
 
@@ -24,6 +24,8 @@ export interface SimA2a {
   readonly issuerConfig: IssuerConfig
   /** A trusted issuer whose keys cannot be fetched: for the fault `key_host_down`. */
   readonly deadIssuerConfig: IssuerConfig
+  /** An agent elsewhere that says back what it is told. */
+  readonly peer: Pick<SimPeer, 'cardUrl' | 'tokens'>
   /** Signs with a new key from now on; the old one stays published unless `forget`. */
   readonly rotate: TokenIssuer['rotate']
   token(plan?: TokenPlan): Promise<string>
@@ -45,18 +47,24 @@ export interface A2aWorld {
 export async function openSimA2a({ loopback, link, now }: A2aWorld): Promise<SimA2a> {
   const issuer = createTokenIssuer('issuer.test')
   const deadIssuer = createTokenIssuer('dead-issuer.test')
-  const issuers = new Map([issuer, deadIssuer].map(each => [new URL(each.config.issuer).host, each]))
+  const peer = createPeer('peer.test')
+  const hosts = new Map<string, Pick<TokenIssuer, 'answer'>>([
+    ['issuer.test', issuer],
+    ['dead-issuer.test', deadIssuer],
+    ['peer.test', peer],
+  ])
   const misbehaviour = createDisturbances()
   misbehaviour.disturb('dead-issuer.test', { drop: true })
   const server = await openLoopbackServer(request =>
-    misbehaviour.pass(request, async () => issuers.get(request.host)?.answer(request) ?? { status: 404 }),
+    misbehaviour.pass(request, async () => hosts.get(request.host)?.answer(request) ?? { status: 404 }),
   )
   const mint = { issuer, deadIssuer, now, defaultAudience: () => `${requireGateway(link).origin}/a2a` }
   return {
     port: server.port,
-    hosts: [...issuers.keys()],
+    hosts: [...hosts.keys()],
     issuerConfig: issuer.config,
     deadIssuerConfig: deadIssuer.config,
+    peer,
     rotate: issuer.rotate,
     token: (plan = {}) => mintToken(plan, mint),
     client: (cardUrl, token, options) => openA2aClient(cardUrl, token, loopback, options),
@@ -65,38 +73,6 @@ export async function openSimA2a({ loopback, link, now }: A2aWorld): Promise<Sim
     async close() {
       misbehaviour.close()
       await server.close()
-    },
-  }
-}
-
-/** A user's text as the request of the official client. */
-export function describeSendRequest(
-  text: string,
-  {
-    messageId = randomUUID(),
-    contextId = '',
-    taskId = '',
-  }: { messageId?: string; contextId?: string; taskId?: string } = {},
-): Parameters<Client['sendMessage']>[0] {
-  const part = {
-    content: { $case: 'text', value: text } as const,
-    metadata: undefined,
-    filename: '',
-    mediaType: 'text/plain',
-  }
-  return {
-    tenant: '',
-    metadata: undefined,
-    configuration: undefined,
-    message: {
-      messageId,
-      contextId,
-      taskId,
-      role: Role.ROLE_USER,
-      parts: [part],
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
     },
   }
 }

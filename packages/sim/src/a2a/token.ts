@@ -15,7 +15,7 @@ export const tokenFaults = [
 export type TokenFault = (typeof tokenFaults)[number]
 
 export interface TokenPlan {
-  /** Who calls; default `peer@peer.test`. */
+  /** Who calls; default `peer`. */
   readonly sub?: string | undefined
   readonly scope?: string | undefined
   /** Default the gateway's `/a2a`. */
@@ -47,7 +47,7 @@ const claimFaults: Partial<Record<TokenFault, { shift?: number; issuer?: string;
 
 /** An access token (RFC 9068), honest but for `fault`. */
 export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<string> {
-  const { fault, sub = 'peer@peer.test', scope, lifetimeSeconds = 300, claims } = plan
+  const { fault, sub = 'peer', scope, lifetimeSeconds = 300, claims } = plan
   const issuer = fault === 'key_host_down' ? mint.deadIssuer : mint.issuer
   const changed = (fault && claimFaults[fault]) ?? {}
   const issuedAt = Math.floor(mint.now() / 1000) + (changed.shift ?? 0)

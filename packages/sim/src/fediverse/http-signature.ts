@@ -35,4 +35,9 @@ export interface ParsedSignature {
   readonly params: { readonly keyId: string; readonly headers: readonly string[] }
 }
 
-export const httpSignature = createRequire(import.meta.url)('http-signature') as HttpSignatureLibrary
+const require = createRequire(import.meta.url)
+
+/** Loaded at the first signature: its key parser takes its time, and a world should open at once. */
+export function loadHttpSignature(): HttpSignatureLibrary {
+  return require('http-signature') as HttpSignatureLibrary
+}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SimActor } from './actor.ts'
-import { httpSignature } from './http-signature.ts'
+import { loadHttpSignature } from './http-signature.ts'
 
 export const activityType = 'application/activity+json'
 
@@ -44,7 +44,7 @@ export async function signDraft(
   const headers = draftHeaders(draft, `${persona.software}/${persona.version}`)
   const { pathname, search } = new URL(draft.url)
   const key = keyPem ?? (await signer.key()).privatePem
-  httpSignature.signRequest(
+  loadHttpSignature().signRequest(
     {
       method: draft.method,
       path: pathname + search,

@@ -1,5 +1,5 @@
 import type { SimRequest } from '../net/loopback-server.ts'
-import { httpSignature } from './http-signature.ts'
+import { loadHttpSignature } from './http-signature.ts'
 import { computeDigest } from './sign.ts'
 
 /** A document of the other side, parsed. @throws Error when it cannot be had */
@@ -30,7 +30,7 @@ export async function verifySigner(request: SimRequest, { now, fetchDocument }: 
     signature: signature || undefined,
     authorization: undefined,
   }
-  const parsed = httpSignature.parseRequest(
+  const parsed = loadHttpSignature().parseRequest(
     { method: request.method, url: request.target, headers },
     { headers: requiredFields[method], clockSkew: Number.MAX_SAFE_INTEGER },
   )
@@ -38,7 +38,7 @@ export async function verifySigner(request: SimRequest, { now, fetchDocument }: 
   if (!(age <= dateWindowMs)) throw new Error(`the date is ${age} ms away`)
   if (method === 'POST' && headers.digest !== computeDigest(request.body)) throw new Error('the digest does not match')
   const { owner, publicKeyPem } = await fetchKey(parsed.params.keyId, fetchDocument)
-  if (!httpSignature.verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
+  if (!loadHttpSignature().verifySignature(parsed, publicKeyPem)) throw new Error('the signature does not verify')
   return owner
 }
 

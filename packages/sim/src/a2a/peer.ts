@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { Message } from '@a2a-js/sdk'
+import { AgentCard, Role } from '@a2a-js/sdk'
+import type { AgentExecutor, JsonRpcTransportHandler } from '@a2a-js/sdk/server'
+import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
+import { answerJson } from '../net/loopback-server.ts'
+import { composeTextPart } from './message.ts'
+
+/** An agent elsewhere, served by the official SDK: says back what it was told. */
+export interface SimPeer {
+  readonly cardUrl: string
+  /** The bearer tokens it was called with, in order; an empty text for a call without. */
+  readonly tokens: readonly string[]
+  answer(request: SimRequest): Promise<SimAnswer>
+}
+
+export function createPeer(host: string): SimPeer {
+  const origin = `https://${host}`
+  const tokens: string[] = []
+  let opened: Promise<JsonRpcTransportHandler> | undefined
+  const handler = () => {
+    opened ??= openHandler(describeCard(origin))
+    return opened
+  }
+  return {
+    cardUrl: `${origin}/.well-known/agent-card.json`,
+    tokens,
+    async answer({ method, path, headers, body }) {
+      if (method === 'GET' && path === '/.well-known/agent-card.json') {
+        return answerJson(AgentCard.toJSON(describeCard(origin)))
+      }
+      if (method !== 'POST' || path !== '/a2a') return { status: 404 }
+      tokens.push(String(headers.authorization ?? '').replace(/^Bearer /, ''))
+      const { ServerCallContext } = await import('@a2a-js/sdk/server')
+      const context = new ServerCallContext({ requestedVersion: String(headers['a2a-version'] ?? '1.0') })
+      const answer = await (await handler()).handle(body.toString(), context)
+      return Symbol.asyncIterator in answer ? answerStream(answer) : answerJson(answer)
+    },
+  }
+}
+
+/** The server half of the SDK is loaded when somebody calls: few worlds need it. */
+async function openHandler(card: AgentCard): Promise<JsonRpcTransportHandler> {
+  const sdk = await import('@a2a-js/sdk/server')
+  const executor: AgentExecutor = {
+    async execute({ userMessage, contextId }, bus) {
+      bus.publish(sdk.AgentEvent.message(composeEcho(userMessage, contextId)))
+      bus.finished()
+    },
+    cancelTask: async () => undefined,
+  }
+  return new sdk.JsonRpcTransportHandler(new sdk.DefaultRequestHandler(card, new sdk.InMemoryTaskStore(), executor))
+}
+
+function composeEcho(heard: Message, contextId: string): Message {
+  const texts = heard.parts.flatMap(({ content }) => (content?.$case === 'text' ? [content.value] : []))
+  return {
+    messageId: randomUUID(),
+    contextId,
+    taskId: '',
+    role: Role.ROLE_AGENT,
+    parts: [composeTextPart(`You said: ${texts.join('\n')}`)],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  }
+}
+
+async function answerStream(events: AsyncIterable<unknown>): Promise<SimAnswer> {
+  const lines: string[] = []
+  for await (const event of events) lines.push(`data: ${JSON.stringify(event)}\n\n`)
+  return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: lines.join('') }
+}
+
+function describeCard(origin: string): AgentCard {
+  return {
+    name: 'Peer',
+    description: 'An agent of the simulated world that says back what it was told.',
+    supportedInterfaces: [{ url: `${origin}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0', tenant: '' }],
+    provider: undefined,
+    version: '1.0.0',
+    capabilities: { streaming: true, pushNotifications: false, extensions: [], extendedAgentCard: false },
+    securitySchemes: {},
+    securityRequirements: [],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [
+      {
+        id: 'echo',
+        name: 'Echo',
+        description: 'Says it again',
+        tags: ['test'],
+        examples: [],
+        inputModes: [],
+        outputModes: [],
+        securityRequirements: [],
+      },
+    ],
+    signatures: [],
+  }
+}
