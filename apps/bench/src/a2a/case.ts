@@ -1,0 +1,86 @@
+import type { BenchCase, Contender } from '../harness/case.ts'
+import { formatRequest } from '../harness/http-message.ts'
+import { describeGateway, gatewayHost } from '../ours/describe.ts'
+import type { Issuer } from './issuer.ts'
+import { openIssuer } from './issuer.ts'
+
+const path = '/agents/brief/a2a'
+const callers = 8
+
+/** `SendMessage` by JSON-RPC, A2A 1.0: a short question, answered in the call. */
+export async function openA2aCase(): Promise<BenchCase> {
+  const issuer = await openIssuer(`https://${gatewayHost}${path}`)
+  const tokens = issuer.mintTokens(callers)
+  const run = process.pid.toString(36)
+  let serial = 0
+  const prepareOne = (variant: string | undefined): Uint8Array => {
+    const number = serial++
+    const token = variant === 'jwt' ? tokens[number % callers] : undefined
+    return formatSendMessage(`${run}-${number}`, token)
+  }
+  return {
+    name: 'a2a',
+    title: 'A2A SendMessage',
+    connections: 24,
+    contenders: listContenders(issuer),
+    prepare: async (count, variant) => Array.from({ length: count }, () => prepareOne(variant)),
+    isAccepted: ({ status, body }) =>
+      status === 200 && body.includes('"result"') && !body.includes('TASK_STATE_FAILED'),
+    close: async () => issuer.close(),
+  }
+}
+
+function formatSendMessage(id: string, token: string | undefined): Uint8Array {
+  const message = {
+    messageId: `message-${id}`,
+    role: 'ROLE_USER',
+    parts: [{ text: `When does the last train back from the coast leave on Sunday? (${id})` }],
+  }
+  const call = { jsonrpc: '2.0', id, method: 'SendMessage', params: { message } }
+  const headers = {
+    host: gatewayHost,
+    'content-type': 'application/json',
+    'a2a-version': '1.0',
+    ...(token && { authorization: `Bearer ${token}` }),
+  }
+  return formatRequest(path, headers, Buffer.from(JSON.stringify(call)))
+}
+
+const anonymousName = 'Postern, anonymous'
+
+function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
+  const sdk = new URL('./sdk.ts', import.meta.url)
+  return [
+    {
+      name: anonymousName,
+      note: 'no authentication, like its peers here; durable twice: the message before the turn, the answer before the reply',
+      ...describeGateway({ a2a: { auth: { anonymous: true } } }),
+    },
+    {
+      name: 'Postern, ES256 JWT',
+      note: 'the same with a bearer token verified on every call (8 callers)',
+      ...describeGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      variant: 'jwt',
+    },
+    {
+      name: 'SDK 1.3.0 on Express, task',
+      note: 'no authentication, tasks in memory, answers with a completed task',
+      entry: sdk,
+      setup: { answer: 'task' },
+      aim: 2.5,
+    },
+    {
+      name: 'SDK 1.3.0 on Express, message',
+      note: 'the same, answering with a message and keeping nothing (information)',
+      entry: sdk,
+      setup: { answer: 'message' },
+    },
+    {
+      name: 'floor: bare Hono',
+      note: 'JSON parsed, one durable SQLite insert, a constant task; nothing else',
+      entry: new URL('./floor.ts', import.meta.url),
+      setup: { groupCommit: false },
+      aim: 0.5,
+    },
+  ]
+}

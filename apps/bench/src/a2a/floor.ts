@@ -1,0 +1,28 @@
+import { Hono } from 'hono'
+import { openDurableLog } from '../harness/durable-log.ts'
+import { listenFetch } from '../harness/hono-server.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+
+interface SendMessage {
+  readonly id: string
+  readonly params: { readonly message: { readonly messageId: string } }
+}
+
+await serveMeasured<{ readonly groupCommit: boolean }>(async ({ groupCommit }) => {
+  const log = openDurableLog({ groupCommit })
+  let handled = 0
+  const app = new Hono().post('/agents/:agent/a2a', async context => {
+    const body = new Uint8Array(await context.req.arrayBuffer())
+    const { id, params } = JSON.parse(new TextDecoder().decode(body)) as SendMessage
+    await log.append(params.message.messageId, body)
+    handled++
+    const status = { state: 'TASK_STATE_COMPLETED', timestamp: new Date().toISOString() }
+    const artifacts = [{ artifactId: 'answer', parts: [{ text: 'ok' }] }]
+    return context.json({
+      jsonrpc: '2.0',
+      id,
+      result: { task: { id: params.message.messageId, contextId: id, status, artifacts } },
+    })
+  })
+  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
+})

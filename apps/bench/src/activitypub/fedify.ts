@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { json } from 'node:stream/consumers'
+import {
+  createFederation,
+  type DocumentLoader,
+  generateCryptoKeyPair,
+  getDocumentLoader,
+  MemoryKvStore,
+} from '@fedify/fedify'
+import { Create, Service } from '@fedify/vocab'
+import { listenFetch } from '../harness/hono-server.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+
+interface Setup {
+  readonly fediversePort: number
+  readonly origin: string
+}
+
+/** Fedify as its manual sets it up, with its look-ups led to the bench's own fediverse. */
+await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
+  let handled = 0
+  const loader = createLoader(fediversePort)
+  const federation = createFederation<void>({
+    kv: new MemoryKvStore(),
+    origin,
+    documentLoaderFactory: () => loader,
+    contextLoaderFactory: () => loader,
+    authenticatedDocumentLoaderFactory: () => loader,
+  })
+  // It asks for the recipient's own keys on every delivery, so they must be there.
+  const ownKeys = [await generateCryptoKeyPair('RSASSA-PKCS1-v1_5')]
+  federation
+    .setActorDispatcher('/agents/{identifier}', (context, identifier) => {
+      return new Service({
+        id: context.getActorUri(identifier),
+        preferredUsername: identifier,
+        inbox: context.getInboxUri(identifier),
+      })
+    })
+    .setKeyPairsDispatcher(() => ownKeys)
+  federation.setInboxListeners('/agents/{identifier}/inbox', '/inbox').on(Create, () => {
+    handled++
+  })
+  const port = await listenFetch(request => federation.fetch(request, { contextData: undefined }))
+  return { port, handled: () => handled }
+})
+
+/** Contexts come preloaded with Fedify; actors and keys come from the bench over loopback. */
+function createLoader(port: number): DocumentLoader {
+  const preloaded = getDocumentLoader()
+  return async url => {
+    const { host, pathname } = new URL(url)
+    if (!host.endsWith('.test')) return preloaded(url)
+    const request = get({ host: '127.0.0.1', port, path: pathname, headers: { host } })
+    const [answer] = (await once(request, 'response')) as [IncomingMessage]
+    if (answer.statusCode !== 200) throw new Error(`${url} answered ${answer.statusCode}`)
+    return { contextUrl: null, documentUrl: url, document: await json(answer) }
+  }
+}

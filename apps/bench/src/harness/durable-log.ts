@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+/** The least a durable server does: one row per message, on disk when `append` resolves. */
+export interface DurableLog {
+  append(id: string, body: Uint8Array): Promise<void>
+  close(): void
+}
+
+/** SQLite as the floors use it: WAL, `synchronous = FULL`. `groupCommit` puts rows that arrive together into one commit. */
+export function openDurableLog({ groupCommit = false }: { readonly groupCommit?: boolean } = {}): DurableLog {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const database = new DatabaseSync(join(directory, 'floor.db'))
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  database.exec('CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body BLOB NOT NULL)')
+  const insert = database.prepare('INSERT INTO message (id, body) VALUES (?, ?)')
+  const append = groupCommit
+    ? createGroup(rows => {
+        database.exec('BEGIN IMMEDIATE')
+        for (const { id, body } of rows) insert.run(id, body)
+        database.exec('COMMIT')
+      })
+    : async (id: string, body: Uint8Array) => void insert.run(id, body)
+  return {
+    append,
+    close: () => {
+      database.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+interface Row {
+  readonly id: string
+  readonly body: Uint8Array
+}
+
+function createGroup(commit: (rows: readonly Row[]) => void): DurableLog['append'] {
+  let waiting: { row: Row; resolve(): void }[] = []
+  const flush = () => {
+    const group = waiting
+    waiting = []
+    commit(group.map(({ row }) => row))
+    for (const { resolve } of group) resolve()
+  }
+  return (id, body) =>
+    new Promise(resolve => {
+      if (waiting.length === 0) setImmediate(flush)
+      waiting.push({ row: { id, body }, resolve })
+    })
+}

@@ -1,0 +1,76 @@
+import type { Connection } from './connection.ts'
+import { openConnection } from './connection.ts'
+import type { HttpAnswer } from './http-message.ts'
+
+export interface Load {
+  readonly port: number
+  readonly connections: number
+  readonly requests: readonly Uint8Array[]
+  isAccepted(answer: HttpAnswer): boolean
+}
+
+export interface LoadOutcome {
+  readonly accepted: number
+  readonly seconds: number
+  /** ms each */
+  readonly latencies: readonly number[]
+}
+
+/** Keeps every connection busy until the requests or the seconds run out. */
+export async function saturateServer(load: Load, seconds: number): Promise<LoadOutcome> {
+  const until = performance.now() + seconds * 1000
+  let next = 0
+  return runConnections(load, async send => {
+    while (performance.now() < until) {
+      const request = load.requests[next++]
+      if (!request) return
+      await send(request, performance.now())
+    }
+  })
+}
+
+/**
+ * Sends `perSecond` requests on their own clock, whatever the answers do. Latency counts from when a request was due,
+ * so a stall is charged to every request it delayed.
+ */
+export async function paceServer(load: Load, perSecond: number): Promise<LoadOutcome> {
+  const begun = performance.now()
+  let next = 0
+  return runConnections(load, async send => {
+    while (true) {
+      const index = next++
+      const request = load.requests[index]
+      if (!request) return
+      const due = begun + (index / perSecond) * 1000
+      await waitUntil(due)
+      await send(request, due)
+    }
+  })
+}
+
+async function waitUntil(due: number): Promise<void> {
+  const wait = due - performance.now()
+  if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
+}
+
+type Send = (request: Uint8Array, due: number) => Promise<void>
+
+async function runConnections(load: Load, drive: (send: Send) => Promise<void>): Promise<LoadOutcome> {
+  const { port, connections, isAccepted } = load
+  const open = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
+  const latencies: number[] = []
+  const sendBy =
+    (connection: Connection): Send =>
+    async (request, due) => {
+      const answer = await connection.exchange(request)
+      if (!isAccepted(answer)) throw new Error(`refused with ${answer.status}: ${answer.body.toString().slice(0, 400)}`)
+      latencies.push(performance.now() - due)
+    }
+  const begun = performance.now()
+  try {
+    await Promise.all(open.map(connection => drive(sendBy(connection))))
+  } finally {
+    for (const connection of open) connection.close()
+  }
+  return { accepted: latencies.length, seconds: (performance.now() - begun) / 1000, latencies }
+}

@@ -1,0 +1,70 @@
+import type { Load } from './load.ts'
+import { paceServer, saturateServer } from './load.ts'
+import { quantile } from './median.ts'
+import type { Sample } from './protocol.ts'
+import type { ServerProcess } from './server-process.ts'
+
+/** What one round at one server gave. */
+export interface RoundResult {
+  /** CPU time of the server process per message, µs. */
+  readonly cpuMicros: number
+  /** Messages per second of wall time while saturated. */
+  readonly perSecond: number
+  /** Of the paced phase, ms. */
+  readonly p99: number
+  /** Bytes, at the end of the saturated phase. */
+  readonly rss: number
+  readonly messages: number
+}
+
+/** Share of its own saturated rate at which a server's latency is taken. */
+export const pacedShare = 0.3
+
+export interface RoundOptions {
+  readonly server: ServerProcess
+  readonly load: Load
+  readonly seconds: number
+}
+
+/** Saturates a server, waits until it has done all it accepted, then takes its latency at a comfortable load. */
+export async function measureRound({ server, load, seconds }: RoundOptions): Promise<RoundResult> {
+  const reserved = Math.ceil((load.requests.length * pacedShare) / 2 / (1 + pacedShare / 2))
+  const before = await server.sample()
+  const saturated = await saturateServer({ ...load, requests: load.requests.slice(0, -reserved) }, seconds)
+  const { rss } = await server.sample()
+  const after = await settle(server, before.handled + saturated.accepted)
+  const perSecond = saturated.accepted / saturated.seconds
+  const pacedRate = perSecond * pacedShare
+  const rest = load.requests.slice(saturated.accepted, saturated.accepted + Math.ceil((pacedRate * seconds) / 2))
+  const paced = await paceServer({ ...load, requests: rest }, pacedRate)
+  await settle(server, after.handled + paced.accepted)
+  return {
+    cpuMicros: (after.cpu - before.cpu) / saturated.accepted,
+    perSecond,
+    p99: quantile(paced.latencies, 0.99),
+    rss,
+    messages: saturated.accepted,
+  }
+}
+
+const settleLimitMs = 60_000
+const settleStepMs = 40
+/** A process that used less than this since the last look is at rest, µs. */
+const restMicros = 2_000
+
+/**
+ * Work a server puts off until after its answer is part of the message's price.
+ * @throws Error when it has not handled exactly what it accepted
+ */
+async function settle(server: ServerProcess, expected: number): Promise<Sample> {
+  const until = performance.now() + settleLimitMs
+  let last = await server.sample()
+  while (performance.now() < until) {
+    await new Promise(resolve => setTimeout(resolve, settleStepMs))
+    const sample = await server.sample()
+    if (sample.handled > expected) throw new Error(`handled ${sample.handled} messages of ${expected} accepted`)
+    if (sample.handled === expected && sample.cpu - last.cpu < restMicros) return sample
+    last = sample
+  }
+  throw new Error(`handled ${last.handled} messages of ${expected} accepted within ${settleLimitMs / 1000} s`)
+}

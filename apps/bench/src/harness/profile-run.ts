@@ -1,0 +1,54 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BenchCase, Contender } from './case.ts'
+import { measureRound } from './measure.ts'
+import type { Cores } from './pinning.ts'
+import type { ProfileSummary } from './profile.ts'
+import { monotonicMicros, summarizeProfiles } from './profile.ts'
+import { formatColumns } from './report.ts'
+import { startServer } from './server-process.ts'
+
+export interface ProfileOptions {
+  readonly directory: string
+  readonly seconds: number
+  readonly cores: Cores | undefined
+}
+
+const warmUpCount = 2_000
+const top = 25
+
+/** Runs one contender under V8's CPU profiler; only the loaded, warm stretch counts. */
+export async function profileContender(
+  benchCase: BenchCase,
+  contender: Contender,
+  { directory, seconds, cores }: ProfileOptions,
+): Promise<ProfileSummary> {
+  const own = join(directory, `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
+  mkdirSync(own, { recursive: true })
+  const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
+  const server = await startServer({ ...contender, core: cores?.server, nodeFlags })
+  const load = async (count: number) => ({
+    ...benchCase,
+    port: server.port,
+    requests: await benchCase.prepare(count, contender.variant),
+  })
+  try {
+    const { perSecond } = await measureRound({ server, load: await load(warmUpCount), seconds })
+    const measured = await load(Math.ceil(perSecond * seconds * 1.5))
+    const from = monotonicMicros()
+    await measureRound({ server, load: measured, seconds })
+    const to = monotonicMicros()
+    await server.stop()
+    return summarizeProfiles(own, { from, to }, top)
+  } finally {
+    await server.stop()
+  }
+}
+
+export function formatProfile(title: string, { functions, rooms }: ProfileSummary): string {
+  const format = (times: ProfileSummary['rooms']) =>
+    formatColumns(times.map(({ what, share }) => [`${(share * 100).toFixed(1)} %`.padStart(7), what]))
+  return [`${title}: self time by room`, format(rooms), '', `${title}: self time by function`, format(functions)].join(
+    '\n',
+  )
+}

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+interface ProfileNode {
+  readonly id: number
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
+}
+
+interface CpuProfile {
+  readonly nodes: readonly ProfileNode[]
+  readonly samples: readonly number[]
+  readonly timeDeltas: readonly number[]
+  /** µs of the machine's monotonic clock, the one `process.hrtime` reads. */
+  readonly startTime: number
+}
+
+/** Self time of one function, or of one room. */
+export interface SelfTime {
+  readonly what: string
+  /** Share of the time that was not idle, 0–1. */
+  readonly share: number
+}
+
+export interface ProfileSummary {
+  readonly functions: readonly SelfTime[]
+  readonly rooms: readonly SelfTime[]
+}
+
+/** Which part of a profile counts, µs of the monotonic clock. */
+export interface Window {
+  readonly from: number
+  readonly to: number
+}
+
+export function monotonicMicros(): number {
+  return Number(process.hrtime.bigint() / 1000n)
+}
+
+/** Adds up every `.cpuprofile` of a directory (one for each thread) within the window. */
+export function summarizeProfiles(directory: string, window: Window, top: number): ProfileSummary {
+  const functions = new Map<string, number>()
+  const rooms = new Map<string, number>()
+  for (const name of readdirSync(directory).filter(file => file.endsWith('.cpuprofile'))) {
+    const profile = JSON.parse(readFileSync(join(directory, name), 'utf8')) as CpuProfile
+    for (const [node, micros] of selfTimes(profile, window)) {
+      addTime(functions, describeFunction(node), micros)
+      addTime(rooms, describeRoom(node), micros)
+    }
+  }
+  return { functions: rankTimes(functions, top), rooms: rankTimes(rooms, top) }
+}
+
+function* selfTimes(profile: CpuProfile, { from, to }: Window): Generator<[ProfileNode, number]> {
+  const nodes = new Map(profile.nodes.map(node => [node.id, node]))
+  let at = profile.startTime
+  for (const [index, id] of profile.samples.entries()) {
+    at += profile.timeDeltas[index] ?? 0
+    const node = nodes.get(id)
+    const lasted = profile.timeDeltas[index + 1] ?? 0
+    if (node && at >= from && at <= to && node.callFrame.functionName !== '(idle)') yield [node, lasted]
+  }
+}
+
+function addTime(times: Map<string, number>, what: string, micros: number): void {
+  times.set(what, (times.get(what) ?? 0) + micros)
+}
+
+function rankTimes(times: ReadonlyMap<string, number>, top: number): SelfTime[] {
+  const total = [...times.values()].reduce((sum, micros) => sum + micros, 0)
+  return [...times]
+    .map(([what, micros]) => ({ what, share: micros / total }))
+    .toSorted((a, b) => b.share - a.share)
+    .slice(0, top)
+}
+
+function describeFunction({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
+  const file = shortenPath(url)
+  return `${functionName || '(anonymous)'}${file ? `  ${file}:${lineNumber + 1}` : ''}`
+}
+
+/** `packages/store`, `node_modules/hono`, `node:internal/http`, `(garbage collector)` … */
+function describeRoom({ callFrame: { functionName, url } }: ProfileNode): string {
+  if (!url) return functionName.startsWith('(') ? functionName : 'native'
+  const parts = shortenPath(url).split('/')
+  if (parts[0]?.startsWith('node:')) return parts.slice(0, 2).join('/')
+  return parts.slice(0, parts[1]?.startsWith('@') ? 3 : 2).join('/')
+}
+
+function shortenPath(url: string): string {
+  return url.replace(/^.*\/(?=(packages|apps|node_modules)\/)/, '')
+}

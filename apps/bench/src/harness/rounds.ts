@@ -1,0 +1,70 @@
+import type { BenchCase, Contender } from './case.ts'
+import type { RoundResult } from './measure.ts'
+import { measureRound, pacedShare } from './measure.ts'
+import type { Cores } from './pinning.ts'
+import type { ServerProcess } from './server-process.ts'
+import { startServer } from './server-process.ts'
+
+export interface RoundsOptions {
+  readonly rounds: number
+  readonly seconds: number
+  readonly cores: Cores | undefined
+  /** Tells a waiting person what goes on. */
+  progress(text: string): void
+}
+
+/** What all rounds gave, by contender, in the case's order. */
+export type CaseResults = ReadonlyMap<Contender, readonly RoundResult[]>
+
+/** Messages of the first round, which only warms up: compilers, caches, keys, connections. */
+const warmUpCount = 2_000
+
+/** Starts every contender, then measures them by turns: A B C, A B C, … so that the machine's moods meet all of them. */
+export async function runRounds(benchCase: BenchCase, options: RoundsOptions): Promise<CaseResults> {
+  const { rounds, seconds, cores, progress } = options
+  const running: { contender: Contender; server: ServerProcess; results: RoundResult[] }[] = []
+  const requests = createSupply(benchCase)
+  try {
+    for (const contender of benchCase.contenders) {
+      const server = await startServer({ ...contender, core: cores?.server })
+      running.push({ contender, server, results: [] })
+    }
+    for (let round = 0; round <= rounds; round++) {
+      progress(`${benchCase.name}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
+      const needed = round === 0 ? warmUpCount : countNeeded(running, seconds)
+      for (const { contender, server, results } of running) {
+        const load = {
+          ...benchCase,
+          port: server.port,
+          requests: await requests.take(round, needed, contender.variant),
+        }
+        results.push(await measureRound({ server, load, seconds }))
+      }
+    }
+  } finally {
+    await Promise.all(running.map(({ server }) => server.stop()))
+  }
+  return new Map(running.map(({ contender, results }) => [contender, results.slice(1)]))
+}
+
+/** Enough for the fastest of them in both phases of a round. */
+function countNeeded(running: readonly { readonly results: readonly RoundResult[] }[], seconds: number): number {
+  const fastest = Math.max(...running.map(({ results }) => results.at(-1)?.perSecond ?? 0))
+  return Math.ceil(fastest * seconds * (1 + pacedShare / 2) * 1.1)
+}
+
+/** In one round everybody with the same variant gets the very same requests. */
+function createSupply(benchCase: BenchCase) {
+  const prepared = new Map<string, Promise<readonly Uint8Array[]>>()
+  let currentRound = -1
+  return {
+    take(round: number, count: number, variant: string | undefined): Promise<readonly Uint8Array[]> {
+      if (round !== currentRound) prepared.clear()
+      currentRound = round
+      const key = variant ?? ''
+      const requests = prepared.get(key) ?? benchCase.prepare(count, variant)
+      prepared.set(key, requests)
+      return requests
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import type { FromServer, ToServer } from './protocol.ts'
+import { setupVariable } from './protocol.ts'
+
+/** A server under measurement, as its own process sees it. */
+export interface OpenServer {
+  readonly port: number
+  /** Messages that went the whole way so far. */
+  handled(): number
+  close?(): Promise<void> | void
+}
+
+/** Runs this process as a measured server: opens it, tells the port, reports CPU time and memory when asked. */
+export async function serveMeasured<Setup>(open: (setup: Setup) => Promise<OpenServer>): Promise<void> {
+  try {
+    const server = await open(JSON.parse(process.env[setupVariable] ?? '{}') as Setup)
+    process.on('message', (message: ToServer) => {
+      if (message.kind === 'sample') return tellParent({ kind: 'sample', ...readUsage(), handled: server.handled() })
+      void stopServer(server)
+    })
+    tellParent({ kind: 'ready', port: server.port })
+  } catch (error) {
+    tellParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  }
+}
+
+// A profile is written when the process exits by itself, so it must not be killed.
+async function stopServer({ close }: OpenServer): Promise<void> {
+  await close?.()
+  process.exit(0)
+}
+
+function readUsage(): { cpu: number; rss: number } {
+  const { user, system } = process.cpuUsage()
+  return { cpu: user + system, rss: process.memoryUsage.rss() }
+}
+
+function tellParent(message: FromServer): void {
+  process.send?.(message)
+}

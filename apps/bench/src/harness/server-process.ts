@@ -1,0 +1,73 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { pinCommand } from './pinning.ts'
+import type { FromServer, Sample } from './protocol.ts'
+import { setupVariable } from './protocol.ts'
+
+export interface ServerOptions {
+  /** The file that calls `serveMeasured`. */
+  readonly entry: URL
+  readonly setup: unknown
+  /** Core the process is kept to; undefined leaves that to the operating system. */
+  readonly core: number | undefined
+  readonly nodeFlags?: readonly string[] | undefined
+  readonly environment?: Readonly<Record<string, string>> | undefined
+}
+
+/** A measured server in a process of its own. */
+export interface ServerProcess {
+  readonly port: number
+  /** From spawn to listening, ms. */
+  readonly startMs: number
+  sample(): Promise<Sample>
+  stop(): Promise<void>
+}
+
+/** @throws Error with the child's own words when it does not come up */
+export async function startServer({
+  entry,
+  setup,
+  core,
+  nodeFlags = [],
+  environment,
+}: ServerOptions): Promise<ServerProcess> {
+  const begun = performance.now()
+  const [command = '', ...args] = pinCommand([process.execPath, ...nodeFlags, entry.pathname], core)
+  const child = spawn(command, args, {
+    env: { ...process.env, ...environment, [setupVariable]: JSON.stringify(setup), NODE_ENV: 'production' },
+    // Log lines are written as in production, and thrown away.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const ready = await nextMessage(child)
+  if (ready.kind !== 'ready') {
+    child.kill()
+    throw new Error(`${entry.pathname} did not start: ${ready.kind === 'failed' ? ready.error : ready.kind}`)
+  }
+  return {
+    port: ready.port,
+    startMs: performance.now() - begun,
+    async sample() {
+      child.send({ kind: 'sample' })
+      const answer = await nextMessage(child)
+      if (answer.kind !== 'sample') throw new Error(`unexpected answer: ${JSON.stringify(answer)}`)
+      return answer
+    },
+    async stop() {
+      if (child.exitCode !== null) return
+      const exited = once(child, 'exit')
+      child.send({ kind: 'stop' })
+      await exited
+    },
+  }
+}
+
+function nextMessage(child: ChildProcess): Promise<FromServer> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null) => reject(new Error(`a measured server ended early (exit code ${code})`))
+    child.once('exit', onExit)
+    child.once('message', message => {
+      child.off('exit', onExit)
+      resolve(message as FromServer)
+    })
+  })
+}

@@ -1,0 +1,69 @@
+import type { SimMail } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import type { BenchCase, Contender } from '../harness/case.ts'
+import { formatRequest } from '../harness/http-message.ts'
+import { describeGateway, gatewayHost } from '../ours/describe.ts'
+import { html, text } from './letter.ts'
+
+const secret = 'bench-intake-secret'
+const recipient = `silent@${gatewayHost}`
+/** Both publish DKIM, SPF and DMARC in the simulated world's DNS. */
+const authors = ['Alice <alice@alice.test>', 'Quentin <quentin@quarantine.test>']
+
+/** Mail intake by HTTP: a 5 KB multipart letter, DKIM-signed (RSA-2048), judged by DKIM, SPF and DMARC, parsed, stored. */
+export async function openMailCase(): Promise<BenchCase> {
+  const world = await openSimWorld()
+  const run = process.pid.toString(36)
+  let serial = 0
+  return {
+    name: 'mail',
+    title: 'Mail intake',
+    connections: 16,
+    contenders: listContenders(world.network.dns),
+    async prepare(count) {
+      const requests: Uint8Array[] = []
+      for (let made = 0; made < count; made++) requests.push(await composeRequest(world.mail, `${run}-${serial++}`))
+      return requests
+    },
+    isAccepted: ({ status }) => status === 200 || status === 202,
+    close: () => world.close(),
+  }
+}
+
+async function composeRequest(mail: SimMail, id: string): Promise<Uint8Array> {
+  const from = authors[id.charCodeAt(id.length - 1) % authors.length]
+  const subject = `Last train back from the coast (${id})`
+  const { octets, envelope, ip, helo } = await mail.compose({
+    from,
+    to: recipient,
+    subject,
+    text: text(id),
+    html: html(id),
+  })
+  const query = new URLSearchParams({ from: envelope.from, to: recipient, ip, helo })
+  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${secret}` }
+  return formatRequest(`/email/inbound?${query}`, headers, octets)
+}
+
+function listContenders(dns: readonly string[]): readonly Contender[] {
+  return [
+    {
+      name: 'Postern',
+      note: 'DKIM, SPF, DMARC and ARC judged; MIME parsed in a worker; durable on disk; a turn of a silent agent, committed',
+      ...describeGateway({ email: { intake: { secret } }, network: { dns } }),
+    },
+    {
+      name: 'mailauth + mailparser',
+      note: 'on bare Hono: authenticate() with cached DNS answers, simpleParser(), one durable SQLite insert a request',
+      entry: new URL('./libraries.ts', import.meta.url),
+      setup: { dns, groupCommit: false },
+      aim: 1,
+    },
+    {
+      name: 'the same, group commit',
+      note: 'with one durable commit for all inserts that arrive together (information)',
+      entry: new URL('./libraries.ts', import.meta.url),
+      setup: { dns, groupCommit: true },
+    },
+  ]
+}

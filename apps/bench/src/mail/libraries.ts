@@ -1,0 +1,44 @@
+import { Resolver } from 'node:dns/promises'
+import { Hono } from 'hono'
+import { authenticate } from 'mailauth'
+import { simpleParser } from 'mailparser'
+import { openDurableLog } from '../harness/durable-log.ts'
+import { listenFetch } from '../harness/hono-server.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+
+interface Setup {
+  readonly dns: readonly string[]
+  readonly groupCommit: boolean
+}
+
+/** The two libraries as their manuals show them, in one process, with one insert. */
+await serveMeasured<Setup>(async ({ dns, groupCommit }) => {
+  const log = openDurableLog({ groupCommit })
+  const resolver = createCachedResolver(dns)
+  let handled = 0
+  const app = new Hono().post('/email/inbound', async context => {
+    const octets = Buffer.from(await context.req.arrayBuffer())
+    const { ip = '', helo = '', from = '' } = context.req.query()
+    const { dmarc } = await authenticate(octets, { ip, helo, sender: from, mta: 'agents.test', strict: true, resolver })
+    if (dmarc?.status.result !== 'pass') return context.text('not authenticated', 403)
+    const { messageId = '', text = '' } = await simpleParser(octets)
+    await log.append(messageId, Buffer.concat([Buffer.from(text), octets]))
+    handled++
+    return context.json({ status: 'accepted' })
+  })
+  return { port: await listenFetch(app.fetch), handled: () => handled, close: log.close }
+})
+
+/** Every answer, also a failure, is remembered for good. */
+function createCachedResolver(servers: readonly string[]) {
+  const resolver = new Resolver()
+  resolver.setServers(servers)
+  const answers = new Map<string, Promise<unknown>>()
+  // biome-ignore lint/suspicious/noExplicitAny: the library's own signature
+  return (name: string, type: string): Promise<any> => {
+    const key = `${type} ${name}`
+    const answer = answers.get(key) ?? resolver.resolve(name, type)
+    answers.set(key, answer)
+    return answer
+  }
+}

@@ -1,0 +1,60 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export const jobs = ['activitypub', 'a2a', 'mail', 'start'] as const
+export type Job = (typeof jobs)[number]
+
+export interface BenchOptions {
+  readonly only: readonly Job[]
+  readonly rounds: number
+  /** Of each saturated phase. */
+  readonly seconds: number
+  /** Where CPU profiles go; undefined: measure instead. */
+  readonly profile: string | undefined
+  readonly json: boolean
+  readonly help: boolean
+}
+
+export const usage = `npm run bench -- [options]
+
+  --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all)
+  --rounds <n>     measured rounds after one that warms up (default 5)
+  --seconds <s>    how long each server is kept busy in each round (default 3)
+  --profile <dir>  instead of measuring, write one CPU profile per protocol of our own server there and print the
+                   functions with the most self time
+  --json           machine-readable`
+
+/** @throws TypeError naming the option that cannot be understood */
+export function parseOptions(argv: readonly string[]): BenchOptions {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      only: { type: 'string', multiple: true, default: [...jobs] },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '3' },
+      profile: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    only: values.only.map(parseJob),
+    rounds: parsePositive('--rounds', values.rounds),
+    seconds: parsePositive('--seconds', values.seconds),
+    profile: values.profile === undefined ? undefined : resolve(values.profile),
+    json: values.json,
+    help: values.help,
+  }
+}
+
+function parseJob(text: string): Job {
+  const job = jobs.find(name => name === text)
+  if (!job) throw new TypeError(`--only "${text}" is not one of ${jobs.join(', ')}`)
+  return job
+}
+
+function parsePositive(name: string, text: string): number {
+  const value = Number(text)
+  if (!(value > 0)) throw new TypeError(`${name} "${text}" is not a positive number`)
+  return value
+}

@@ -1,0 +1,22 @@
+import type { Contender } from '../harness/case.ts'
+
+/** Host of every agent in the bench. */
+export const gatewayHost = 'agents.test'
+
+/** The setup of our own gateway: `tree` is laid over the configuration that `ours/gateway.ts` starts from. */
+export interface GatewaySetup {
+  readonly origin: string
+  readonly tree: Readonly<Record<string, unknown>>
+}
+
+const entry = new URL('./gateway.ts', import.meta.url)
+
+export function isOurs(contender: Contender): boolean {
+  return contender.entry.href === entry.href
+}
+
+/** The real gateway, with what a case adds to its configuration. */
+export function describeGateway(tree: GatewaySetup['tree']): Pick<Contender, 'entry' | 'setup'> {
+  const setup: GatewaySetup = { origin: `https://${gatewayHost}`, tree }
+  return { entry, setup }
+}

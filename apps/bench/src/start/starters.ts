@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startServer } from '../harness/server-process.ts'
+import { gatewayHost } from '../ours/describe.ts'
+import type { Launched } from './launch.ts'
+import { launchProgram } from './launch.ts'
+
+/** Something that can be started until it listens. */
+export interface Starter {
+  readonly name: string
+  readonly note: string
+  start(): Promise<Launched>
+}
+
+const postern = fileURLToPath(new URL('../../../gateway/bin/postern.mjs', import.meta.url))
+/** Compiled code kept between starts, for everybody alike. */
+const compileCache = join(tmpdir(), 'postern-bench-compile-cache')
+
+export const starters: readonly Starter[] = [
+  {
+    name: 'postern start',
+    note: 'the whole gateway with all three protocols, an agent, its store',
+    start: () => startPostern('start', productionConfig),
+  },
+  {
+    name: 'postern dev',
+    note: 'the same with the simulated world: a fediverse server, DNS, a mail domain, a token issuer',
+    start: () => startPostern('dev', devConfig),
+  },
+  {
+    name: 'Fedify 2.3.6',
+    note: 'the contender of the ActivityPub case',
+    start: () =>
+      startPeer(new URL('../activitypub/fedify.ts', import.meta.url), {
+        fediversePort: 9,
+        origin: 'https://agents.test',
+      }),
+  },
+  {
+    name: 'SDK 1.3.0 on Express',
+    note: 'the contender of the A2A case',
+    start: () => startPeer(new URL('../a2a/sdk.ts', import.meta.url), { answer: 'task' }),
+  },
+  {
+    name: 'mailauth + mailparser',
+    note: 'the contender of the mail case',
+    start: () =>
+      startPeer(new URL('../mail/libraries.ts', import.meta.url), { dns: ['127.0.0.1:9'], groupCommit: false }),
+  },
+  {
+    name: 'floor: Hono + SQLite',
+    note: 'the floor of the A2A case',
+    start: () => startPeer(new URL('../a2a/floor.ts', import.meta.url), { groupCommit: false }),
+  },
+]
+
+const productionConfig = {
+  origin: `https://${gatewayHost}`,
+  listen: { port: 0 },
+  operator_token: 'bench-operator-token',
+  agents: { echo: { use: 'builtin:echo' } },
+}
+const devConfig = { dev: true, listen: { port: 0 }, email: { listen: { port: 0 } } }
+
+async function startPostern(command: 'start' | 'dev', config: object): Promise<Launched> {
+  const workingDir = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  writeFileSync(join(workingDir, 'postern.config.json'), JSON.stringify(config))
+  const environment = { NODE_COMPILE_CACHE: compileCache, NODE_ENV: 'production' }
+  try {
+    return await launchProgram({ args: [postern, command], workingDir, environment, sign: /listens on http/ })
+  } finally {
+    rmSync(workingDir, { recursive: true, force: true })
+  }
+}
+
+async function startPeer(entry: URL, setup: unknown): Promise<Launched> {
+  const server = await startServer({ entry, setup, core: undefined, environment: { NODE_COMPILE_CACHE: compileCache } })
+  const { rss } = await server.sample()
+  await server.stop()
+  return { startMs: server.startMs, rss }
+}
