@@ -1,1 +1,244 @@
-export {}
+import type {
+  Agent,
+  AgentContext,
+  AttachmentBytes,
+  FilePart,
+  HistoricalMessage,
+  HistoryView,
+  Json,
+  NormalizedMessage,
+  PartialResponse,
+} from '@postern/core'
+import {
+  collectAnswer,
+  completeResponse,
+  normalizedMessageSchema,
+  normalizedResponseSchema,
+  plainTextOf,
+  Unavailable,
+} from '@postern/core'
+import { describe, expect, test } from 'vitest'
+
+export interface AgentSubject {
+  readonly agent: Agent
+  /** What makes it do what the case is about; default: `hello`. */
+  readonly say?: string
+  close?(): Promise<void> | void
+}
+
+type MakeAgent = () => Promise<AgentSubject> | AgentSubject
+
+/** One agent of the kind for each thing the kind can do; what it cannot do is left out. */
+export interface AgentMakers {
+  /** Answers with some text. */
+  readonly answers: MakeAgent
+  /** Says nothing. */
+  readonly staysSilent?: MakeAgent
+  /** Fails with an error whose text holds `agentSecret`. */
+  readonly fails?: MakeAgent
+  /** Depends on something that does not answer. */
+  readonly isUnavailable?: MakeAgent
+  /** Does not end before its signal aborts. */
+  readonly hangs?: MakeAgent
+  /** Answers with how many turns of history it was given, as a decimal number, and no other number. */
+  readonly countsHistory?: MakeAgent
+  /** Answers with the lower-case hex SHA-256 of the attachment. */
+  readonly hashesAttachment?: MakeAgent
+  /** Keeps what follows `remember`, and says it again at `recall`, in the same thread. */
+  readonly remembers?: MakeAgent
+  /** Streams a tool call that begins and ends under one id, and some text. */
+  readonly streams?: MakeAgent
+  /** Refuses: a policy part, status `rejected`. */
+  readonly refuses?: MakeAgent
+}
+
+/** What a failing agent's error must say, and no answer may. */
+export const agentSecret = 'correct-horse-battery-staple'
+
+/** SHA-256 of the attachment of every message of the contract: the text `attached bytes`. */
+export const attachmentDigest = '80e0f4c76d8c640f53ccfb83ee1aedcc1c26f4facf9a10232a56f6ce5ff12477'
+
+const attachedBytes = new TextEncoder().encode('attached bytes')
+const receivedAt = '2026-01-01T00:00:00.000Z'
+
+const attachment: FilePart = {
+  kind: 'file',
+  name: 'note.txt',
+  mime: 'text/plain',
+  size: attachedBytes.length,
+  bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: attachmentDigest },
+}
+
+const pastTurns: readonly HistoricalMessage[] = ['one', 'two', 'three', 'four', 'five', 'six'].map((word, index) => ({
+  id: `past-${word}`,
+  role: index % 2 === 0 ? 'user' : 'assistant',
+  sender: { address: index % 2 === 0 ? '@alice@peer.test' : '@agent@agents.test' },
+  parts: [{ kind: 'text', mime: 'text/plain', content: word }],
+  timestamp: receivedAt,
+}))
+
+/** What every kind of agent must do, whatever it is made of. Runs as tests of its own. */
+export function agentContract(kind: string, make: AgentMakers): void {
+  const cases = Object.entries(make).map(([name, maker]) => [agentCases[name as keyof AgentMakers], maker] as const)
+  describe(`an agent of the kind ${kind}`, () => {
+    for (const [{ sentence, check }, maker] of cases) {
+      test(sentence, async () => {
+        const subject = await maker()
+        try {
+          await check(openConversation(subject))
+        } finally {
+          await subject.close?.()
+        }
+      })
+    }
+  })
+}
+
+interface Heard {
+  readonly answer: PartialResponse | undefined
+  readonly text: string
+  readonly chunks: readonly PartialResponse[]
+}
+
+interface Conversation {
+  /** Gives the agent one message, as a worker does, and reads its answer to the end. */
+  ask(text?: string, signal?: AbortSignal): Promise<Heard>
+}
+
+interface AgentCase {
+  readonly sentence: string
+  check(conversation: Conversation): Promise<void>
+}
+
+const agentCases: { readonly [Name in keyof Required<AgentMakers>]: AgentCase } = {
+  answers: { sentence: 'answers with a whole response, and again when asked again', check: checkAnswers },
+  staysSilent: { sentence: 'may say nothing', check: checkSilence },
+  fails: { sentence: 'throws when it fails, and answers with nothing of its error', check: checkFailure },
+  isUnavailable: { sentence: 'throws Unavailable when time may heal it', check: checkUnavailable },
+  hangs: { sentence: 'ends when its signal aborts', check: checkSignal },
+  countsHistory: { sentence: 'is given the trimmed history', check: checkHistory },
+  hashesAttachment: { sentence: 'can read an attachment', check: checkAttachment },
+  remembers: { sentence: 'keeps state for its thread', check: checkState },
+  streams: { sentence: 'streams, and ends a tool call under the id it began with', check: checkStream },
+  refuses: { sentence: 'can refuse', check: checkRefusal },
+}
+
+async function checkAnswers({ ask }: Conversation): Promise<void> {
+  for (const { answer, text } of [await ask(), await ask()]) {
+    expect(text).not.toBe('')
+    const made = { id: 'response-1', createdAt: receivedAt }
+    const response = completeResponse(answer ?? {}, { content: createMessage('hello') }, made)
+    expect(normalizedResponseSchema.parse(JSON.parse(JSON.stringify(response)))).toEqual(response)
+  }
+}
+
+async function checkSilence({ ask }: Conversation): Promise<void> {
+  expect((await ask()).answer).toBeUndefined()
+}
+
+async function checkFailure({ ask }: Conversation): Promise<void> {
+  const outcome = await ask().catch((error: unknown) => error)
+  expect(outcome).toBeInstanceOf(Error)
+  expect(outcome).not.toBeInstanceOf(Unavailable)
+}
+
+async function checkUnavailable({ ask }: Conversation): Promise<void> {
+  await expect(ask()).rejects.toBeInstanceOf(Unavailable)
+}
+
+async function checkSignal({ ask }: Conversation): Promise<void> {
+  const controller = new AbortController()
+  const asked = ask(undefined, controller.signal)
+  const first = await Promise.race([asked.catch(() => 'ended'), nextRounds()])
+  expect(first).toBe('still waiting')
+  controller.abort(new Error('canceled'))
+  await expect(asked).rejects.toThrow()
+}
+
+async function checkHistory({ ask }: Conversation): Promise<void> {
+  expect((await ask()).text.match(/\d+/)?.[0]).toBe(String(pastTurns.length))
+}
+
+async function checkAttachment({ ask }: Conversation): Promise<void> {
+  expect((await ask()).text).toContain(attachmentDigest)
+}
+
+async function checkState({ ask }: Conversation): Promise<void> {
+  expect((await ask('recall')).text).not.toContain('vermilion')
+  await ask('remember vermilion')
+  expect((await ask('recall')).text).toContain('vermilion')
+}
+
+async function checkStream({ ask }: Conversation): Promise<void> {
+  const { answer, text, chunks } = await ask()
+  const calls = chunks.flatMap(({ parts = [] }) => parts.filter(part => part.kind === 'tool_call'))
+  expect(calls.map(({ id, result, error }) => [id, result !== undefined || error !== undefined])).toEqual([
+    [calls[0]?.id, false],
+    [calls[0]?.id, true],
+  ])
+  expect(answer?.parts?.filter(part => part.kind === 'tool_call')).toEqual([calls[1]])
+  expect(text).not.toBe('')
+}
+
+async function checkRefusal({ ask }: Conversation): Promise<void> {
+  const { answer } = await ask()
+  expect(answer?.status).toBe('rejected')
+  const policies = answer?.parts?.filter(part => part.kind === 'policy') ?? []
+  expect(policies).toHaveLength(1)
+  expect(policies[0]?.policy.message).not.toBe('')
+}
+
+function openConversation({ agent, say = 'hello' }: AgentSubject): Conversation {
+  let stored: Json | undefined
+  return {
+    async ask(text = say, signal = new AbortController().signal) {
+      const chunks: PartialResponse[] = []
+      const { context, changed } = createContext(signal, stored)
+      const answer = await collectAnswer(await agent.handle(createMessage(text), context), chunk => chunks.push(chunk))
+      stored = changed() ?? stored
+      expect(JSON.stringify(answer) ?? '').not.toContain(agentSecret)
+      return { answer, text: plainTextOf(answer?.parts ?? []), chunks }
+    },
+  }
+}
+
+function createMessage(text: string): NormalizedMessage {
+  return normalizedMessageSchema.parse({
+    id: 'https://peer.test/activities/1',
+    thread_id: 'https://peer.test/contexts/1',
+    sender: { address: '@alice@peer.test', auth_method: 'none', verified: false },
+    recipient: '@agent@agents.test',
+    parts: [{ kind: 'text', mime: 'text/plain', content: text }, attachment],
+    history: pastTurns,
+    recipient_capabilities: { mention_relay: { kind: 'none' } },
+    received_via: 'a2a',
+    received_at: receivedAt,
+    raw: {},
+  })
+}
+
+function createContext(signal: AbortSignal, stored: Json | undefined) {
+  let state = stored
+  const history: HistoryView = { turns: pastTurns, cacheBreakpointAfter: 1 }
+  const bytes: AttachmentBytes = { bytes: attachedBytes, mime: 'text/plain', name: 'note.txt' }
+  const context: AgentContext = {
+    signal,
+    history: () => history,
+    attachment: async () => bytes,
+    state: {
+      get: async () => state,
+      set: value => {
+        state = value
+      },
+    },
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    correlationId: 'c0ffee',
+  }
+  return { context, changed: () => state }
+}
+
+/** Time enough for an agent that does not wait to have ended. */
+async function nextRounds(): Promise<string> {
+  for (let round = 0; round < 20; round += 1) await new Promise(resolve => setImmediate(resolve))
+  return 'still waiting'
+}

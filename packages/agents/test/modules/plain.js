@@ -1,0 +1,3 @@
+export function handle(message) {
+  return `plain ${message.sender.address}`
+}

@@ -1,0 +1,1 @@
+export const handle = 'not a function'
