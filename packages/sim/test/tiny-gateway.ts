@@ -39,6 +39,8 @@ export async function openTinyGateway(world: SimWorld, { onPost }: TinyGatewayOp
       subject: 'acct:echo@agents.test',
       links: [{ rel: 'self', type: 'application/activity+json', href: actorId }],
     },
+    // The calls go to the world's own peer: what matters here is who reads the card and calls.
+    '/agents/echo/.well-known/agent-card.json': await readPeerCard(world),
     '/agents/echo': {
       id: actorId,
       type: 'Service',
@@ -70,6 +72,11 @@ export async function openTinyGateway(world: SimWorld, { onPost }: TinyGatewayOp
   }
   world.connectGateway({ origin, port: server.port })
   return gateway
+}
+
+async function readPeerCard(world: SimWorld): Promise<unknown> {
+  const { body } = await world.loopback.request(world.a2a.peer.cardUrl)
+  return JSON.parse(body.toString())
 }
 
 export function makeKey(): { readonly privatePem: string; readonly publicPem: string } {

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { readMail } from './read-mail.ts'
+
+const read = (lines: readonly string[]) => readMail(Buffer.from(lines.join('\r\n')))
+
+test('readMail() unfolds headers and finds the ids', () => {
+  const mail = read([
+    'Message-ID: <one@a.test>',
+    'In-Reply-To: <zero@a.test>',
+    'References: <minus@a.test>',
+    '\t<zero@a.test>',
+    'Received: first',
+    'Received: second',
+    '',
+    'text',
+  ])
+  expect(mail).toMatchObject({
+    messageId: 'one@a.test',
+    inReplyTo: 'zero@a.test',
+    references: ['minus@a.test', 'zero@a.test'],
+    text: 'text',
+  })
+  expect(mail.headers.get('received')).toEqual(['first', 'second'])
+})
+
+test('readMail() reads the leaves of nested multiparts through their encodings', () => {
+  const mail = read([
+    'Content-Type: multipart/mixed; boundary="outer"',
+    '',
+    '--outer',
+    'Content-Type: multipart/alternative; boundary=inner',
+    '',
+    '--inner',
+    'Content-Type: text/plain; charset=utf-8',
+    'Content-Transfer-Encoding: quoted-printable',
+    '',
+    'Gr=C3=BC=C3=9Fe, a soft=',
+    ' break',
+    '--inner',
+    'Content-Type: text/html; charset=utf-8',
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from('<p>Grüße</p>').toString('base64'),
+    '--inner--',
+    '--outer--',
+    '',
+  ])
+  expect(mail).toMatchObject({ text: 'Grüße, a soft break', html: '<p>Grüße</p>' })
+})
+
+test('readMail() reads a mail without a body and one without text', () => {
+  expect(read(['Subject: x', '', '']).text).toBe('')
+  expect(read(['Content-Type: image/png', '', 'x']).text).toBeUndefined()
+})
