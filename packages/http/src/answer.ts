@@ -39,10 +39,8 @@ function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8
       if (size > maxBytes) reject(refuseFetch('answer is too large'))
       else chunks.push(chunk)
     })
-    const cut = (cause?: unknown) => reject(new Unavailable('Cannot fetch: answer was cut short', { cause }))
     incoming.once('end', () => resolve(joinBytes(chunks, size)))
-    incoming.once('error', cut)
-    incoming.once('close', cut)
+    incoming.once('error', cause => reject(new Unavailable('Cannot fetch: answer was cut short', { cause })))
   })
 }
 

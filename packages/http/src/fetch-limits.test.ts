@@ -182,6 +182,17 @@ test('activitypub 37: one host gets sixteen exchanges at a time, the rest wait t
   expect(listener.connections()).toBeLessThanOrEqual(16)
 })
 
+test('activitypub 43: what would wait behind 256 others for one host is turned away', async () => {
+  const listener = await listenHttp(() => undefined)
+  const fetch = openFetch(listener)
+  const giveUp = new AbortController()
+  const held = Array.from({ length: 16 + 256 }, () => fetch('https://a.test/', { signal: giveUp.signal }))
+  const ends = Promise.allSettled(held)
+  await expect(fetch('https://a.test/')).rejects.toThrow(unavailable('too many requests wait for this host'))
+  giveUp.abort()
+  expect(new Set((await ends).map(({ status }) => status))).toEqual(new Set(['rejected']))
+})
+
 test('a connection is kept and used again', async () => {
   const listener = await listenHttp((_, response) => response.end())
   const fetch = openFetch(listener)
@@ -203,6 +214,24 @@ test('a kept connection that the far side resets is replaced once, also for a PO
   await fetch('https://a.test/')
   await expect(fetch('https://a.test/', { method: 'POST', body: 'x' })).resolves.toHaveProperty('status', 200)
   expect(connections).toBe(2)
+})
+
+test('the replacement is a fresh connection, even when all kept ones are dead', async () => {
+  const both = Promise.withResolvers<void>()
+  let arrived = 0
+  const listener = await listenTcp(socket => {
+    socket.once('data', async () => {
+      arrived += 1
+      if (arrived === 2) both.resolve()
+      await both.promise
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+      socket.once('data', () => socket.resetAndDestroy())
+    })
+  })
+  const fetch = openFetch(listener)
+  await Promise.all([fetch('https://a.test/'), fetch('https://a.test/')])
+  await expect(fetch('https://a.test/')).resolves.toHaveProperty('status', 200)
+  expect(listener.connections()).toBe(3)
 })
 
 test('a kept connection that breaks within an answer is not tried again', async () => {

@@ -2,7 +2,7 @@ import type { LookupHost } from './pinned-lookup.ts'
 
 interface Remembered {
   readonly found: Promise<readonly string[]>
-  /** Until the answer is there: for ever. */
+  /** For ever, as long as the answer is awaited. */
   until: number
 }
 
@@ -16,25 +16,22 @@ const keptHosts = 1_000
 export function shareLookups(lookup: LookupHost, now?: () => number): LookupHost {
   const remembered = new Map<string, Remembered>()
 
-  function remember(host: string): Promise<readonly string[]> {
-    const entry: Remembered = { found: lookup(host), until: Number.POSITIVE_INFINITY }
-    const settle = (until: number) => {
-      entry.until = until
-      if (until === 0 && remembered.get(host) === entry) remembered.delete(host)
+  function askAnew(host: string): Promise<readonly string[]> {
+    const asked: Remembered = { found: lookup(host), until: Number.POSITIVE_INFINITY }
+    const keepUntil = (until: number) => {
+      asked.until = until
     }
-    entry.found.then(
-      () => settle(now ? now() + keptMs : 0),
-      () => settle(0),
+    asked.found.then(
+      () => keepUntil(now ? now() + keptMs : 0),
+      () => keepUntil(0),
     )
     if (remembered.size >= keptHosts) remembered.clear()
-    remembered.set(host, entry)
-    return entry.found
+    remembered.set(host, asked)
+    return asked.found
   }
 
   return async host => {
     const known = remembered.get(host)
-    if (known && (known.until === Number.POSITIVE_INFINITY || (now && now() < known.until))) return known.found
-    remembered.delete(host)
-    return remember(host)
+    return known && (now?.() ?? 0) < known.until ? known.found : askAnew(host)
   }
 }

@@ -17,6 +17,8 @@ export async function listenHttp(answer: RequestListener): Promise<Listener> {
     requests.push(request)
     answer(request, response)
   })
+  // Connections end when the client wants them to.
+  server.keepAliveTimeout = 60_000
   return listenOn(server, requests)
 }
 

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterEach, expect, test } from 'vitest'
+import type { Listener } from '../test/listener.ts'
+import { listenHttp } from '../test/listener.ts'
+
+const open: Listener[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(listener => listener.close()))
+})
+
+async function listen(name: string): Promise<Listener> {
+  const listener = await listenHttp((_, response) => response.end(name))
+  open.push(listener)
+  return listener
+}
+
+/** Runs `body` in a process of its own, which has to come to its end by itself. */
+async function runScript(origin: string, body: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
+  const script = `
+    import http from 'node:http'
+    import { createGuardedFetch } from ${JSON.stringify(import.meta.resolve('./guarded-fetch.ts'))}
+    const origin = ${JSON.stringify(origin)}
+    const fetch = createGuardedFetch({ userAgent: 'x', allowPrivate: [origin], lookup: async () => ['127.0.0.1'] })
+    ${body}`
+  const args = ['--input-type=module', '-e', script]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env, timeout: 10_000 })
+  return stdout.trim()
+}
+
+test('createGuardedFetch() goes past the proxies of the environment', async () => {
+  const [proxy, server] = [await listen('proxy'), await listen('server')]
+  const proxyUrl = `http://127.0.0.1:${proxy.port}`
+  const env = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, http_proxy: proxyUrl }
+  const body = `
+    const plain = new Promise(done => http.get(origin, response => response.on('data', data => done(String(data)))))
+    console.log(await plain, Buffer.from((await fetch(origin)).body).toString())
+    process.exit()`
+  expect(await runScript(`http://desk.internal:${server.port}`, body, env)).toBe('proxy server')
+})
+
+test('kept connections and deadlines of what is done do not keep a process alive', async () => {
+  const server = await listen('server')
+  const body = 'console.log((await fetch(origin, { timeoutMs: 60_000 })).status)'
+  expect(await runScript(`http://desk.internal:${server.port}`, body)).toBe('200')
+})
