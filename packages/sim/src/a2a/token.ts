@@ -54,7 +54,12 @@ export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<strin
   const audience = changed.audience ?? plan.audience ?? mint.defaultAudience()
   const payload = { client_id: sub, ...(scope && { scope }), ...claims }
   const { kid, privateKey } = await issuer.key()
-  const shared = { issuer: changed.issuer ?? issuer.config.issuer, audience: [audience].flat(), sub, issuedAt }
+  const shared = {
+    issuer: changed.issuer ?? issuer.config.issuer,
+    audience: typeof audience === 'string' ? audience : [...audience],
+    sub,
+    issuedAt,
+  }
   const expiresAt = issuedAt + lifetimeSeconds
   if (fault === 'alg_none') return fill(new UnsecuredJWT(payload), shared, expiresAt).encode()
   const signingKey = fault === 'forged' ? (await issuer.strangerKey()).privateKey : privateKey
@@ -65,7 +70,7 @@ export async function mintToken(plan: TokenPlan, mint: TokenMint): Promise<strin
 
 interface SharedClaims {
   readonly issuer: string
-  readonly audience: string[]
+  readonly audience: string | string[]
   readonly sub: string
   readonly issuedAt: number
 }
