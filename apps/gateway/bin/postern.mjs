@@ -1,27 +1,26 @@
 #!/usr/bin/env node
 // Runs the program on a Node that can: this one, or the one the project pins as a dependency.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { enableCompileCache } from 'node:module'
+import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isRecent = major > 24 || (major === 24 && minor >= 11)
 
 if (isRecent) {
-  enableCompileCache?.()
+  nodeModule.enableCompileCache()
   const { runPostern } = await import('../src/main.ts')
   await runPostern(process.argv)
 } else {
   const pinned = fileURLToPath(new URL('../../../node_modules/node/bin/node', import.meta.url))
   if (!existsSync(pinned)) {
     console.error(
-      `Postern needs Node 24.11 or later; this is ${process.version}. Run "npm install" in the project: it brings its own.`,
+      `Postern needs Node 24.11 or later; this is ${process.version}. "npm install" in the project brings one.`,
     )
     process.exit(1)
   }
-  const { status, signal } = spawnSync(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
-    stdio: 'inherit',
-  })
-  process.exit(signal ? 1 : (status ?? 1))
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
 }

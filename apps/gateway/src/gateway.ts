@@ -64,7 +64,7 @@ export async function openGateway(
     fetchFor: world.fetchFor,
     log,
   }
-  const agents = await openAgents(config.agents, config.default_agent, place)
+  const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
   const house = { world, desk: limits.guardDesk(desk), agents }
   const channels: readonly Channel<Hono>[] = [
     protocols.activitypub(config.activitypub, house),

@@ -9,5 +9,5 @@ test('formatLogLine() prints time, level, sentence and fields', () => {
     message: 7,
     msg: 'message admitted',
   })
-  expect(formatLogLine(line)).toBe('03:04:05.006 info   message admitted  correlation_id=ab12  message=7\n')
+  expect(formatLogLine(line)).toBe('03:04:05.006 info  message admitted  correlation_id=ab12  message=7\n')
 })

@@ -103,7 +103,9 @@ export function printKeys(file: ConfigFile, output: Output): Promise<void> {
 interface Sent {
   readonly id: string
   readonly status: string
+  readonly thread: string
   readonly reply?: { readonly text: string } | undefined
+  readonly refusal?: { readonly answer: number; readonly text: string } | undefined
 }
 
 export async function sendSimulated(
@@ -121,6 +123,7 @@ export async function sendSimulated(
       sent.reply ? `answered  ${sent.reply.text.replaceAll('\n', '\n          ')}` : 'no answer came back in time',
     )
     output.print(`look      npx postern show "${sent.id}"`)
+    output.print(`go on     npx postern send --via ${request.via} --to ${request.to} --thread "${sent.thread}" "…"`)
   } finally {
     await client.close()
   }

@@ -36,7 +36,7 @@ export async function runDev(file: ConfigFile): Promise<Running> {
   const config = parseConfig(fillAll(tree, simulated))
   const running = await runGateway(config, file.baseDir, world)
   const [http] = running.listening
-  const smtp = running.listening.find(({ description }) => description.startsWith('smtp'))
+  const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
   world.connectGateway({
     origin: config.origin,
     port: http?.port ?? 0,

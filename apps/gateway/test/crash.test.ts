@@ -1,0 +1,144 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SimWorld } from '@postern/sim'
+import { describeSendRequest, openSimWorld, readSendResult } from '@postern/sim'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GatewayProcess } from './gateway-process.ts'
+import { createGatewayProcess, findFreePort } from './gateway-process.ts'
+import { describeTestConfig, eventually, intakeSecret, operatorToken, origin } from './house.ts'
+
+const perProtocol = 70
+const wordsOf = (name: string) => `crash ${name} end`
+
+let world: SimWorld
+let gateway: GatewayProcess
+let url: string
+
+beforeAll(async () => {
+  world = await openSimWorld()
+  const directory = mkdtempSync(join(tmpdir(), 'postern-crash-'))
+  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
+  const overrides = {
+    listen: { port },
+    email: { listen: { port: smtpPort, protocol: 'smtp' } },
+    log: { level: 'error' },
+  }
+  const configPath = join(directory, 'postern.config.json')
+  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
+  gateway = createGatewayProcess(configPath)
+  await gateway.start()
+  url = `http://127.0.0.1:${port}`
+  world.connectGateway({ origin, port, smtpPort, intakeSecret })
+})
+afterAll(async () => {
+  await gateway.kill()
+  await world.close()
+})
+
+interface Peer {
+  /** Sends the message of this name, again if need be; resolves once it is acknowledged. */
+  send(name: string): Promise<void>
+  /** How many different answers to this message the peer holds. */
+  countAnswers(name: string): Promise<number>
+}
+
+/** A peer does what peers do: an attempt that was not acknowledged is made again, with the same id. */
+async function untilAcknowledged(attempt: () => Promise<boolean>): Promise<void> {
+  await eventually(() => attempt().catch(() => false), 60_000)
+}
+
+const mails = new Map<string, Promise<Awaited<ReturnType<SimWorld['mail']['compose']>>>>()
+const tasks = new Map<string, string>()
+
+const peers: Record<string, Peer> = {
+  activitypub: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const id = `https://mastodon.test/users/alice/statuses/${name}`
+        const { status } = await world.fediverse.deliver({
+          to: '@echo@agents.test',
+          text: wordsOf(name),
+          id,
+          visibility: 'direct',
+        })
+        return status === 202
+      }),
+    async countAnswers(name) {
+      const answers = world.fediverse.received.filter(
+        ({ activity, verified }) => verified && JSON.stringify(activity).includes(wordsOf(name)),
+      )
+      return new Set(answers.map(({ activity }) => activity.id)).size
+    },
+  },
+  email: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const composed = mails.get(name) ?? world.mail.compose({ to: 'echo@agents.test', text: wordsOf(name) })
+        mails.set(name, composed)
+        return (await world.mail.sendSmtp(await composed)).code === 250
+      }),
+    async countAnswers(name) {
+      const answers = world.mail.received.filter(({ text }) => text?.includes(wordsOf(name)))
+      return new Set(answers.map(({ messageId }) => messageId)).size
+    },
+  },
+  a2a: {
+    send: name =>
+      untilAcknowledged(async () => {
+        const result = await (await openClient()).sendMessage(describeSendRequest(wordsOf(name), { messageId: name }))
+        const { taskId, text } = readSendResult(result) as { taskId?: string; text: string }
+        if (taskId) tasks.set(`${name} ${taskId}`, text)
+        return true
+      }),
+    async countAnswers(name) {
+      return [...tasks].filter(([key, text]) => key.startsWith(`${name} `) && text.includes(wordsOf(name))).length
+    },
+  },
+}
+
+async function openClient() {
+  return world.a2a.client(`${origin}/agents/echo/.well-known/agent-card.json`, await world.a2a.token())
+}
+
+test('a gateway that is killed at random moments loses no acknowledged message and answers none twice', {
+  timeout: 240_000,
+}, async () => {
+  let isSending = true
+  const killer = (async () => {
+    let kills = 0
+    while (isSending) {
+      await new Promise(resolve => setTimeout(resolve, 150 + Math.random() * 500))
+      await gateway.kill()
+      await gateway.start()
+      kills += 1
+    }
+    return kills
+  })()
+  const sendings = Object.entries(peers).map(async ([via, { send }]) => {
+    const names = Array.from({ length: perProtocol }, (_, index) => `${via}-${index}`)
+    // A few at a time, as peers do, so that kills meet messages in every stage.
+    const workers = Array.from({ length: 4 }, async () => {
+      for (let name = names.shift(); name; name = names.shift()) await send(name)
+    })
+    await Promise.all(workers)
+  })
+  await Promise.all(sendings)
+  isSending = false
+  const kills = await killer
+  expect(kills).toBeGreaterThan(3)
+
+  for (const [via, { countAnswers }] of Object.entries(peers)) {
+    for (let index = 0; index < perProtocol; index += 1) {
+      const name = `${via}-${index}`
+      const answers = await eventually(async () => (await countAnswers(name)) || false, 30_000)
+      expect(`${name}: ${answers}`).toBe(`${name}: 1`)
+    }
+  }
+
+  const listed = (await (
+    await fetch(`${url}/operator/api/messages?limit=500`, { headers: { authorization: `Bearer ${operatorToken}` } })
+  ).json()) as { messages: { state: string }[] }
+  expect(listed.messages).toHaveLength(perProtocol * 3)
+  expect(listed.messages.every(({ state }) => state === 'answered')).toBe(true)
+})
