@@ -2,6 +2,7 @@
 export function parseRetryAfter(header: string | null, now: number): number | undefined {
   if (!header) return undefined
   if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header)
-  const date = Date.parse(header)
+  // `Date.parse` makes a date of nearly anything; an HTTP-date begins with the name of a day.
+  const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(header) ? Date.parse(header) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - now) / 1_000))
 }

@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto'
 
 const prefix = 'whsec_'
 
-/** The key of a Standard Webhooks secret: `whsec_` + base64, or any other text as it is. Undefined when it is neither. */
-export function readWebhookKey(secret: string): Uint8Array | undefined {
-  if (!secret.startsWith(prefix)) return secret ? Buffer.from(secret, 'utf8') : undefined
+/** The key of a Standard Webhooks secret: `whsec_` + base64, or any other text as it is. Empty when it is neither. */
+export function readWebhookKey(secret: string): Uint8Array {
+  if (!secret.startsWith(prefix)) return Buffer.from(secret, 'utf8')
   const encoded = secret.slice(prefix.length)
   const key = Buffer.from(encoded, 'base64')
   const isBase64 = key.toString('base64').replace(/=+$/, '') === encoded.replace(/=+$/, '')
-  return isBase64 && key.length > 0 ? key : undefined
+  return isBase64 ? key : new Uint8Array()
 }
 
 export interface SignedWebhook {

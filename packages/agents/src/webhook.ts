@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Agent, AgentContext, GuardedFetch, NormalizedMessage } from '@postern/core'
-import { ConfigError } from '@postern/core'
 import { z } from 'zod'
 import type { Opening } from './agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
@@ -14,11 +13,19 @@ const maxRequestBytes = 8 * 1024 * 1024
 const maxReplyBytes = 4 * 1024 * 1024
 
 const webhookConfigSchema = commonAgentSchema.extend({
-  url: z
-    .url({ protocol: /^https?$/ })
-    .refine(url => !new URL(url).username && !new URL(url).password, 'must not hold credentials'),
-  secret: z.string(),
+  url: z.url({ protocol: /^https?$/ }).refine(hasNoCredentials, 'must not hold credentials'),
+  secret: z
+    .string()
+    .refine(
+      secret => readWebhookKey(secret).length > 0,
+      'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32',
+    ),
 })
+
+function hasNoCredentials(url: string): boolean {
+  const parsed = URL.parse(url)
+  return !parsed?.username && !parsed?.password
+}
 
 interface Webhook {
   readonly name: string
@@ -34,19 +41,20 @@ export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
   matches: use => use === 'webhook',
   schema: webhookConfigSchema,
-  open: async (config, opening) => ({ agent: createWebhookAgent(openWebhook(config, opening)) }),
+  open: async (config, opening) => ({ agent: createWebhookAgent(readWebhook(config, opening)) }),
 })
 
-function openWebhook(config: z.output<typeof webhookConfigSchema>, { name, world }: Opening): Webhook {
+function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, world }: Opening): Webhook {
   const { url, secret, deadline } = config
-  const key = readWebhookKey(secret)
-  if (!key) {
-    const mend = 'Give "whsec_" followed by base64, or any other text, for example from: openssl rand -base64 32'
-    throw new ConfigError(`agents.${name}.secret`, 'is empty or not base64 after "whsec_"', mend)
+  return {
+    name,
+    url,
+    key: readWebhookKey(secret),
+    // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
+    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
+    fetch: world.fetchFor(new URL(url).origin),
+    now: () => world.now(),
   }
-  // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
-  const timeoutMs = Math.floor(parseDeadline(deadline) * 0.9)
-  return { name, url, key, timeoutMs, fetch: world.fetchFor(new URL(url).origin), now: () => world.now() }
 }
 
 function createWebhookAgent(webhook: Webhook): Agent {

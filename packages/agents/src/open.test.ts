@@ -1,0 +1,192 @@
+import { ConfigError } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { openTestAgent, openTestHouse, testContext, testMessage } from '../test/house.ts'
+import type { AgentConfigInput } from './index.ts'
+import { agentConfigSchema } from './index.ts'
+
+const echo = { use: 'builtin:echo' }
+const available =
+  '"builtin:echo", "builtin:help", "webhook" (with url and secret), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
+
+/** What the operator reads when the house does not open. */
+async function problemOf(opening: Promise<unknown>): Promise<string> {
+  const error = await opening.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(ConfigError)
+  return (error as ConfigError).message
+}
+
+describe('openAgents()', () => {
+  test('lists its agents in the order of the file, with what the world may know of them', async () => {
+    const house = await openTestHouse({
+      echo,
+      'front.desk': {
+        ...echo,
+        name: 'Front Desk',
+        description: 'Takes messages',
+        icon: 'https://agents.test/desk.png',
+      },
+    })
+    expect(house.domain).toBe('agents.test')
+    expect(house.origin).toBe('https://agents.test')
+    expect(house.list()).toEqual([
+      {
+        name: 'echo',
+        displayName: 'Echo',
+        description: 'Says back what it heard, and how it was proven who said it',
+        version: '1.2.3',
+        iconUrl: undefined,
+      },
+      {
+        name: 'front.desk',
+        displayName: 'Front Desk',
+        description: 'Takes messages',
+        version: '1.2.3',
+        iconUrl: 'https://agents.test/desk.png',
+      },
+    ])
+  })
+
+  test('finds agents by their exact name and no other', async () => {
+    const house = await openTestHouse({ echo })
+    expect(house.find('echo')?.name).toBe('echo')
+    for (const name of ['Echo', 'help', '', 'constructor', '__proto__']) {
+      expect(house.find(name)).toBeUndefined()
+      expect(house.findRunning(name)).toBeUndefined()
+    }
+  })
+
+  test('knows its default agent, if there is one', async () => {
+    expect((await openTestHouse({ echo }, { defaultAgent: 'echo' })).defaultAgent).toBe('echo')
+    expect((await openTestHouse({ echo })).defaultAgent).toBeUndefined()
+  })
+
+  test('runs an agent for a minute at most, or as long as it is told', async () => {
+    const house = await openTestHouse({ a: echo, b: { ...echo, deadline: '2m' }, c: { ...echo, deadline: '1500ms' } })
+    expect(['a', 'b', 'c'].map(name => house.findRunning(name)?.deadlineMs)).toEqual([60_000, 120_000, 1_500])
+  })
+
+  test('gives an agent as much history as it is told', async () => {
+    const { history } = await openTestAgent({ ...echo, history: { keep_head: 1, max_turns: 4, max_chars: 100 } })
+    expect(history.reach).toEqual({ head: 5, tail: 8 })
+    const entries = ['u', 'a', 'u', 'a', 'u', 'a'].map((side, seq) => ({
+      seq,
+      entryId: `${seq}`,
+      role: side === 'u' ? ('user' as const) : ('assistant' as const),
+      author: { address: '@alice@peer.test' },
+      parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'x'.repeat(30) }],
+      at: '2026-01-01T00:00:00.000Z',
+    }))
+    expect(history.view(entries).turns.map(({ id }) => id)).toEqual(['0', '5'])
+  })
+
+  test('lets an agent hear messages only, unless it asks for more', async () => {
+    const follow = testMessage('', { kind: 'follow' })
+    const { agent } = await openTestAgent(echo)
+    expect(await agent.handle(follow, testContext())).toBeUndefined()
+    expect(await agent.handle(testMessage('hi', { kind: 'message' }), testContext())).toContain('hi')
+    const curious = await openTestAgent({ ...echo, receives: ['message', 'follow'] })
+    expect(await curious.agent.handle(follow, testContext())).toContain('@alice@peer.test')
+  })
+
+  test('refuses a default agent that is not there', async () => {
+    expect(await problemOf(openTestHouse({ echo }, { defaultAgent: 'desk' }))).toBe(
+      'default_agent: there is no agent "desk". Name one of: echo',
+    )
+  })
+
+  test.each(['Echo', 'e cho', '', '.', '..', '.echo', 'echo.', 'a..b', 'büro', 'a/b', 'a'.repeat(65)])(
+    'refuses the name "%s"',
+    async name => {
+      expect(await problemOf(openTestHouse({ [name]: echo }))).toBe(
+        `agents.${name}: cannot be the name of an agent. Use 1 to 64 of a-z, 0-9, "_", "-", and single dots between them`,
+      )
+    },
+  )
+
+  test.each(['echo', 'e', '0', 'front_desk-2.eu', 'a'.repeat(64)])('takes the name "%s"', async name => {
+    expect((await openTestHouse({ [name]: echo })).find(name)?.name).toBe(name)
+  })
+})
+
+describe('openAgents(), told something wrong,', () => {
+  test.each(['openai', 'a2a', 'builtin:nobody', 'desk.ts', './desk.py'])(
+    'names the key and what is available instead of "%s"',
+    async use => {
+      expect(await problemOf(openTestHouse({ llm: { use } }))).toBe(
+        `agents.llm.use: no agent of the kind "${use}"; available: ${available}. Set "use" to one of these`,
+      )
+    },
+  )
+
+  test('asks for the kind when there is none', async () => {
+    for (const config of [{}, null, 'builtin:echo'] as unknown as AgentConfigInput[]) {
+      const problem = await problemOf(openTestHouse({ desk: config }))
+      expect(problem).toMatch(/^agents\.desk/)
+      expect(problem).toContain(`Set "use" to one of: ${available}`)
+    }
+  })
+
+  test.each<[what: string, config: AgentConfigInput, key: string]>([
+    ['an unknown member', { ...echo, nmae: 'Echo' }, 'agents.a: Unrecognized key: "nmae"'],
+    ['a member of another kind', { ...echo, url: 'https://peer.test/' }, 'agents.a: Unrecognized key: "url"'],
+    ['an unknown member deeper', { ...echo, history: { head: 1 } }, 'agents.a.history: Unrecognized key: "head"'],
+    ['a deadline without unit', { ...echo, deadline: '60' }, 'agents.a.deadline: must be a time such as "60s"'],
+    ['a deadline of nothing', { ...echo, deadline: '0s' }, 'agents.a.deadline: must be a time such as "60s"'],
+    ['a deadline of an hour', { ...echo, deadline: '60m' }, 'agents.a.deadline: must be a time such as "60s"'],
+    ['a negative budget', { ...echo, history: { max_turns: -1 } }, 'agents.a.history.max_turns: Too small'],
+    ['an icon that is no address', { ...echo, icon: 'desk.png' }, 'agents.a.icon: Invalid URL'],
+    ['an unknown kind of message', { ...echo, receives: ['poke'] }, 'agents.a.receives.0: Invalid option'],
+    ['a webhook without url', { use: 'webhook', secret: 'x' }, 'agents.a.url: Invalid input'],
+    ['a webhook without secret', { use: 'webhook', url: 'https://peer.test/' }, 'agents.a.secret: Invalid input'],
+    ['a webhook by mail', { use: 'webhook', url: 'mailto:a@b.test', secret: 'x' }, 'agents.a.url: Invalid URL'],
+    [
+      'a webhook with a password in its url',
+      { use: 'webhook', url: 'https://u:p@peer.test/', secret: 'x' },
+      'agents.a.url: must not hold credentials',
+    ],
+    [
+      'an empty secret',
+      { use: 'webhook', url: 'https://peer.test/', secret: '' },
+      'agents.a.secret: must be some text, or "whsec_" followed by base64',
+    ],
+    [
+      'a secret that is not base64',
+      { use: 'webhook', url: 'https://peer.test/', secret: 'whsec_***' },
+      'agents.a.secret: must be some text, or "whsec_" followed by base64',
+    ],
+  ])('names the key of %s', async (_what, config, problem) => {
+    expect(await problemOf(openTestHouse({ a: config }))).toContain(problem)
+  })
+
+  test('never shows a secret', async () => {
+    const config = { use: 'webhook', url: 'nowhere', secret: 'whsec_hunter2', extra: true }
+    expect(await problemOf(openTestHouse({ a: config }))).not.toContain('hunter2')
+  })
+})
+
+describe('agentConfigSchema', () => {
+  test('gives out what it takes in again', () => {
+    const configs: AgentConfigInput[] = [
+      { ...echo, deadline: '5s', history: { keep_head: 0 } },
+      { use: './desk.ts', name: 'Desk' },
+      { use: 'webhook', url: 'https://peer.test/hook', secret: 's' },
+    ]
+    for (const config of configs) {
+      const once = agentConfigSchema.parse(config)
+      expect(agentConfigSchema.parse(once)).toEqual(once)
+      expect(once).toMatchObject(config)
+    }
+  })
+
+  test('says where in the entry the fault is', () => {
+    const { error } = agentConfigSchema.safeParse({ use: 'openai', model: 'x' })
+    expect(error?.issues).toMatchObject([
+      { code: 'custom', path: ['use'], message: `no agent of the kind "openai"; available: ${available}` },
+    ])
+    const deeper = agentConfigSchema.safeParse({ ...echo, history: { max_chars: 'many' } })
+    expect(deeper.error?.issues).toMatchObject([{ path: ['history', 'max_chars'] }])
+  })
+})
