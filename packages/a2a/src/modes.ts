@@ -29,7 +29,8 @@ export function checkOutputModes(accepted: readonly string[], declared: readonly
 
 function isOffered(mode: string, declared: readonly string[]): boolean {
   const [type = ''] = mode.toLowerCase().split(';')
-  const wanted = type.trim()
+  // Older clients write `text` for every text.
+  const wanted = /^\s*\w+\s*$/.test(type) ? `${type.trim()}/*` : type.trim()
   if (wanted === '*/*') return true
   return wanted.endsWith('/*') ? declared.some(own => own.startsWith(wanted.slice(0, -1))) : declared.includes(wanted)
 }

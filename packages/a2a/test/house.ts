@@ -57,6 +57,8 @@ export interface TestHouseOptions {
   readonly agents?: Readonly<Record<string, Agent>> | undefined
   readonly profiles?: Readonly<Record<string, Partial<AgentProfile>>> | undefined
   readonly config?: z.input<typeof a2aConfigSchema> | undefined
+  /** Added to the configuration of the issuer. */
+  readonly issuer?: object | undefined
   /** False: nobody works, so that tasks stay as they were submitted. */
   readonly works?: boolean | undefined
   readonly path?: string | undefined
@@ -83,8 +85,8 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
   const agents = new Map(Object.entries(options.agents ?? { echo }))
   const house = { world, desk, agents: createDirectory([...agents.keys()], options.profiles ?? {}) }
   const { issuer: iss, jwks, audience } = issuer
-  const auth = { issuers: [{ issuer: iss, jwks, audience }] }
-  const channel = openA2a(a2aConfigSchema.parse({ auth, ...options.config }), house)
+  const auth = { issuers: [{ issuer: iss, jwks, audience, ...options.issuer }], ...options.config?.auth }
+  const channel = openA2a(a2aConfigSchema.parse({ ...options.config, auth }), house)
   const findAgent = (name: string) => {
     const agent = agents.get(name)
     return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { JWK, JWTPayload } from 'jose'
+import type { JWK } from 'jose'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 export interface SigningKey {
@@ -24,7 +24,11 @@ export interface TestIssuer {
   answer: 'keys' | 'down' | 'garbage' | 'redirect' | 'huge'
   /** How often the keys were asked for. */
   fetches: number
-  sign(claims?: JWTPayload, header?: Readonly<Record<string, unknown>>, key?: SigningKey): Promise<string>
+  sign(
+    claims?: Readonly<Record<string, unknown>>,
+    header?: Readonly<Record<string, unknown>>,
+    key?: SigningKey,
+  ): Promise<string>
   close(): Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { A2aRejection } from '../errors.ts'
 import { wireStates } from '../states.ts'
-import { boolean, integer, line, media, object, oneOf, text, time } from './leaves.ts'
+import { boolean, integer, line, object, oneOf, text, time } from './leaves.ts'
 import { userMessage } from './message.ts'
 import type { Check } from './shape.ts'
 import { isObject, listOf, optional, required, shapeOf, violate } from './shape.ts'
@@ -11,7 +11,7 @@ const noTenant: Check = value => (value === '' ? undefined : violate('is not a t
 const common = { tenant: optional(noTenant), metadata: optional(object) }
 
 const configuration = shapeOf({
-  acceptedOutputModes: optional(listOf(media, { max: 100 })),
+  acceptedOutputModes: optional(listOf(line(255), { max: 100 })),
   taskPushNotificationConfig: optional(object),
   historyLength: optional(integer()),
   returnImmediately: optional(boolean),

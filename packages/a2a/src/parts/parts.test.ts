@@ -1,0 +1,56 @@
+import type { Part } from '@postern/core'
+import { expect, test } from 'vitest'
+import { readParts } from './read-parts.ts'
+import { writeParts } from './write-parts.ts'
+
+const digest = 'a'.repeat(64)
+
+test.each<[string, Part, object]>([
+  ['text', { kind: 'text', mime: 'text/markdown', content: '*x*' }, { text: '*x*', mediaType: 'text/markdown' }],
+  [
+    'a link',
+    { kind: 'link', url: 'https://a.test/', title: 'A' },
+    { text: 'A: https://a.test/', mediaType: 'text/plain' },
+  ],
+  [
+    'a file by address',
+    { kind: 'file', name: 'a.pdf', mime: 'application/pdf', bytes_ref: { kind: 'url', url: 'https://a.test/a.pdf' } },
+    { url: 'https://a.test/a.pdf', filename: 'a.pdf', mediaType: 'application/pdf' },
+  ],
+  ['inline bytes', { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'aGk=' } }, { raw: 'aGk=' }],
+  [
+    'stored bytes that are gone, by their address',
+    { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest, url: 'https://a.test/b' } },
+    { url: 'https://a.test/b' },
+  ],
+])('writeParts() writes %s', (_, part, wire) => {
+  expect(writeParts([part])).toEqual([wire])
+})
+
+test.each<[string, Part]>([
+  ['a tool call', { kind: 'tool_call', id: '1', name: 'search', args: { q: 'x' } }],
+  ['a policy', { kind: 'policy', policy: { kind: 'consent_required', message: 'May I?' } }],
+  ['a kind nobody knows', { kind: 'hologram', depth: 3 } as unknown as Part],
+  ['a kind named like a member of objects', { kind: 'constructor' } as unknown as Part],
+  ['stored bytes that are gone', { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }],
+  [
+    'an artifact marked as data that is no JSON',
+    { kind: 'artifact', artifact_type: 'other', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } },
+  ],
+])('writeParts() keeps %s whole as data', (_, part) => {
+  const metadata = { mentionable: { kind: part.kind } }
+  expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
+})
+
+test('writeParts() hands on as bytes what is marked as data and is none', () => {
+  const bytes_ref = { kind: 'inline', data_base64: Buffer.from('{oops').toString('base64') } as const
+  const [wire] = writeParts([{ kind: 'artifact', artifact_type: 'data', bytes_ref }])
+  expect(wire).toEqual({ raw: bytes_ref.data_base64 })
+})
+
+test('readParts() sets the same bytes aside under the same digest', () => {
+  const { parts, blobs } = readParts([{ raw: '-_8' }, { raw: '+/8=' }])
+  expect(parts[0]).toEqual(parts[1])
+  expect(blobs[0]?.digest).toBe(blobs[1]?.digest)
+  expect(blobs[0]?.bytes).toEqual(Buffer.from([0xfb, 0xff]))
+})

@@ -1,0 +1,342 @@
+import { generateSecret, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { a2aConfigSchema } from '../src/index.ts'
+import { keyTimes } from '../src/jwks.ts'
+import type { PostOptions, TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+import { makeKey } from './issuer.ts'
+
+let house: TestHouse
+
+beforeEach(async () => {
+  house = await openTestHouse({ works: false })
+})
+afterEach(() => house.close())
+
+const list = (options: PostOptions = {}) => house.rpc('ListTasks', {}, options)
+
+async function verdict(token: string) {
+  const { status, headers, body } = await list({ token })
+  return { status, challenge: headers.get('www-authenticate'), message: body.error?.message }
+}
+
+const refused = (problem: string) => ({
+  status: 401,
+  challenge: 'Bearer realm="agents.test", error="invalid_token"',
+  message: `Cannot verify token: ${problem}`,
+})
+const accepted = { status: 200, challenge: null, message: undefined }
+const seconds = () => Math.floor(house.world.now() / 1000)
+
+describe('A01 no credential', () => {
+  test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
+    '%s: 401 with a challenge and no details',
+    async method => {
+      const { status, headers, body } = await house.rpc(method, {}, { token: null })
+      expect(status).toBe(401)
+      expect(headers.get('www-authenticate')).toBe('Bearer realm="agents.test"')
+      expect(body).toMatchObject({
+        jsonrpc: '2.0',
+        id: null,
+        error: {
+          code: -32000,
+          message: 'Cannot take request: credentials are missing',
+          data: [{ reason: 'UNAUTHENTICATED' }],
+        },
+      })
+    },
+  )
+
+  test('the token in the query is none', async () => {
+    expect((await list({ token: null, path: `/a2a?access_token=${house.token}` })).status).toBe(401)
+  })
+})
+
+describe('A02 the Authorization header', () => {
+  test('takes the scheme in any case', async () => {
+    const { status } = await list({ token: null, headers: { authorization: `bEARER ${house.token}` } })
+    expect(status).toBe(200)
+  })
+
+  test.each([
+    ['twice', (token: string) => `Bearer ${token}, Bearer ${token}`],
+    ['Basic', () => 'Basic YTpi'],
+    ['without token', () => 'Bearer'],
+    ['A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
+    ['A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
+    ['A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
+    ['A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
+  ])('%s: 401', async (_, authorization) => {
+    const { status, body } = await list({ token: null, headers: { authorization: authorization(house.token) } })
+    expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
+  })
+})
+
+describe('the signature', () => {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = () => ({ iss: house.issuer.issuer, aud: house.issuer.audience, sub: 'alice', exp: seconds() + 60 })
+
+  test('A03 alg none', async () => {
+    const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('A04 HS256 with the public key as secret', async () => {
+    const secret = new TextEncoder().encode(JSON.stringify(house.issuer.key.publicJwk))
+    const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('a symmetric key in the key set is never used', async () => {
+    const secret = (await generateSecret('HS256', { extractable: true })) as CryptoKey
+    house.issuer.keys = [{ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' }]
+    const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'shared' }).sign(secret)
+    expect((await verdict(token)).status).toBe(401)
+  })
+
+  test('A05 a published key with an algorithm outside the list', async () => {
+    const other = await makeKey('rsa', 'RS256')
+    house.issuer.keys = [...house.issuer.keys, other.publicJwk]
+    const token = await house.issuer.sign({}, { alg: 'RS256' }, other)
+    expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
+  })
+
+  test('A06 keys and addresses of the token itself are never looked at', async () => {
+    const attacker = await makeKey('key-1')
+    const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
+    const reached: string[] = []
+    const { fetch } = house.world
+    Object.assign(house.world, {
+      fetch: (url: string, request: object) => {
+        reached.push(url)
+        return fetch(url, request)
+      },
+    })
+    expect(await verdict(await house.issuer.sign({}, header, attacker))).toEqual(refused('signature is wrong'))
+    expect(reached.filter(url => url !== house.issuer.jwks)).toEqual([])
+  })
+
+  test('one altered character', async () => {
+    const at = house.token.length - 40
+    const altered = house.token.slice(0, at) + (house.token[at] === 'A' ? 'B' : 'A') + house.token.slice(at + 1)
+    expect(await verdict(altered)).toEqual(refused('signature is wrong'))
+  })
+
+  test('critical parameters', async () => {
+    const token = `${encode({ alg: 'ES256', kid: 'key-1', crit: ['b64'], b64: false })}.${encode(claims())}.AAAA`
+    expect(await verdict(token)).toEqual(refused('it names critical parameters'))
+  })
+
+  test('three parts that are no JWT', async () => {
+    expect(await verdict('a.b.c')).toEqual(refused('not a JWT'))
+  })
+})
+
+describe('the claims', () => {
+  const others = ['https://other.test/a2a']
+  test.each<[string, () => Record<string, unknown>, string]>([
+    ['A10 wrong iss', () => ({ iss: 'https://evil.test' }), 'issuer is not trusted'],
+    ['A10 iss with a slash at the end', () => ({ iss: 'https://issuer.test/' }), 'issuer is not trusted'],
+    ['A10 iss missing', () => ({ iss: undefined }), 'issuer is not trusted'],
+    ['A10 aud of another service', () => ({ aud: others[0] }), 'claim does not hold: aud'],
+    ['A10 aud missing', () => ({ aud: undefined }), 'claim does not hold: aud'],
+    ['A11 expired by an hour', () => ({ exp: seconds() - 3_600 }), 'it is expired'],
+    ['A11 expired by more than the tolerance', () => ({ exp: seconds() - 32 }), 'it is expired'],
+    ['A11 nbf in the future', () => ({ nbf: seconds() + 90 }), 'claim does not hold: nbf'],
+    ['A11 iat in the future', () => ({ iat: seconds() + 90 }), 'it was issued in the future'],
+    ['A11 no exp', () => ({ exp: undefined }), 'claim does not hold: exp'],
+    ['A11 exp a string', () => ({ exp: 'tomorrow' }), 'claim does not hold: exp'],
+    ['A11 exp 1e300', () => ({ exp: 1e300 }), 'it lives too long'],
+    ['A12 an ID token', () => ({ nonce: 'n' }), 'it is not an access token'],
+    ['A12 a refresh token', () => ({ typ: 'Refresh' }), 'it is not an access token'],
+    ['A12 use of an ID token', () => ({ token_use: 'id' }), 'it is not an access token'],
+    ['A15 no principal', () => ({ sub: undefined }), 'it names no principal'],
+    ['A15 sub a number', () => ({ sub: 5 }), 'it names no principal'],
+    ['A15 sub empty', () => ({ sub: '', client_id: 'c' }), 'it names no principal'],
+    ['a bound token', () => ({ cnf: { jkt: 'x' } }), 'it is bound to a key, and no proof of possession is accepted'],
+  ])('%s', async (_, claims, problem) => {
+    expect(await verdict(await house.issuer.sign(claims()))).toEqual(refused(problem))
+  })
+
+  test.each<[string, () => Record<string, unknown>]>([
+    ['A10 an audience array that holds ours', () => ({ aud: [...others, house.issuer.audience] })],
+    ['A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
+    ['client_id instead of sub', () => ({ sub: undefined, client_id: 'robot' })],
+  ])('%s: accepted', async (_, claims) => {
+    expect(await verdict(await house.issuer.sign(claims()))).toEqual(accepted)
+  })
+
+  test.each([
+    ['A12 another type of token', 'dpop+jwt', 'its type is not one of an access token'],
+    ['A12 a logout token', 'logout+jwt', 'its type is not one of an access token'],
+  ])('%s', async (_, typ, problem) => {
+    expect(await verdict(await house.issuer.sign({}, { typ }))).toEqual(refused(problem))
+  })
+})
+
+describe('the principal', () => {
+  async function senderOf(token: string) {
+    const { body } = await house.say(
+      'x',
+      { metadata: { from: 'alice' } },
+      { token, configuration: { returnImmediately: true } },
+    )
+    const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+    return { sender: turn?.content.sender, task: body.result.task, turn }
+  }
+
+  test('A21 is who the token names, whatever the message says', async () => {
+    const { sender } = await senderOf(await house.issuer.sign({ sub: 'bob' }))
+    expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
+  })
+
+  test('with typ at+jwt it came by OAuth', async () => {
+    const { sender } = await senderOf(await house.issuer.sign({}, { typ: 'at+jwt' }))
+    expect(sender).toMatchObject({
+      auth_method: 'a2a-oauth',
+      identities: [{ method: 'urn:mentionable:auth:a2a-oauth:v0.1', subject: 'alice', assurance: 'oauth' }],
+    })
+  })
+
+  test('A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
+    const { id } = (await senderOf(house.token)).task
+    const own = await house.rpc('GetTask', { id })
+    expect(own.body.result.id).toBe(id)
+    const other = await house.rpc(
+      'GetTask',
+      { id },
+      { token: await house.issuer.sign({ sub: undefined, client_id: 'alice' }) },
+    )
+    expect(other.body.error?.code).toBe(-32001)
+  })
+
+  test('is shown to the operator with the proof, never with the token', async () => {
+    const { turn } = await senderOf(house.token)
+    const record = await house.desk.findMessage(turn?.content.id ?? '')
+    expect(record?.proofs).toEqual([
+      {
+        kind: 'jwt',
+        verdict: 'pass',
+        key_id: 'key-1',
+        algorithm: 'ES256',
+        issuer: 'https://issuer.test',
+        subject: 'alice',
+      },
+    ])
+    expect(JSON.stringify([record, house.world.logged])).not.toContain(house.token.split('.')[2])
+  })
+})
+
+describe('the keys of an issuer', () => {
+  test('are asked for once, however many tokens come', async () => {
+    const tokens = await Promise.all(['a', 'b', 'c', 'd'].map(sub => house.issuer.sign({ sub })))
+    await Promise.all(tokens.map(token => list({ token })))
+    await list()
+    expect(house.issuer.fetches).toBe(1)
+  })
+
+  test('A07 an unknown kid asks again at most once per cool-down', async () => {
+    const stranger = await makeKey('stranger')
+    const flood = async () => {
+      for (let at = 0; at < 50; at += 1) {
+        const token = await house.issuer.sign({ jti: String(at) }, {}, stranger)
+        expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
+      }
+    }
+    await flood()
+    expect(house.issuer.fetches).toBe(1)
+    house.world.advance(keyTimes.cooldown)
+    await flood()
+    expect(house.issuer.fetches).toBe(2)
+  })
+
+  test('A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
+    await list()
+    const old = house.token
+    house.issuer.key = await makeKey('key-2')
+    house.issuer.keys = [house.issuer.key.publicJwk]
+    house.world.advance(keyTimes.cooldown)
+    expect(await verdict(await house.issuer.sign())).toEqual(accepted)
+    expect(house.issuer.fetches).toBe(2)
+    expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
+  })
+
+  test('A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
+    const token = await house.issuer.sign({ exp: seconds() + 86_400 })
+    expect(await verdict(token)).toEqual(accepted)
+    house.issuer.keys = []
+    house.world.advance(keyTimes.maxAge - 1_000)
+    expect(await verdict(token)).toEqual(accepted)
+    house.world.advance(1_000)
+    expect(await verdict(token)).toEqual(refused('key is not one of its issuer'))
+  })
+
+  test('a token seen before is refused when it expires', async () => {
+    const token = await house.issuer.sign({ exp: seconds() + 60 })
+    expect(await verdict(token)).toEqual(accepted)
+    house.world.advance(100_000)
+    expect(await verdict(token)).toEqual(refused('it is expired'))
+  })
+
+  test.each(['down', 'garbage', 'redirect', 'huge'] as const)(
+    'A09 %s: 503 with Retry-After, and nobody asks again at once',
+    async answer => {
+      house.issuer.answer = answer
+      const first = await list()
+      expect([first.status, first.headers.get('retry-after')]).toEqual([503, '5'])
+      expect(first.body.error).toMatchObject({
+        code: -32000,
+        message: 'Cannot verify token: keys of its issuer cannot be had',
+        data: [{ reason: 'UNAVAILABLE' }],
+      })
+      await list()
+      expect(house.issuer.fetches).toBe(1)
+      house.issuer.answer = 'keys'
+      house.world.advance(keyTimes.pause)
+      expect((await list()).status).toBe(200)
+    },
+  )
+
+  test('A09 down: the keys we have go on counting for a while, then 503', async () => {
+    const token = await house.issuer.sign({ exp: seconds() + 86_400 })
+    await list({ token })
+    house.issuer.answer = 'down'
+    house.world.advance(keyTimes.maxAge)
+    expect(await verdict(token)).toEqual(accepted)
+    const stranger = await house.issuer.sign({}, {}, await makeKey('stranger'))
+    expect((await verdict(stranger)).status).toBe(503)
+    house.world.advance(keyTimes.staleLimit)
+    expect((await verdict(token)).status).toBe(503)
+  })
+})
+
+describe('configuration', () => {
+  const issuer = { issuer: 'https://i.test', jwks: 'https://i.test/keys', audience: 'us' }
+  const parse = (changed: object) => a2aConfigSchema.safeParse({ auth: { issuers: [{ ...issuer, ...changed }] } })
+
+  test.each(['HS256', 'none', 'dir', 'RSA1_5'])('refuses the algorithm %s', algorithm => {
+    expect(parse({ algorithms: [algorithm] }).success).toBe(false)
+  })
+
+  test('refuses no algorithm, keys over http, and an issuer named twice', () => {
+    expect(parse({ algorithms: [] }).success).toBe(false)
+    expect(parse({ jwks: 'http://i.test/keys' }).success).toBe(false)
+    expect(a2aConfigSchema.safeParse({ auth: { issuers: [issuer, issuer] } }).success).toBe(false)
+  })
+
+  test('lets nobody in by default', () => {
+    expect(a2aConfigSchema.parse({}).auth).toMatchObject({ anonymous: false, issuers: [] })
+  })
+
+  test('require_at_jwt refuses tokens that do not say what they are', async () => {
+    const strict = await openTestHouse({ works: false, issuer: { require_at_jwt: true } })
+    const untyped = await strict.rpc('ListTasks')
+    expect([untyped.status, untyped.body.error?.message]).toEqual([
+      401,
+      'Cannot verify token: it is not typed as an access token',
+    ])
+    const typed = await strict.rpc('ListTasks', {}, { token: await strict.issuer.sign({}, { typ: 'at+jwt' }) })
+    expect(typed.status).toBe(200)
+    await strict.close()
+  })
+})

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toCanonicalJson } from '../src/canonical.ts'
+import { renderCard } from '../src/card.ts'
+import { a2aConfigSchema } from '../src/index.ts'
+import type { TestHouse } from './house.ts'
+import { echo, openTestHouse } from './house.ts'
+
+let house: TestHouse
+const root = '/.well-known/agent-card.json'
+
+beforeAll(async () => {
+  const profiles = {
+    echo: { displayName: 'Écho “der Große” 山', description: '', iconUrl: 'https://agents.test/ü.png' },
+  }
+  house = await openTestHouse({ agents: { echo, other: echo }, profiles, works: false })
+})
+afterAll(() => house.close())
+
+/** Everything in the card that one reading of the rules would drop or write otherwise (a2a.md §1.9). */
+function findDroppable(value: unknown, at = ''): string[] {
+  if (value === false || value === null || value === '') return [at]
+  if (typeof value === 'string') return /^[\x20-\x7e]+$/.test(value) ? [] : [at]
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? [] : [at]
+  if (Array.isArray(value) && value.length === 0) return [at]
+  if (typeof value !== 'object') return []
+  return Object.entries(value ?? {}).flatMap(([name, member]) =>
+    /^[\x20-\x7e]+$/.test(name) ? findDroppable(member, `${at}/${name}`) : [`${at}/${name}`],
+  )
+}
+
+test('A20 the card of the default agent is public and complete', async () => {
+  const { status, headers, body } = await house.request(root)
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toBe('application/json')
+  expect(headers.get('cache-control')).toBe('public, max-age=300')
+  expect(body).toEqual({
+    name: 'Echo der Groe',
+    description: 'The agent Echo der Groe',
+    version: '1.2.3',
+    supportedInterfaces: [{ url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: {},
+    securitySchemes: {
+      bearer: {
+        httpAuthSecurityScheme: {
+          scheme: 'Bearer',
+          bearerFormat: 'JWT',
+          description: 'JWT access token from https://issuer.test for audience https://agents.test/a2a',
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { bearer: {} } }],
+    defaultInputModes: expect.arrayContaining(['text/plain', 'application/json']),
+    defaultOutputModes: expect.arrayContaining(['text/plain', 'text/markdown']),
+    skills: [
+      {
+        id: 'conversation',
+        name: 'Conversation',
+        description: 'The agent Echo der Groe',
+        tags: ['conversation'],
+      },
+    ],
+    iconUrl: 'https://agents.test/%C3%BC.png',
+  })
+})
+
+test('every agent has its own card with its own endpoint', async () => {
+  const { body } = await house.request('/agents/other/.well-known/agent-card.json')
+  expect(body).toMatchObject({
+    name: 'other',
+    supportedInterfaces: [{ url: 'https://agents.test/agents/other/a2a' }],
+  })
+})
+
+describe('every card reads the same by every rule of canonicalization', () => {
+  test.each([root, '/agents/echo/.well-known/agent-card.json', '/agents/other/.well-known/agent-card.json'])(
+    '%s',
+    async path => {
+      const { text } = await house.request(path)
+      expect(findDroppable(JSON.parse(text))).toEqual([])
+      const dropped = JSON.parse(text, (_, value) =>
+        value === '' || value === false || value?.length === 0 ? undefined : value,
+      )
+      expect(toCanonicalJson(dropped)).toBe(toCanonicalJson(JSON.parse(text)))
+    },
+  )
+})
+
+test('the schemes are the ones that are enforced', () => {
+  const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
+  const issuers = [{ issuer: 'https://i.test', jwks: 'https://i.test/k', audience: 'us' }]
+  const cardOf = (auth: object) =>
+    renderCard({ agent, endpoint: 'https://agents.test/a2a' }, a2aConfigSchema.parse({ auth }))
+  expect(cardOf({})).toMatchObject({ securityRequirements: [{ schemes: { bearer: {} } }] })
+  expect(cardOf({ issuers, anonymous: true })).toHaveProperty('securitySchemes')
+  expect(cardOf({ issuers, anonymous: true })).not.toHaveProperty('securityRequirements')
+  expect(cardOf({ anonymous: true })).not.toHaveProperty('securitySchemes')
+})
+
+test('C01 a forged Host changes nothing', async () => {
+  const honest = await house.request(root)
+  const headers = {
+    host: 'evil.test',
+    'x-forwarded-host': 'evil.test',
+    'x-forwarded-proto': 'http',
+    forwarded: 'host=evil.test',
+  }
+  expect((await house.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
+})
+
+describe('C03 If-None-Match', () => {
+  test.each([
+    ['current', (etag: string) => etag, 304],
+    ['stale', () => '"other"', 200],
+    ['*', () => '*', 304],
+    ['weak', (etag: string) => `W/${etag}`, 304],
+    ['one of many', (etag: string) => `"x", ${etag}`, 304],
+    ['nonsense', () => 'x', 200],
+  ])('%s', async (_, header, status) => {
+    const etag = (await house.request(root)).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[\w-]+"$/)
+    const answer = await house.request(root, { headers: { 'if-none-match': header(etag) } })
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('etag')).toBe(etag)
+    if (status === 304) expect(answer.text).toBe('')
+  })
+})
+
+test('HEAD is answered like GET without a body', async () => {
+  const { status, headers, text } = await house.request(root, { method: 'HEAD' })
+  expect([status, text, headers.get('etag')]).toEqual([200, '', (await house.request(root)).headers.get('etag')])
+})

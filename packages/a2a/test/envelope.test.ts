@@ -1,0 +1,256 @@
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PostOptions, RpcAnswer, TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+let house: TestHouse
+
+beforeAll(async () => {
+  house = await openTestHouse({ config: { limits: { body_bytes: 20_000 } } })
+})
+afterAll(() => house.close())
+
+const get = { jsonrpc: '2.0', id: 7, method: 'ListTasks', params: {} }
+const send = { messageId: 'e', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+
+interface Row {
+  readonly row: string
+  readonly sent: string | Uint8Array
+  readonly options?: PostOptions
+  readonly status?: number
+  readonly code?: number
+  readonly id?: unknown
+  readonly message?: string
+}
+
+const utf16 = new Uint8Array(Buffer.from(JSON.stringify(get), 'utf16le'))
+const invalidUtf8 = new Uint8Array([...Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), 0xff, 0xfe, 0x22, 0x7d])
+
+const rows: readonly Row[] = [
+  { row: 'E01 broken JSON', sent: '{bad', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
+  { row: 'E02 empty body', sent: '', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
+  {
+    row: 'E03 jsonrpc 1.0',
+    sent: JSON.stringify({ ...get, jsonrpc: '1.0' }),
+    code: -32600,
+    id: 7,
+    message: 'Cannot read request: jsonrpc must be "2.0"',
+  },
+  { row: 'E03 jsonrpc absent', sent: JSON.stringify({ ...get, jsonrpc: undefined }), code: -32600, id: 7 },
+  {
+    row: 'E04 batch of one',
+    sent: JSON.stringify([get]),
+    code: -32600,
+    id: null,
+    message: 'Cannot read request: batches are not supported',
+  },
+  { row: 'E05 empty batch', sent: '[]', code: -32600, id: null },
+  { row: 'E06 id an object', sent: JSON.stringify({ ...get, id: {} }), code: -32600, id: null },
+  { row: 'E06 id an array', sent: JSON.stringify({ ...get, id: [] }), code: -32600, id: null },
+  { row: 'E06 id a boolean', sent: JSON.stringify({ ...get, id: true }), code: -32600, id: null },
+  { row: 'E06 id null', sent: JSON.stringify({ ...get, id: null }), code: -32600, id: null },
+  {
+    row: 'E06 id without end',
+    sent: JSON.stringify({ ...get, id: 'x'.repeat(5_000) }),
+    code: -32600,
+    id: null,
+    message: 'Cannot read request: id must be a short string or a number',
+  },
+  { row: 'E08 params an array', sent: JSON.stringify({ ...get, params: [] }), code: -32602, id: 7 },
+  {
+    row: 'E08 params a string',
+    sent: JSON.stringify({ ...get, params: 'x' }),
+    code: -32602,
+    id: 7,
+    message: 'Cannot ListTasks: params must be an object',
+  },
+  {
+    row: 'E09 unknown method',
+    sent: JSON.stringify({ ...get, method: 'DoEverything' }),
+    code: -32601,
+    id: 7,
+    message: 'Cannot take request: there is no such method',
+  },
+  { row: 'E09 method of an object', sent: JSON.stringify({ ...get, method: 'constructor' }), code: -32601, id: 7 },
+  { row: 'E09 method not a string', sent: JSON.stringify({ ...get, method: 5 }), code: -32600, id: 7 },
+  { row: 'E10 method of 0.3', sent: JSON.stringify({ ...get, method: 'message/send' }), code: -32601, id: 7 },
+  {
+    row: 'E13 text/plain',
+    sent: JSON.stringify(get),
+    options: { headers: { 'content-type': 'text/plain' } },
+    status: 415,
+    code: -32005,
+    id: null,
+    message: 'Cannot read request: content type must be application/json',
+  },
+  {
+    row: 'E14 charset utf-16',
+    sent: utf16,
+    options: { headers: { 'content-type': 'application/json; charset=utf-16' } },
+    code: -32700,
+    id: null,
+    message: 'Cannot read request: charset must be utf-8',
+  },
+  { row: 'E14 not UTF-8', sent: invalidUtf8, code: -32700, id: null, message: 'Cannot read request: not valid UTF-8' },
+  {
+    row: 'E18 gzip',
+    sent: JSON.stringify(get),
+    options: { headers: { 'content-encoding': 'gzip' } },
+    status: 415,
+    code: -32005,
+    id: null,
+    message: 'Cannot read body: content coding is not supported',
+  },
+  {
+    row: 'E19 nested without end',
+    sent: `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${'['.repeat(9_000)}${']'.repeat(9_000)}}`,
+    code: -32602,
+    id: null,
+    message: 'Cannot read request: nested deeper than 64 levels',
+  },
+]
+
+describe('a request that is none is refused', () => {
+  test.each(rows)('$row', async ({ sent, options, status = 200, code, id, message }) => {
+    const answer = await house.post(sent, options)
+    expect(answer.status).toBe(status)
+    expect(answer.body.id).toBe(id)
+    expect(answer.body.error?.code).toBe(code)
+    if (message) expect(answer.body.error?.message).toBe(message)
+    expect(answer.body.error?.data[0]).toMatchObject({
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      domain: 'a2a-protocol.org',
+    })
+  })
+})
+
+test('E07 a notification is refused and does nothing', async () => {
+  const before = house.heard.length
+  const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
+  const { status, body } = await house.post(JSON.stringify(request))
+  expect([status, body.id, body.error?.code]).toEqual([200, null, -32600])
+  expect(body.error?.message).toBe('Cannot read request: id is missing; notifications are not supported')
+  await house.say('something else')
+  expect(house.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
+})
+
+test('E11 of a key that is given twice the last counts, everywhere', async () => {
+  const parts = '"parts":[{"text":"x"}]'
+  const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
+  const { body } = await house.post(twice)
+  expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(house.heard.at(-1)?.id).toBe('e11-b')
+  expect(house.heard.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
+})
+
+test('E12 __proto__ and constructor are data like any other', async () => {
+  const data = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'
+  const message = `{"messageId":"e12","role":"ROLE_USER","__proto__":{"taskId":"x"},"parts":[{"data":${data}}],"metadata":${data}}`
+  const { body } = await house.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
+  expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(({} as { admin?: boolean }).admin).toBeUndefined()
+  const [part] = house.heard.at(-1)?.parts ?? []
+  const ref = part?.kind === 'artifact' ? part.bytes_ref : undefined
+  expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
+})
+
+test('E15 a byte-order mark is passed over, also in what is kept', async () => {
+  const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
+  const { body } = await house.post(`\uFEFF${JSON.stringify(request)}`)
+  expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  expect(house.heard.at(-1)?.raw).toEqual(request)
+})
+
+describe('E16 a body over the limit is refused with JSON, and the connection closed', () => {
+  const filler = (size: number) => JSON.stringify(get).padEnd(size, ' ')
+  const isTooLarge = ({ status, headers, body }: RpcAnswer) => {
+    expect(status).toBe(413)
+    expect(headers.get('connection')).toBe('close')
+    expect(body.error).toMatchObject({ code: -32000, message: 'Cannot read body: larger than 20000 bytes' })
+  }
+
+  test('at the limit it is taken', async () => {
+    const { status, body } = await house.post(filler(20_000))
+    expect([status, body.error]).toEqual([200, undefined])
+  })
+
+  test('one byte over it is not', async () => isTooLarge(await house.post(filler(20_001))))
+
+  test('nor without a declared length', async () => {
+    const chunks = [filler(10_000), ' '.repeat(10_001)].map(text => new TextEncoder().encode(text))
+    const init: object = {
+      method: 'POST',
+      duplex: 'half',
+      body: Readable.toWeb(Readable.from(chunks)),
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${house.token}` },
+    }
+    isTooLarge(await house.request('/a2a', init))
+  })
+})
+
+describe('what is not at the endpoint', () => {
+  test.each([
+    ['E21 GET', 'GET', '/a2a', 405, 'POST'],
+    ['E21 GET with a slash', 'GET', '/agents/echo/a2a/', 405, 'POST'],
+    ['E20 DELETE', 'DELETE', '/a2a/', 405, 'POST'],
+    ['E20 PUT of the card', 'PUT', '/.well-known/agent-card.json', 405, 'GET, HEAD'],
+    ['E20 POST to the card', 'POST', '/agents/echo/.well-known/agent-card.json', 405, 'GET, HEAD'],
+  ])('%s', async (_, method, path, status, allow) => {
+    const answer = await house.request(path, { method })
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('allow')).toBe(allow)
+    expect(answer.body.error?.message).toBe(`Cannot take request: only ${allow} is answered here`)
+  })
+
+  test.each([
+    ['unknown', 'nobody'],
+    ['E22 %2F', 'a%2Fb'],
+    ['E22 %00', 'echo%00'],
+    ['E22 ..', '%2e%2e%2f'],
+    ['E22 10 kB', 'x'.repeat(10_000)],
+    ['not UTF-8', '%ff'],
+    ['a member of objects', '__proto__'],
+  ])('an agent by a name that is %s: 404', async (_, name) => {
+    const rpc = await house.rpc('ListTasks', {}, { path: `/agents/${name}/a2a` })
+    expect([rpc.status, rpc.body.error?.code, rpc.body.error?.message]).toEqual([404, -32000, 'Agent not found'])
+    const card = await house.request(`/agents/${name}/.well-known/agent-card.json`)
+    expect([card.status, card.body.error?.message]).toEqual([404, 'Agent not found'])
+  })
+})
+
+test('every spelling of the endpoint answers', async () => {
+  for (const path of ['/a2a', '/a2a/', '/agents/echo/a2a', '/agents/echo/a2a/']) {
+    const { body } = await house.say('hi', {}, { path })
+    expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  }
+})
+
+test('CORE-CAP operations of capabilities we do not declare answer their own error', async () => {
+  const refused = {
+    SendStreamingMessage: -32004,
+    SubscribeToTask: -32004,
+    GetExtendedAgentCard: -32004,
+    CreateTaskPushNotificationConfig: -32003,
+    GetTaskPushNotificationConfig: -32003,
+    ListTaskPushNotificationConfigs: -32003,
+    DeleteTaskPushNotificationConfig: -32003,
+  }
+  const reasons: Readonly<Record<number, string>> = {
+    [-32004]: 'UNSUPPORTED_OPERATION',
+    [-32003]: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
+  }
+  for (const [method, code] of Object.entries(refused)) {
+    const { status, body } = await house.rpc(method, { id: 'x' })
+    expect([status, body.id, body.error?.code]).toEqual([200, 1, code])
+    expect(body.error?.data[0].reason).toBe(reasons[code])
+  }
+})
+
+test('refusals at the door are remembered for the operator, without what was in them', async () => {
+  await house.post('{"secret words')
+  const lastRefusal = async () => (await house.desk.listRefusals({ limit: 1 }))[0]
+  await expect
+    .poll(lastRefusal)
+    .toMatchObject({ via: 'a2a', code: 'malformed', reason: 'Cannot read request: not valid JSON' })
+  expect(JSON.stringify(await lastRefusal())).not.toContain('secret words')
+})
