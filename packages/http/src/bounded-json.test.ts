@@ -68,9 +68,9 @@ test.each([
 test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}', 'NaN', '\u0000'])(
   'a2a E01, E02: parseBoundedJson() refuses %j without a word of it, not even as the cause',
   text => {
-    expect(() => parseBoundedJson(bytes(text), { what: 'activity' })).toThrow(
-      new Rejection('malformed', 'Cannot read activity: not valid JSON'),
-    )
+    const read = () => parseBoundedJson(bytes(text), { what: 'activity' })
+    expect(read).toThrow(new Rejection('malformed', 'Cannot read activity: not valid JSON'))
+    expect(read).toThrow(expect.toSatisfy((error: Error) => error.cause === undefined))
   },
 )
 
