@@ -10,7 +10,7 @@ export type { ProtocolSetup }
 
 /**
  * What becomes of a delivery. `duplicate`: answered like the first, stored once. `unverified`: taken, with a sender
- * who is not proven. `kept`: taken for the operator, not for the agent, with a sender who is not proven.
+ * who is not proven. `kept`: taken for the operator, never given to the agent.
  */
 export type ProtocolOutcome = RejectionCode | 'unavailable' | 'duplicate' | 'unverified' | 'kept'
 
@@ -167,10 +167,12 @@ export function protocolContract(name: ChannelName, open: (setup: ProtocolSetup)
       const said = invent('A faulty message')
       const outcome = driver.expected?.[fault] ?? defaultOutcomes[fault]
       const seen = await observe(driver, () => driver.deliver({ ...said, fault }))
+      // Of a replay that is refused, the first one stays.
+      const kept = fault === 'replayed' ? 1 : 0
       const taken = takenOutcomes.has(outcome)
       expect({ fault, accepted: seen.answer.accepted }).toEqual({ fault, accepted: taken })
       if (taken) expectTaken(seen, outcome)
-      else expectRefused(seen, { name, outcome, driver })
+      else expectRefused(seen, { name, outcome, driver, kept })
       const shown = JSON.stringify(seen.refusals)
       for (const hidden of [said.text, ...(driver.secrets?.() ?? [])]) expect(shown).not.toContain(hidden)
     })
@@ -230,26 +232,28 @@ function expectTaken({ records }: Observation, outcome: ProtocolOutcome): void {
     expect(duplicates).toBe(1)
     return
   }
-  expect(message.sender).toMatchObject({ verified: false, auth_method: 'none' })
   if (outcome === 'kept') expect(state).toBe('ignored')
+  if (outcome === 'unverified') expect(message.sender.verified).toBe(false)
 }
 
 interface RefusalExpectation {
   readonly name: ChannelName
   readonly outcome: ProtocolOutcome
   readonly driver: ProtocolDriver
+  /** How many messages are stored all the same. */
+  readonly kept: number
 }
 
 /** Nothing stored, the right answer, and one line for the operator; something unavailable is nobody's fault. */
 function expectRefused(
   { answer, records, refusals }: Observation,
-  { name, outcome, driver }: RefusalExpectation,
+  { name, outcome, driver, kept }: RefusalExpectation,
 ): void {
-  expect(records).toEqual([])
+  expect(records).toHaveLength(kept)
   expect(answer.answer).toBe(driver.answers?.[outcome] ?? httpAnswers[outcome] ?? answer.answer)
   expect(answer.code ?? outcome).toBe(outcome)
   if (outcome === 'unavailable') return
-  expect(refusals).toMatchObject([{ via: name, code: outcome, reason: expect.stringMatching(/^Cannot /) }])
+  expect(refusals).toMatchObject([{ via: name, code: outcome, reason: expect.stringMatching(/\S/) }])
   expect(requireFirst(refusals).from).not.toBe('')
 }
 

@@ -101,6 +101,18 @@ test('a reply stays in the conversation of the note it answers', async () => {
   })
 })
 
+test('a note can be given its address, or the end of it', async () => {
+  const address = 'https://mastodon.test/users/alice/statuses/wanted'
+  expect((await deliver({ id: 'wanted' })).receipt).toMatchObject({
+    objectId: address,
+    activityId: `${address}/activity`,
+  })
+  expect((await deliver({ id: address })).receipt.objectId).toBe(address)
+  expect((await deliver({ id: 'wanted', fault: 'key_host_down' })).receipt.objectId).toBe(
+    'https://dead.test/users/alice/statuses/wanted',
+  )
+})
+
 test('the shared inbox is used when asked for', async () => {
   const { request } = await deliver({ inbox: 'shared' })
   expect(request.target).toBe('/inbox')

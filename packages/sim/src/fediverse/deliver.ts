@@ -28,7 +28,7 @@ export interface NoteDelivery {
   readonly fault?: Fault | undefined
   /** Default the agent's own. */
   readonly inbox?: 'actor' | 'shared' | undefined
-  /** Of the note; the activity's is this with `/activity`. */
+  /** Of the note: an address, or its last segment. The activity's is this with `/activity`. */
   readonly id?: string | undefined
   /** Padding of the fault `oversized`; default 2 MiB. */
   readonly oversizedBytes?: number | undefined
@@ -98,11 +98,11 @@ function planNote(
     recipient,
     text,
     visibility,
-    id,
+    id: id?.startsWith('https:') ? id : undefined,
     inReplyTo,
     summary,
     // Time and chance: a world opened anew must not reuse what a gateway remembers from the last one.
-    statusId: `${now}${randomInt(100_000, 1_000_000)}`,
+    statusId: id?.match(/[^/]+$/)?.[0] ?? `${now}${randomInt(100_000, 1_000_000)}`,
     published: new Date(now).toISOString().replace(/\.\d+Z$/, 'Z'),
     context: delivery.context ?? thread.context,
     conversation: delivery.conversation ?? thread.conversation,
