@@ -55,7 +55,8 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
     if (!said) return undefined
     const seq = tables.entries.append(said.entry, ended)
     tables.responses.insert(seq, turn, said.id, said.envelope)
-    tables.threads.addAliases(ended.thread, [said.id, ...(answer.aliases ?? [])])
+    const naming = { message: turn.message, id: said.id, aliases: answer.aliases ?? [] }
+    tables.threads.addNames(ended.thread, tables.threads.scopeOf(ended.thread), naming)
     return seq
   }
 

@@ -9,6 +9,7 @@ import type { EntryDraft } from './entries.ts'
 import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
+import { nameScopeOf } from './threads.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
@@ -52,11 +53,11 @@ export function createAdmission({ db, write, now }: Store, tables: Tables): Pick
     const isTurn = intake.disposition === 'answer'
     const task = intake.task && isTurn ? tables.tasks.continueTask(intake.task, intake.agent, at) : undefined
     if (task === 'ended') return 'ended'
-    const { thread } = tables.threads.place(intake)
+    const thread = tables.threads.place(intake)
     const message = tables.entries.append(draft.entry, { thread, task })
     insertMessage(draft, { message, thread, task })
     for (const blob of draft.blobs) tables.blobs.keep(blob)
-    tables.threads.addAliases(thread, [intake.message.id, ...intake.aliases])
+    tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: intake.aliases })
     if (isTurn) tables.turns.queue(batch, { message, thread, task, now: at })
     else addToTotal(batch, 'messages.ignored')
     tables.deliveries.queue(batch, intake.deliveries ?? [], { message, response: undefined, thread, now: at })

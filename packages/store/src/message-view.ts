@@ -20,6 +20,7 @@ interface StandingRow {
   readonly number: number
   readonly state: MessageState
   readonly error: string | null
+  readonly proofs: string
   readonly duplicates: number
 }
 
@@ -39,9 +40,10 @@ export function createMessageView(
   )
   const findStanding = prepareQuery<StandingRow>(
     db,
-    `SELECT m.number, coalesce(w.state, 'ignored') AS state, w.error, coalesce(d.count, 0) AS duplicates
-     FROM messages m LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number
-     WHERE m.id = ? ORDER BY m.number DESC LIMIT 1`,
+    `SELECT m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates
+     FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
+       LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number
+     WHERE n.name = ? ORDER BY m.number DESC LIMIT 1`,
   )
   const addHistory = createHistoryAdder(db)
   return {
@@ -52,7 +54,7 @@ export function createMessageView(
       const stored = readMessage(standing.number)
       return {
         message: await addHistory(stored),
-        proofs: stored.proofs,
+        proofs: parseJson(standing.proofs),
         state: standing.state,
         flags: stored.flags,
         ...(standing.error !== null && { error: standing.error }),

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ChannelName, Json, NormalizedMessage, Part, Proof, TaskKey } from '@postern/core'
+import type { ChannelName, Json, NormalizedMessage, Part, TaskKey } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
 import { createRawAttacher } from './raw.ts'
 
@@ -10,7 +10,6 @@ export interface StoredMessage {
   readonly via: ChannelName
   readonly thread: number
   readonly content: NormalizedMessage
-  readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
   readonly target: Json
   readonly correlationId: string
@@ -28,7 +27,6 @@ interface MessageRow {
   readonly key: string
   readonly envelope: string
   readonly content: string
-  readonly proofs: string
   readonly flags: string | null
   readonly target: string
   readonly correlation_id: string
@@ -43,7 +41,7 @@ export function createMessageReader(db: DatabaseSync): ReadMessage {
   const attachRaw = createRawAttacher(db)
   const find = prepareQuery<MessageRow>(
     db,
-    `SELECT m.number, m.agent, m.via, m.thread_id, t.key, m.envelope, e.content, m.proofs, m.flags, m.target,
+    `SELECT m.number, m.agent, m.via, m.thread_id, t.key, m.envelope, e.content, m.flags, m.target,
        m.correlation_id, k.owner, k.native_id
      FROM messages m JOIN entries e ON e.seq = m.number JOIN threads t ON t.id = m.thread_id
        LEFT JOIN tasks k ON k.id = m.task_id
@@ -58,7 +56,6 @@ export function createMessageReader(db: DatabaseSync): ReadMessage {
       via: row.via,
       thread: row.thread_id,
       content: attachRaw(number, readContent(row)),
-      proofs: parseJson(row.proofs),
       flags: row.flags === null ? [] : parseJson(row.flags),
       target: parseJson(row.target),
       correlationId: row.correlation_id,

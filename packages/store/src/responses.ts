@@ -53,7 +53,10 @@ export function createResponseLookup(
   db: DatabaseSync,
   readMessage: ReadMessage,
 ): Pick<LookupDesk, 'findResponse' | 'listResponses'> {
-  const findById = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.id = ?`)
+  const findById = prepareQuery<ResponseRow>(
+    db,
+    `${selectResponse} JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?`,
+  )
   const listNewest = prepareQuery<ResponseRow>(
     db,
     `${selectResponse} WHERE r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT ?`,

@@ -2,56 +2,72 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Intake } from '@postern/core'
 import { prepareQuery } from './database.ts'
 
-export interface ThreadTable {
-  /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
-  place(intake: Intake): { readonly thread: number; readonly key: string }
-  /** Names already taken keep their thread: nobody can pull a conversation over to another. */
-  addAliases(thread: number, aliases: readonly string[]): void
+/** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
+export interface NameScope {
+  readonly agent: string
+  readonly via: string
+  readonly scope: string
 }
 
-interface ThreadRow {
-  readonly id: number
-  readonly key: string
+/** What was said, by the ids it is known by: a message, or our answer to it. */
+export interface Naming {
+  readonly message: number
+  readonly id: string
+  readonly aliases: readonly string[]
+}
+
+export interface ThreadTable {
+  /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
+  place(intake: Intake): number
+  /** The scope a thread lives in. */
+  scopeOf(thread: number): NameScope
+  /** Names already taken keep their thread: nobody can pull a conversation over to another. */
+  addNames(thread: number, scope: NameScope, naming: Naming): void
 }
 
 export function createThreadTable(db: DatabaseSync): ThreadTable {
-  const findByName = prepareQuery<ThreadRow>(
-    db,
-    `SELECT t.id, t.key FROM thread_aliases a JOIN threads t ON t.id = a.thread_id
-       WHERE a.agent = ?1 AND a.via = ?2 AND a.scope = ?3 AND a.alias = ?4
-     UNION ALL
-     SELECT id, key FROM threads WHERE agent = ?1 AND via = ?2 AND scope = ?3 AND key = ?4
-     LIMIT 1`,
-  )
-  const findByKey = prepareQuery<ThreadRow>(
-    db,
-    'SELECT id, key FROM threads WHERE agent = ? AND via = ? AND scope = ? AND key = ?',
-  )
-  const insertThread = prepareQuery(db, 'INSERT INTO threads (agent, via, scope, key) VALUES (?, ?, ?, ?)')
-  const insertAlias = prepareQuery(
-    db,
-    `INSERT OR IGNORE INTO thread_aliases (agent, via, scope, alias, thread_id)
-     SELECT agent, via, scope, ?2, id FROM threads WHERE id = ?1 AND key <> ?2`,
-  )
+  const inScope = 'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ?'
+  const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
+  const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)
+  const findScope = prepareQuery<NameScope>(db, 'SELECT agent, via, scope FROM threads WHERE id = ?')
+  const insertThread = prepareQuery(db, 'INSERT INTO threads (key, agent, via, scope) VALUES (?, ?, ?, ?)')
+  const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)'
+  const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
+  const insertId = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT DO UPDATE SET message = excluded.message`)
 
-  function findReferenced({ agent, message, thread }: Intake): ThreadRow | undefined {
-    for (const reference of thread.references) {
-      const known = findByName.get(agent, message.received_via, thread.scope, reference)
-      if (known) return known
+  function findReferenced(references: readonly string[], { agent, via, scope }: NameScope): number | undefined {
+    for (const reference of references) {
+      const known = findByName.get(reference, agent, via, scope)
+      if (known) return known.thread_id
     }
     return undefined
   }
 
+  function insertNew(key: string, { agent, via, scope }: NameScope): number {
+    const thread = insertThread.run(key, agent, via, scope).lastInsertRowid
+    insertName.run(key, agent, via, scope, 1, thread, null)
+    return thread
+  }
+
   return {
     place(intake) {
-      const { agent, message, thread } = intake
-      const place = [agent, message.received_via, thread.scope, message.thread_id] as const
-      const known = findReferenced(intake) ?? findByKey.get(...place)
-      if (known) return { thread: known.id, key: known.key }
-      return { thread: insertThread.run(...place).lastInsertRowid, key: message.thread_id }
+      const inside = nameScopeOf(intake)
+      const key = intake.message.thread_id
+      const known = findReferenced(intake.thread.references, inside)
+      return known ?? findByKey.get(key, inside.agent, inside.via, inside.scope)?.thread_id ?? insertNew(key, inside)
     },
-    addAliases(thread, aliases) {
-      for (const alias of aliases) insertAlias.run(thread, alias)
+    scopeOf(thread) {
+      const row = findScope.get(thread)
+      if (!row) throw new Error(`there is no thread ${thread}`)
+      return row
+    },
+    addNames(thread, { agent, via, scope }, { message, id, aliases }) {
+      insertId.run(id, agent, via, scope, 0, thread, message)
+      for (const alias of aliases) insertName.run(alias, agent, via, scope, 0, thread, null)
     },
   }
+}
+
+export function nameScopeOf({ agent, message, thread }: Intake): NameScope {
+  return { agent, via: message.received_via, scope: thread.scope }
 }

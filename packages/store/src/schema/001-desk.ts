@@ -9,18 +9,21 @@ CREATE TABLE threads (
   agent TEXT NOT NULL,
   via TEXT NOT NULL,
   scope TEXT NOT NULL,
-  key TEXT NOT NULL,
-  UNIQUE (agent, via, scope, key)
+  key TEXT NOT NULL
 ) STRICT;
 
--- Further ids a thread is known by in its scope; the key itself is not repeated here.
-CREATE TABLE thread_aliases (
+-- Every id something is known by, in one tree: a thread's key (is_key 1, one thread each), and the ids and aliases of what was
+-- said in it (is_key 0). The ids of one message lie side by side, so that admitting it touches few pages. message: what
+-- this is the id of, or what our answer of this id answers.
+CREATE TABLE names (
+  name TEXT NOT NULL,
   agent TEXT NOT NULL,
   via TEXT NOT NULL,
   scope TEXT NOT NULL,
-  alias TEXT NOT NULL,
+  is_key INTEGER NOT NULL,
   thread_id INTEGER NOT NULL REFERENCES threads,
-  PRIMARY KEY (agent, via, scope, alias)
+  message INTEGER REFERENCES messages,
+  PRIMARY KEY (name, agent, via, scope, is_key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tasks (
@@ -75,7 +78,6 @@ CREATE TABLE messages (
   raw BLOB,
   UNIQUE (duplicate_key, agent, via)
 ) STRICT;
-CREATE INDEX messages_id ON messages (id);
 
 CREATE TABLE duplicates (message INTEGER PRIMARY KEY REFERENCES messages, count INTEGER NOT NULL) STRICT;
 
@@ -101,7 +103,7 @@ CREATE INDEX turns_task ON turns (task_id) WHERE task_id IS NOT NULL AND ended_a
 CREATE TABLE responses (
   seq INTEGER PRIMARY KEY REFERENCES entries,
   message INTEGER NOT NULL UNIQUE REFERENCES messages,
-  id TEXT NOT NULL UNIQUE,
+  id TEXT NOT NULL,
   agent TEXT NOT NULL,
   via TEXT NOT NULL,
   envelope TEXT NOT NULL
