@@ -68,6 +68,8 @@ function readAddressList(parse: typeof ParseAddresses, value: string): AddressLi
     return mailbox ? [{ ...mailbox, ...(readable && { name: readable }) }] : []
   })
   const hasGroup = entries.some(entry => !('address' in entry))
+  // The parser drops control characters, another may stop at them.
+  const hasControls = /(?!\t)\p{Cc}/u.test(value)
   const isLoose = !value.includes('<') && flat.some(({ name }) => name?.includes('@'))
-  return { mailboxes, isDoubtful: hasGroup || isLoose || mailboxes.length < flat.length }
+  return { mailboxes, isDoubtful: hasGroup || hasControls || isLoose || mailboxes.length < flat.length }
 }

@@ -52,8 +52,7 @@ const factRules: Readonly<Record<string, (facts: AutomaticFacts) => boolean>> = 
   own_mail: ({ isOwn }) => isOwn,
   bounce: ({ envelopeFrom, author }) =>
     envelopeFrom === '' || daemon.test(author.local) || daemon.test(envelopeFrom ?? ''),
-  no_reply: ({ author, envelopeFrom }) =>
-    notPersonal.test(author.local) || notPersonal.test((envelopeFrom ?? '').split('@')[0] ?? ''),
+  no_reply: ({ author }) => notPersonal.test(author.local),
   silence_asked: ({ header, isInTo, isVerified }) =>
     !(isInTo && isVerified) &&
     fieldValues(header, 'x-auto-response-suppress').some(value => /\b(?:all|autoreply|oof)\b/i.test(value)),

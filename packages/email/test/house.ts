@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Agent, AgentDirectory, Channel, Desk, House, Listening, Log, MessageRecord, NormalizedMessage, World } from '@postern/core'
+import type {
+  Agent,
+  AgentDirectory,
+  Channel,
+  Desk,
+  House,
+  Listening,
+  Log,
+  MessageRecord,
+  NormalizedMessage,
+  World,
+} from '@postern/core'
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import type { ComposedMail, MailPlan, SimWorld } from '@postern/sim'
@@ -18,7 +29,12 @@ export const intakeSecret = 'a-secret-for-the-intake'
 export interface IntakeAnswer {
   readonly status: number
   readonly headers: Headers
-  readonly body: { readonly code?: string; readonly detail?: string; readonly status?: unknown; readonly messages?: unknown }
+  readonly body: {
+    readonly code?: string
+    readonly detail?: string
+    readonly status?: unknown
+    readonly messages?: unknown
+  }
 }
 
 export interface MailHouse {
@@ -30,7 +46,10 @@ export interface MailHouse {
   /** What the agents were given. */
   readonly heard: readonly NormalizedMessage[]
   /** Octets to the intake with the envelope in the query. */
-  post(octets: Uint8Array | string, envelope?: Readonly<Record<string, string | readonly string[]>>): Promise<IntakeAnswer>
+  post(
+    octets: Uint8Array | string,
+    envelope?: Readonly<Record<string, string | readonly string[]>>,
+  ): Promise<IntakeAnswer>
   /** Composed mail of the simulated world to the intake. */
   postMail(plan: Partial<MailPlan>): Promise<{ readonly mail: ComposedMail; readonly answer: IntakeAnswer }>
   /** The newest stored message. */

@@ -13,7 +13,12 @@ afterAll(() => house.close())
 
 test('a signed mail that comes by SMTP is proven, answered by the agent, and the answer is signed mail in the thread', async () => {
   const { mail: sender, dns } = house.sim
-  const { mail, answer } = await sender.deliver({ to: `echo@${domain}`, subject: 'AW: Lunch', text: 'Are you *there*?', references: ['root@alice.test'] })
+  const { mail, answer } = await sender.deliver({
+    to: `echo@${domain}`,
+    subject: 'AW: Lunch',
+    text: 'Are you *there*?',
+    references: ['root@alice.test'],
+  })
   expect(answer).toBe(250)
 
   const reply = await sender.awaitReply(mail.messageId, 10_000)
@@ -34,10 +39,22 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
   }
   const resolver = new Resolver()
   resolver.setServers([...house.sim.network.dns])
-  const { results } = await dkimVerify(reply.octets, { strict: true, resolver: (name, type) => resolver.resolve(name, type) as never })
+  const { results } = await dkimVerify(reply.octets, {
+    strict: true,
+    resolver: (name, type) => resolver.resolve(name, type) as never,
+  })
   expect(results.map(({ status, signingDomain }) => [status.result, signingDomain])).toEqual([['pass', domain]])
   expect(results[0]?.signingHeaders?.keys.toLowerCase().split(': ')).toEqual(
-    expect.arrayContaining(['from', 'to', 'subject', 'date', 'message-id', 'in-reply-to', 'references', 'auto-submitted']),
+    expect.arrayContaining([
+      'from',
+      'to',
+      'subject',
+      'date',
+      'message-id',
+      'in-reply-to',
+      'references',
+      'auto-submitted',
+    ]),
   )
 
   const record = await house.desk.findMessage(mail.messageId)
@@ -47,7 +64,9 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
     auth_method: 'email-dmarc',
     verified: true,
     key_id: 'd=alice.test/s=sim',
-    identities: [{ subject: 'mailto:alice@alice.test', issuer: 'alice.test', assurance: 'address', audience: `@echo@${domain}` }],
+    identities: [
+      { subject: 'mailto:alice@alice.test', issuer: 'alice.test', assurance: 'address', audience: `@echo@${domain}` },
+    ],
   })
   expect(record?.proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
     ['dkim', 'pass'],

@@ -1,0 +1,50 @@
+import type { RejectionCode } from '@postern/core'
+import type { ComposedMail } from '@postern/sim'
+import type { ProtocolDelivery, ProtocolDriver } from '@postern/testing'
+import { protocolContract } from '@postern/testing'
+import { domain, intakeSecret, openMailHouse } from './house.ts'
+
+/**
+ * Where mail differs (`interface.md`): what lacks aligned proof is taken as unverified, unless the author's domain asks for
+ * refusal, as alice.test does. Two faults say nothing about proof; they come unsigned from a domain without a policy.
+ */
+const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }
+
+protocolContract('email', async ({ watchDesk }): Promise<ProtocolDriver> => {
+  const house = await openMailHouse({ watchDesk })
+  const composed = new Map<string, Promise<ComposedMail>>()
+
+  function compose({ fault, id = 'one', text = 'Hello' }: ProtocolDelivery): Promise<ComposedMail> {
+    const key = JSON.stringify([fault, id, text])
+    const special = fault === 'unsigned' || fault === 'deep' ? plain : {}
+    const mail =
+      composed.get(key) ??
+      house.sim.mail.compose({ to: `echo@${domain}`, messageId: `${id}@alice.test`, text, fault, ...special })
+    composed.set(key, mail)
+    return mail
+  }
+
+  async function deliverOnce({ octets, envelope, ip, helo }: ComposedMail) {
+    const { status, body } = await house.post(octets, { ...envelope, ip, helo })
+    return { accepted: status === 200, answer: status, code: body.code as RejectionCode | undefined }
+  }
+
+  return {
+    desk: house.desk,
+    async deliver(delivery = {}) {
+      const mail = await compose(delivery)
+      if (delivery.fault === 'replayed') await deliverOnce(mail)
+      return deliverOnce(mail)
+    },
+    expected: {
+      unsigned: 'unverified',
+      tampered: 'forbidden',
+      forged: 'forbidden',
+      expired: 'forbidden',
+      wrong_owner: 'forbidden',
+      deep: 'kept',
+    },
+    secrets: () => [intakeSecret],
+    close: house.close,
+  }
+})

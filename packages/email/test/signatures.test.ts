@@ -1,0 +1,310 @@
+import type { MessageRecord } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { IntakeAnswer, MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+import type { TestSigning } from './sign.ts'
+import { keyRecord, makeKey, signText } from './sign.ts'
+
+const rsa = makeKey(2048)
+const small = makeKey(1024)
+const tiny = makeKey(768)
+const edwards = makeKey('ed25519')
+let house: MailHouse
+let counter = 0
+
+beforeAll(async () => {
+  house = await openMailHouse()
+  const { dns } = house.sim
+  for (const [name, policy] of Object.entries({
+    'open.test': 'none',
+    'shut.test': 'reject',
+    'held.test': 'quarantine',
+  })) {
+    dns.set(name, { A: ['192.0.2.1'], TXT: ['v=spf1 ip4:192.0.2.1 -all'] })
+    dns.set(`_dmarc.${name}`, { TXT: [`v=DMARC1; p=${policy}`] })
+  }
+  dns.set('bare.test', { A: ['192.0.2.1'] })
+  dns.set('other.test', { A: ['192.0.2.1'] })
+  for (const name of ['open.test', 'shut.test', 'held.test', 'bare.test', 'other.test', 'sub.open.test']) {
+    dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(rsa)] })
+  }
+  dns.set('small._domainkey.open.test', { TXT: [keyRecord(small)] })
+  dns.set('tiny._domainkey.open.test', { TXT: [keyRecord(tiny)] })
+  dns.set('ed._domainkey.open.test', { TXT: [keyRecord(edwards)] })
+  dns.set('revoked._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa; p='] })
+  dns.set('none._domainkey.open.test', { TXT: ['v=DKIM1; k=rsa'] })
+  dns.set('two._domainkey.open.test', { TXT: [keyRecord(rsa), keyRecord(small)] })
+  dns.set('chat._domainkey.open.test', { TXT: [keyRecord(rsa, 's=chat; ')] })
+  dns.set('sha1._domainkey.open.test', { TXT: [keyRecord(rsa, 'h=sha1; ')] })
+  dns.set('testing._domainkey.open.test', { TXT: [keyRecord(rsa, 't=y; ')] })
+  dns.set('strict._domainkey.open.test', { TXT: [keyRecord(rsa, 't=s; ')] })
+  dns.fail('silent._domainkey.open.test', 'servfail')
+})
+afterAll(() => house.close())
+
+function write(from = 'Ann <ann@open.test>', body = 'The first line.\n'): string {
+  counter += 1
+  return `From: ${from}\nTo: echo@${domain}\nSubject: Number ${counter}\nDate: Sat, 21 Nov 2026 10:00:00 +0000\nMessage-ID: <${counter}@open.test>\n\n${body}`
+}
+
+function sign(signing: Partial<TestSigning> = {}, message = write()): string {
+  return signText(message, { domain: 'open.test', key: rsa, ...signing })
+}
+
+interface Taken {
+  readonly answer: IntakeAnswer
+  readonly record: MessageRecord
+  readonly sender: MessageRecord['message']['sender']
+  readonly dkim: MessageRecord['proofs'][number] | undefined
+}
+
+async function take(message: string): Promise<Taken> {
+  const answer = await house.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+  expect(answer.body).toMatchObject({ status: 'accepted' })
+  const record = await house.latest()
+  return { answer, record, sender: record.message.sender, dkim: record.proofs.find(({ kind }) => kind === 'dkim') }
+}
+
+async function refuse(message: string): Promise<IntakeAnswer> {
+  return house.post(message, { from: 'bounce@elsewhere.test', to: `echo@${domain}` })
+}
+
+const now = () => Math.floor(Date.now() / 1000)
+
+describe('a signature that proves', () => {
+  test("rsa-sha256 of the author's domain with a DMARC record", async () => {
+    const { sender, dkim } = await take(sign())
+    expect(sender).toMatchObject({ verified: true, auth_method: 'email-dmarc', address: '@ann@open.test' })
+    expect(sender.identities).toMatchObject([
+      { subject: 'mailto:ann@open.test', issuer: 'open.test', assurance: 'address' },
+    ])
+    expect(dkim).toMatchObject({ verdict: 'pass', aligned: true, key_id: 'd=open.test/s=s1', bits: 2048 })
+  })
+
+  test('without a DMARC record it proves the domain (§4.6)', async () => {
+    const { sender } = await take(sign({ domain: 'bare.test' }, write('ann@bare.test')))
+    expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
+    expect(sender.identities).toMatchObject([{ subject: 'mailto:ann@bare.test', assurance: 'domain' }])
+  })
+
+  test('row 17: Ed25519 only', async () => {
+    const { sender } = await take(sign({ key: edwards, selector: 'ed' }))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=ed' })
+  })
+
+  test('row 18: the second one is good, the first is broken', async () => {
+    const { sender } = await take(sign({ selector: 'absent' }, sign()))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=open.test/s=s1' })
+  })
+
+  test('row 6: a Subject it does not cover is flagged', async () => {
+    const { sender, record } = await take(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('unsigned_subject')
+  })
+
+  test('row 12: 1024 bits, flagged', async () => {
+    const { sender, record } = await take(sign({ key: small, selector: 'small' }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('short_key')
+  })
+
+  test('of a subdomain, in relaxed alignment', async () => {
+    const { sender } = await take(sign({ domain: 'sub.open.test' }))
+    expect(sender).toMatchObject({ verified: true, key_id: 'd=sub.open.test/s=s1' })
+  })
+
+  test('row 36: a key in several strings, with 4096 bits', async () => {
+    const key = makeKey(4096)
+    house.sim.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
+    expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
+  })
+})
+
+describe('a signature that proves nothing', () => {
+  const tampered = (text: string) => text.replace('first line', 'last line')
+  const cases: readonly (readonly [row: string, reason: string | RegExp, message: () => string])[] = [
+    ['row 1: body changed', /^fail: body hash/, () => tampered(sign())],
+    ['row 2: Subject changed', /^fail: bad signature/, () => sign().replace('Subject: Number', 'Subject: Another')],
+    ['row 7: From not signed', 'not_from: From field not signed', () => sign({ fields: ['to', 'subject'] })],
+    ['row 10: x= in the past', 'expired: expired', () => sign({ tags: { t: `${now() - 900}`, x: `${now() - 600}` } })],
+    [
+      'row 10: x= before t=',
+      'expired: invalid expiration',
+      () => sign({ tags: { t: `${now()}`, x: `${now() - 60}` } }),
+    ],
+    ['row 11: t= 20 minutes ahead', 'not_yet', () => sign({ tags: { t: `${now() + 1200}` } })],
+    ['row 12: 768 bits', /^weak/, () => sign({ key: tiny, selector: 'tiny' })],
+    ['row 13: key revoked', /^no_key/, () => sign({ selector: 'revoked' })],
+    ['row 13: no p=', /^no_key/, () => sign({ selector: 'none' })],
+    ['row 13: two key records', /^no_key/, () => sign({ selector: 'two' })],
+    ['row 13: key of another service', /^no_key/, () => sign({ selector: 'chat' })],
+    ['row 13: key for sha1 only', /^no_key/, () => sign({ selector: 'sha1' })],
+    ['row 13: key in testing', /^testing/, () => sign({ selector: 'testing' })],
+    ['row 14: rsa-sha1', /^weak: weak-algorithm/, () => sign({ algorithm: 'rsa-sha1' })],
+    ['row 15: i= outside d=', /^malformed/, () => sign({ tags: { i: '@evil.test' } })],
+    [
+      'row 15: t=s and a subdomain in i=',
+      /^malformed/,
+      () => sign({ selector: 'strict', tags: { i: '@a.open.test' } }),
+    ],
+    ['row 16: v=2', /^malformed/, () => sign({ tags: { v: '2' } })],
+    ['row 16: no v=', /^malformed/, () => sign({ tags: { v: undefined } })],
+    ['row 16: unknown algorithm', /^malformed/, () => sign({ tags: { a: 'rsa-sha512' } })],
+    ['row 35: NXDOMAIN for the key', 'no_key: no key', () => sign({ selector: 'absent' })],
+  ]
+
+  test.each(cases)('%s', async (_row, reason, message) => {
+    const { sender, dkim } = await take(message())
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(sender.identities).toBeUndefined()
+    expect(dkim?.verdict).not.toBe('pass')
+    expect(dkim?.reason).toMatch(reason)
+  })
+
+  test.each([
+    ['row 8: l= smaller than the body', 17],
+    ['row 9: l=0', 0],
+  ])('%s', async (_row, octets) => {
+    const signed = sign({ bodyOctets: octets, tags: { l: `${octets}` } })
+    const { sender, dkim, record } = await take(`${signed}And this was added.\n`)
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(dkim).toMatchObject({ verdict: 'policy', reason: 'undersized' })
+    expect(record.flags).toContain('undersized')
+  })
+
+  test('row 19: a good signature of another domain says who sent it on, not who wrote it', async () => {
+    const { sender } = await take(sign({ domain: 'other.test' }))
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(sender.identities).toMatchObject([{ subject: 'other.test', issuer: 'other.test', assurance: 'domain' }])
+  })
+
+  test('row 19: nor does the signature of a sibling or of a child without a policy', async () => {
+    for (const other of ['other.test', 'sub.bare.test']) {
+      house.sim.dns.set(`s1._domainkey.${other}`, { TXT: [keyRecord(rsa)] })
+      expect((await take(sign({ domain: other }, write('ann@bare.test')))).sender.verified).toBe(false)
+    }
+  })
+
+  test('row 23: a forged Authentication-Results has no effect', async () => {
+    const forged = `Authentication-Results: ${domain}; dmarc=pass header.from=open.test\n${write()}`
+    expect((await take(forged)).sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+})
+
+describe('many signatures', () => {
+  const many = (count: number, signing: Partial<TestSigning>) => {
+    let message = sign()
+    for (let index = 0; index < count; index += 1) message = sign({ ...signing, selector: `absent${index}` }, message)
+    return message
+  }
+
+  test('row 20: of more than ten only those that could align are judged', async () => {
+    const questions = house.sim.dns.questions.length
+    const { sender, record } = await take(many(12, { domain: 'noise.example' }))
+    expect(sender.verified).toBe(true)
+    expect(record.flags).toContain('too_many_signatures')
+    const asked = house.sim.dns.questions.slice(questions)
+    expect(asked.filter(question => question.includes('noise.example'))).toEqual([])
+  })
+
+  test('row 20: at most ten are judged', async () => {
+    const { record } = await take(many(14, { domain: 'open.test' }))
+    expect(record.proofs.filter(({ kind }) => kind === 'dkim')).toHaveLength(10)
+  })
+
+  test('row 20: over a hundred are refused', async () => {
+    const answer = await refuse(many(100, { domain: 'noise.example' }))
+    expect(answer).toMatchObject({ status: 400, body: { detail: 'Cannot verify mail: more than 100 signatures' } })
+  })
+
+  test('row 21: a hundred with different l= over a large body cost no more than ten', async () => {
+    let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(7_000))
+    for (let index = 0; index < 99; index += 1)
+      message = sign({ domain: 'noise.example', bodyOctets: 10, tags: { l: `${index}` } }, message)
+    const { record } = await take(message)
+    expect(record.proofs.filter(({ verdict }) => verdict === 'pass')).toEqual([])
+  })
+})
+
+describe("the policy of the author's domain", () => {
+  test('p=reject without aligned proof: refused', async () => {
+    const answer = await refuse(write('ann@shut.test'))
+    expect(answer).toMatchObject({
+      status: 403,
+      body: {
+        code: 'forbidden',
+        detail: expect.stringMatching(/^Cannot verify mail: no aligned proof, and the DMARC policy/),
+      },
+    })
+    const [refusal] = await house.desk.listRefusals({ limit: 1 })
+    expect(refusal).toMatchObject({ via: 'email', code: 'forbidden', from: '127.0.0.1' })
+  })
+
+  test('row 8: under p=reject a signature that leaves the end open does not help', async () => {
+    const signed = sign({ domain: 'shut.test', bodyOctets: 17, tags: { l: '17' } }, write('ann@shut.test'))
+    expect(await refuse(`${signed}Added.\n`)).toMatchObject({ status: 403 })
+  })
+
+  test('p=quarantine without aligned proof: kept for the operator, not for the agent', async () => {
+    const { record, sender } = await take(write('ann@held.test'))
+    expect(record).toMatchObject({ state: 'ignored', flags: expect.arrayContaining(['dmarc_quarantine']) })
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+
+  test('p=none and nothing signed: taken, unverified', async () => {
+    const { record, sender } = await take(write())
+    expect(record).toMatchObject({ state: 'received', flags: [] })
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+  })
+
+  test('SPF alone passes DMARC but verifies nobody', async () => {
+    await house.post(write('ann@shut.test'), {
+      from: 'ann@shut.test',
+      to: `echo@${domain}`,
+      ip: '192.0.2.1',
+      helo: 'mx.shut.test',
+    })
+    const { message, proofs } = await house.latest()
+    expect(message.sender).toMatchObject({ verified: false, auth_method: 'email-dmarc' })
+    expect(proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
+      ['dkim', 'none'],
+      ['spf', 'pass'],
+      ['dmarc', 'pass'],
+    ])
+  })
+})
+
+describe('row 34: DNS that does not answer', () => {
+  test('for the key of an aligned signature: come back later; after the longest deferral taken unverified', async () => {
+    const message = sign({ selector: 'silent' })
+    const answer = await refuse(message)
+    expect(answer).toMatchObject({ status: 503, body: { detail: 'Cannot verify mail: DNS did not answer' } })
+    expect(answer.headers.get('retry-after')).toBe('300')
+    house.world.advance(5 * 3_600_000)
+    const { sender, record } = await take(message)
+    expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
+    expect(record.flags).toContain('dns_trouble')
+  })
+
+  test('for the DMARC record: come back later, even with a good signature', async () => {
+    const mend = house.sim.dns.fail('_dmarc.bare.test', 'servfail')
+    const message = sign({ domain: 'bare.test' }, write('ann@bare.test'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    mend()
+    expect((await take(message)).sender.verified).toBe(true)
+  })
+
+  test('for a signature that cannot align anyway: not waited for', async () => {
+    house.sim.dns.fail('silent._domainkey.noise.example', 'servfail')
+    expect((await take(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
+  })
+})
+
+test('row 25: the same mail again is answered the same and kept once', async () => {
+  const message = sign()
+  await take(message)
+  const again = await house.post(`Received: by another hop\n${message}`, { to: `echo@${domain}` })
+  expect(again.status).toBe(200)
+  expect((await house.latest()).duplicates).toBe(1)
+})

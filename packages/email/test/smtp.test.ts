@@ -1,0 +1,217 @@
+import type { Desk } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+import type { SmtpClient } from './smtp-client.ts'
+import { openSmtpClient } from './smtp-client.ts'
+
+let counter = 0
+function write(from = 'Bob <bob@nodmarc.test>'): string {
+  counter += 1
+  return `From: ${from}\r\nTo: echo@${domain}\r\nSubject: Hi\r\nMessage-ID: <s${counter}@nodmarc.test>\r\n\r\nHello ${counter}.\r\n`
+}
+
+async function greet(port: number, command = 'EHLO'): Promise<{ client: SmtpClient; features: string }> {
+  const client = await openSmtpClient(port)
+  expect(await client.read()).toBe(
+    `220 ${domain} ESMTP Postern`.replace('ESMTP', command === 'LHLO' ? 'LMTP' : 'ESMTP'),
+  )
+  return { client, features: await client.say(`${command} mx.nodmarc.test`) }
+}
+
+async function countStored(desk: Desk): Promise<number> {
+  return (await desk.listMessages({ limit: 1000 })).length
+}
+
+describe('the SMTP listener', () => {
+  let house: MailHouse
+  let port: number
+  beforeAll(async () => {
+    house = await openMailHouse({
+      config: {
+        listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 300 },
+        limits: { message_bytes: 10_000 },
+      },
+    })
+    port = house.listening?.port ?? 0
+  })
+  afterAll(() => house.close())
+
+  test('says where it listens and what it can', async () => {
+    expect(house.listening?.description).toBe(`SMTP on 127.0.0.1:${port}`)
+    const { client, features } = await greet(port)
+    expect(features).toContain('SIZE 10000')
+    expect(features).toContain('8BITMIME')
+    expect(features).toContain('SMTPUTF8')
+    expect(features).toContain('ENHANCEDSTATUSCODES')
+    expect(features).not.toMatch(/AUTH|STARTTLS|XFORWARD|XCLIENT/)
+    client.end()
+  })
+
+  test('row 69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
+    expect(await client.say('RCPT TO:<echo@elsewhere.test>')).toBe('550 5.1.1 Cannot accept mail: no such agent here')
+    expect(await client.say(`RCPT TO:<Echo+tag@${domain}>`)).toMatch(/^250 2\.1\.5 /)
+    client.end()
+    expect((await house.desk.listRefusals({ limit: 1 }))[0]).toMatchObject({ code: 'no_recipient', from: '127.0.0.1' })
+  })
+
+  test('row 69: one recipient too many is put off', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say(`RCPT TO:<helper@${domain}>`)
+    expect(await client.say(`RCPT TO:<echo+3@${domain}>`)).toMatch(/^452 4\.5\.3 /)
+    client.end()
+  })
+
+  test('takes a mail only when it is stored', async () => {
+    const before = await countStored(house.desk)
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test> BODY=8BITMIME SMTPUTF8')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    expect(await client.say('DATA')).toMatch(/^354 /)
+    expect(await client.say(`${write()}.`)).toBe('250 2.6.0 accepted')
+    expect(await countStored(house.desk)).toBe(before + 1)
+    const { message, proofs } = await house.latest()
+    expect(message.raw).toMatch(/^From: Bob .*Hello \d+\.\r\n$/s)
+    expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({
+      verdict: 'pass',
+      domain: 'nodmarc.test',
+      ip: '127.0.0.1',
+    })
+    client.end()
+  })
+
+  test.each([
+    ['two From', () => `From: a@x.test\r\n${write()}`, '554 5.6.0 Cannot read mail: more than one From'],
+    [
+      'a From of our own',
+      () => write(`echo@${domain}`),
+      '550 5.7.1 Cannot accept mail: its From is one of our own agents',
+    ],
+    [
+      'a header of 1001 fields',
+      () => `${'X-A: b\r\n'.repeat(1001)}${write()}`,
+      '552 5.3.4 Cannot read mail: more than 1000 header fields',
+    ],
+    ['DNS that fails', () => write('ann@lost.test'), '451 4.4.3 Cannot verify mail: DNS did not answer'],
+    [
+      'p=reject and no proof',
+      () => write('ann@alice.test'),
+      expect.stringMatching(/^550 5\.7\.1 Cannot verify mail: no aligned proof, /),
+    ],
+  ])('refuses after DATA: %s', async (_what, message, reply) => {
+    house.sim.dns.fail('_dmarc.lost.test', 'servfail')
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${message()}.`)).toEqual(reply)
+    client.end()
+  })
+
+  test('row 44: too large is refused by SIZE, and after DATA when SIZE was not said', async () => {
+    const { client } = await greet(port)
+    expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${write()}${'x'.repeat(98).concat('\r\n').repeat(100)}.`)).toBe(
+      '552 5.3.4 Cannot accept mail: larger than 10000 bytes',
+    )
+    expect(await client.say('NOOP')).toMatch(/^250 /)
+    client.end()
+  })
+
+  test.each([
+    ['LF.LF', '\n.\n'],
+    ['LF.CRLF', '\n.\r\n'],
+    ['CRLF.LF', '\r\n.\n'],
+    ['CR.CR', '\r.\r'],
+    ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
+  ])('row 66: %s does not end a message', async (_what, sequence) => {
+    const before = await countStored(house.desk)
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const smuggled = `${write()}one${sequence}MAIL FROM:<a@x.test>\r\nRCPT TO:<echo@${domain}>\r\nDATA\r\n${write()}`
+    expect(await client.say(`${smuggled}\r\n.`)).toMatch(/^250 /)
+    expect(await countStored(house.desk)).toBe(before + 1)
+    client.end()
+  })
+
+  test('row 69: a line without end, nonsense and a silent client are cut off', async () => {
+    const { client: long } = await greet(port)
+    long.write('x'.repeat(1024 * 1024))
+    await long.closed
+    const { client: odd } = await greet(port)
+    expect(await odd.say('FROBNICATE')).toMatch(/^5\d\d /)
+    expect(await odd.say('AUTH PLAIN AGEAYg==')).toMatch(/^5\d\d /)
+    expect(await odd.say('STARTTLS')).toMatch(/^5\d\d /)
+    expect(await odd.read()).toMatch(/^421 /)
+    await odd.closed
+  })
+
+  test('more connections than allowed are turned away', async () => {
+    const clients = await Promise.all([1, 2, 3].map(() => greet(port)))
+    const late = await openSmtpClient(port)
+    expect(await late.read()).toMatch(/^421 /)
+    for (const { client } of clients) client.end()
+  })
+})
+
+describe('the LMTP listener', () => {
+  let house: MailHouse
+  let failing = new Set<string>()
+  const watchDesk = (desk: Desk): Desk =>
+    new Proxy(desk, {
+      get(target, member) {
+        const value: unknown = Reflect.get(target, member, target)
+        if (member !== 'admit') return typeof value === 'function' ? value.bind(target) : value
+        const admit: Desk['admit'] = async (intake, id) => {
+          if (failing.has(intake.agent)) throw new Error('the disk is full')
+          return target.admit(intake, id)
+        }
+        return admit
+      },
+    })
+  beforeAll(async () => {
+    house = await openMailHouse({ config: { listen: { port: 0, protocol: 'lmtp' } }, watchDesk })
+  })
+  afterAll(() => house.close())
+
+  test('row 70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
+    const { client } = await greet(house.listening?.port ?? 0, 'LHLO')
+    const message = write()
+    const hand = async () => {
+      await client.say('MAIL FROM:<bob@nodmarc.test>')
+      expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toMatch(/^550 5\.1\.1 /)
+      await client.say(`RCPT TO:<helper@${domain}>`)
+      await client.say(`RCPT TO:<echo@${domain}>`)
+      await client.say('DATA')
+      return [await client.say(`${message}.`), await client.read()]
+    }
+    failing = new Set(['helper'])
+    expect(await hand()).toEqual(['451 4.3.0 Cannot accept mail now', '250 2.6.0 accepted'])
+    failing = new Set()
+    expect(await hand()).toEqual(['250 2.6.0 accepted', '250 2.6.0 accepted'])
+    const agents = (await house.desk.listMessages({ limit: 10 })).map(({ agent }) => agent)
+    expect(agents.toSorted()).toEqual(['echo', 'helper'])
+    client.end()
+  })
+
+  test('a mail that is refused is refused for every recipient', async () => {
+    const { client } = await greet(house.listening?.port ?? 0, 'LHLO')
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<helper@${domain}>`)
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const reply = '554 5.6.0 Cannot read mail: more than one From'
+    expect([await client.say(`From: a@x.test\r\n${write()}.`), await client.read()]).toEqual([reply, reply])
+    client.end()
+  })
+})

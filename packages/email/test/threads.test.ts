@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+
+let house: MailHouse
+beforeAll(async () => {
+  house = await openMailHouse({ works: true })
+})
+afterAll(() => house.close())
+
+const from = { verified: 'Alice <alice@alice.test>', unverified: 'Bob <bob@nodmarc.test>' }
+
+async function settle(id: string): Promise<void> {
+  const done = Promise.withResolvers<void>()
+  const check = async () => {
+    const record = await house.desk.findMessage(id)
+    if (record?.deliveries.some(({ state }) => state === 'sent')) done.resolve()
+  }
+  const timer = setInterval(check, 20)
+  await done.promise
+  clearInterval(timer)
+}
+
+test('an answer to our answer continues the thread and brings the history along', async () => {
+  const { mail } = await house.postMail({ from: from.verified, text: 'One' })
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  await settle(mail.messageId)
+  const next = await house.postMail({
+    from: from.verified,
+    subject: 'Re: Hello',
+    text: 'Two\n\nOn Saturday, Echo wrote:\n> One\n',
+    inReplyTo: reply.messageId,
+    references: [reply.messageId ?? ''],
+  })
+  await house.sim.mail.awaitReply(next.mail.messageId, 10_000)
+  const heard = house.heard.find(({ id }) => id === next.mail.messageId)
+  expect(heard?.thread_id).toBe(mail.messageId)
+  expect(heard?.in_reply_to).toBe(reply.messageId)
+  expect(heard?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Two' }])
+  expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+})
+
+test('the root of References is the thread of a message we see in the middle', async () => {
+  const { mail } = await house.postMail({
+    from: from.verified,
+    references: ['root@alice.test', 'next@alice.test'],
+    inReplyTo: 'next@alice.test',
+  })
+  const record = await house.desk.findMessage(mail.messageId)
+  expect(record?.message).toMatchObject({ thread_id: 'root@alice.test', in_reply_to: 'next@alice.test' })
+})
+
+test('who is not proven never joins the thread of who is, whatever ids are named', async () => {
+  const { mail } = await house.postMail({ from: from.verified, text: 'A secret plan' })
+  await settle(mail.messageId)
+  // The same author, unproven: the envelope of another host and a domain without policy would let it in.
+  const forged = await house.postMail({
+    from: from.unverified,
+    sign: false,
+    text: 'What did we say?',
+    inReplyTo: mail.messageId,
+    references: [mail.messageId],
+  })
+  await settle(forged.mail.messageId)
+  const heard = house.heard.find(({ id }) => id === forged.mail.messageId)
+  expect(heard?.history ?? []).toEqual([])
+})
+
+test('the same author is another scope when unproven than when proven', async () => {
+  const first = await house.postMail({ from: from.unverified, text: 'Proven' })
+  await settle(first.mail.messageId)
+  const second = await house.postMail({
+    from: from.unverified,
+    sign: false,
+    text: 'Unproven',
+    inReplyTo: first.mail.messageId,
+  })
+  await settle(second.mail.messageId)
+  expect((await house.desk.findMessage(first.mail.messageId))?.message.sender.verified).toBe(true)
+  expect(house.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
+})
+
+test("Outlook's Thread-Index ties two messages without references together", async () => {
+  const guid = Buffer.concat([Buffer.alloc(6, 1), Buffer.alloc(16, 7)])
+  const first = await house.postMail({
+    from: from.verified,
+    text: 'One',
+    headers: { 'Thread-Index': guid.toString('base64'), 'Thread-Topic': 'Plans' },
+  })
+  await settle(first.mail.messageId)
+  const later = Buffer.concat([guid, Buffer.alloc(5, 9)]).toString('base64')
+  const second = await house.postMail({ from: from.verified, text: 'Two', headers: { 'Thread-Index': later } })
+  const reply = await house.sim.mail.awaitReply(first.mail.messageId, 10_000)
+  expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
+  await settle(second.mail.messageId)
+  expect(house.heard.find(({ id }) => id === second.mail.messageId)?.history).toHaveLength(2)
+})
+
+test(`the tag of an address comes back in Reply-To`, async () => {
+  const { mail } = await house.postMail({ from: from.verified, to: `echo+case-42@${domain}` })
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  expect(reply.headers.get('reply-to')).toEqual([`echo+case-42@${domain}`])
+})
+
+test('row 32: the Reply-To of a proven domain is used, that of another is not', async () => {
+  const own = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
+  expect((await house.sim.mail.awaitReply(own.mail.messageId, 10_000)).envelope.to).toEqual(['team@alice.test'])
+  const other = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })
+  expect((await house.sim.mail.awaitReply(other.mail.messageId, 10_000)).envelope.to).toEqual(['alice@alice.test'])
+})
