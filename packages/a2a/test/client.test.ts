@@ -1,20 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Role, TaskState } from '@a2a-js/sdk'
 import { ClientFactory, DefaultAgentCardResolver, JsonRpcTransportFactory } from '@a2a-js/sdk/client'
-import { getRequestListener } from '@hono/node-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
+import { listenOnLoopback } from './listen.ts'
 
 /** The official client over a real socket; `https://agents.test` is this machine. */
 async function openClient(house: TestHouse, token: string | undefined) {
-  const server = createServer(getRequestListener(house.channel.routes.fetch))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { port, close } = await listenOnLoopback(house.channel.routes)
   const fetchImpl: typeof fetch = (input, init) => {
     const url = String(input instanceof Request ? input.url : input).replace(
       'https://agents.test',
@@ -29,11 +25,6 @@ async function openClient(house: TestHouse, token: string | undefined) {
     cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
   })
   const client = await factory.createFromUrl('https://agents.test')
-  const close = () =>
-    new Promise<void>(resolve => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
   return { client, close }
 }
 

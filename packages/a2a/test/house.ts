@@ -1,4 +1,13 @@
-import type { Agent, AgentDirectory, AgentProfile, Channel, Desk, House, NormalizedMessage } from '@postern/core'
+import type {
+  Agent,
+  AgentDirectory,
+  AgentProfile,
+  Channel,
+  Desk,
+  House,
+  NormalizedMessage,
+  Refusal,
+} from '@postern/core'
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteDesk } from '@postern/store'
@@ -44,6 +53,8 @@ export interface TestHouse {
   readonly token: string
   /** What the agents were called with. */
   readonly heard: NormalizedMessage[]
+  /** What the desk was told of refused traffic. */
+  readonly refused: Refusal[]
   /** Any request; every answer is searched for what must not leak. */
   request(path: string, init?: RequestInit): Promise<RpcAnswer>
   post(body: string | Uint8Array, options?: PostOptions): Promise<RpcAnswer>
@@ -62,6 +73,9 @@ export interface TestHouseOptions {
   /** False: nobody works, so that tasks stay as they were submitted. */
   readonly works?: boolean | undefined
   readonly path?: string | undefined
+  readonly loopback?: Readonly<Record<string, number>> | undefined
+  /** What the protocol is given in place of the desk. */
+  watchDesk?(desk: Desk): Desk
 }
 
 export const echo: Agent = {
@@ -77,13 +91,23 @@ let unique = 0
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
   const clock = { now: () => Date.now() }
   const issuer = await openIssuer(() => clock.now())
-  const fetch = createGuardedFetch({ userAgent: 'test', loopback: { [issuer.host]: issuer.port } })
+  const fetch = createGuardedFetch({ userAgent: 'test', loopback: { [issuer.host]: issuer.port, ...options.loopback } })
   const world = createTestWorld(fetch)
   clock.now = () => world.now()
   const desk = await openSqliteDesk({ path: options.path ?? ':memory:', now: () => world.now(), log: world.log })
   const heard: NormalizedMessage[] = []
+  const refused: Refusal[] = []
+  const { refuse } = desk
+  desk.refuse = refusal => {
+    refused.push(refusal)
+    refuse(refusal)
+  }
   const agents = new Map(Object.entries(options.agents ?? { echo }))
-  const house = { world, desk, agents: createDirectory([...agents.keys()], options.profiles ?? {}) }
+  const house = {
+    world,
+    desk: options.watchDesk?.(desk) ?? desk,
+    agents: createDirectory([...agents.keys()], options.profiles ?? {}),
+  }
   const { issuer: iss, jwks, audience } = issuer
   const auth = { issuers: [{ issuer: iss, jwks, audience, ...options.issuer }], ...options.config?.auth }
   const channel = openA2a(a2aConfigSchema.parse({ ...options.config, auth }), house)
@@ -146,6 +170,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
     issuer,
     token,
     heard,
+    refused,
     request,
     post,
     rpc,

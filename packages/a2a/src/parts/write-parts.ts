@@ -13,7 +13,7 @@ export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes):
 }
 
 function writePart(part: Part, known: KnownBytes): WirePart {
-  const write = (writers as Readonly<Record<string, PartWriter<Part> | undefined>>)[part.kind] ?? writeAsData
+  const write = Object.hasOwn(writers, part.kind) ? (writers[part.kind] as PartWriter<Part>) : writeAsData
   return write(part, known)
 }
 
