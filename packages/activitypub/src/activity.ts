@@ -48,7 +48,7 @@ export function parseActivity(document: unknown, keyId: string): Activity {
   if (!type || !id) throw malformed(`it has no ${type ? 'id' : 'single type'}`)
   const actor = parseIri(readActorId(json.actor, keyId), 'its actor')
   requireOwn(id, actor, 'its id')
-  requireOwn(keyId, actor, "its signer's key")
+  if (!isOnOrigin(keyId, actor.origin)) throw mismatch("its signer's key is on another host than its actor")
   originRules.get(type)?.(json, actor)
   return { id, type, actor, json }
 }

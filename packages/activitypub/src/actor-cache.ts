@@ -31,7 +31,7 @@ export interface ActorCacheParts {
 const maxActors = 5_000
 const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
 /** Look-ups a minute that strangers can make us do. */
-const ceilings = { perHost: 1_200, inAll: 6_000 } as const
+const ceilings = { perHost: 600, inAll: 6_000 } as const
 
 export function createActorCache({ fetchDocument, now }: ActorCacheParts): RemoteActors {
   const known = createExpiringMap<Found>(maxActors, now)

@@ -1,6 +1,6 @@
 /** Characters that show nothing but carry something: zero-width, bidi controls, soft hyphen, tags, fillers. */
 const invisiblePattern =
-  /\u034f|[\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu
+  /\u034f|\u180e|[\u180b-\u180d]|[\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu
 // Line feed and tab stay.
 const controlPattern = /[^\P{Cc}\n\t]/gu
 /** A few stand in honest text; a message written in them does not. */

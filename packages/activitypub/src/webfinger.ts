@@ -44,18 +44,18 @@ export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Han
     return readDescriptor(parseBoundedJson(answer.body, { maxDepth: 8, what: 'JRD' }))
   }
 
-  /** The domain of the name may differ from the actor's host: then the name's own domain decides. */
+  /** The name's domain may differ from the actor's host: then the domain has to say the same. */
   async function confirmName({ id, host, username }: RemoteActor): Promise<string | undefined> {
-    if (!username) return undefined
-    const asked = toAddress(`${username}@${host}`)
+    const asked = username ? toAddress(`${username}@${host}`) : undefined
     if (!asked) return undefined
     const first = await find(asked)
-    const subject = toAddress(first.subject)
-    if (!subject || first.actor !== id) return undefined
-    if (formatAddress(subject) === formatAddress(asked)) return formatAddress(asked)
-    const second = await find(subject)
-    const isSame = second.actor === id && toAddress(second.subject)?.domain === subject.domain
-    return isSame && toAddress(second.subject)?.local === subject.local ? formatAddress(subject) : undefined
+    const named = toAddress(first.subject)
+    if (first.actor !== id || named?.local !== asked.local) return undefined
+    if (named.domain === asked.domain) return formatAddress(named)
+    const second = await find(named)
+    const repeated = toAddress(second.subject)
+    const isSame = second.actor === id && repeated?.local === named.local && repeated.domain === named.domain
+    return isSame ? formatAddress(named) : undefined
   }
 
   return {

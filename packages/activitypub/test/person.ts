@@ -1,0 +1,173 @@
+import { createHash, createSign } from 'node:crypto'
+import type { TestHouse } from './house.ts'
+import { domain, origin } from './house.ts'
+import type { TestKey } from './keys.ts'
+import { testKey } from './keys.ts'
+import type { Peer } from './peer.ts'
+
+type Document = Record<string, unknown>
+
+/** Somebody with an account on a server of the peer. */
+export interface Person {
+  readonly name: string
+  readonly host: string
+  readonly id: string
+  readonly keyId: string
+  readonly key: TestKey
+  /** The actor document as it is served. */
+  readonly document: Document
+}
+
+export interface PersonOptions {
+  readonly key?: TestKey
+  /** Members put over the honest document. */
+  readonly document?: Document
+  /** False: the server does not know the name. */
+  readonly hasHandle?: boolean
+}
+
+export const publicCollection = 'https://www.w3.org/ns/activitystreams#Public'
+
+/** Puts an actor and its name on the peer's server. */
+export function settlePerson(peer: Peer, address: string, options: PersonOptions = {}): Person {
+  const [name = '', host = ''] = address.split('@')
+  const id = `https://${host}/users/${name}`
+  const keyId = `${id}#main-key`
+  const key = options.key ?? testKey(name)
+  const document = {
+    '@context': ['https://www.w3.org/ns/activitystreams', 'https://w3id.org/security/v1'],
+    id,
+    type: 'Person',
+    preferredUsername: name,
+    name: `The ${name}`,
+    inbox: `${id}/inbox`,
+    followers: `${id}/followers`,
+    url: `https://${host}/@${name}`,
+    endpoints: { sharedInbox: `https://${host}/inbox` },
+    publicKey: { id: keyId, owner: id, publicKeyPem: key.publicPem },
+    ...options.document,
+  }
+  peer.serve(id, { body: document })
+  if (options.hasHandle !== false) {
+    const links = [{ rel: 'self', type: 'application/activity+json', href: id }]
+    const jrd = { subject: `acct:${address}`, links }
+    peer.serve(`https://${host}/.well-known/webfinger`, { type: 'application/jrd+json', body: jrd })
+  }
+  return { name, host, id, keyId, key, document }
+}
+
+let counter = 0
+
+/** A `Create` of a public note that mentions the agent; `note` and `activity` are put over it. */
+export function composeNote(author: Person, note: Document = {}, activity: Document = {}): Document {
+  counter += 1
+  const id = `${author.id}/statuses/${counter}`
+  const agent = `${origin}/agents/echo`
+  const audience = { to: [publicCollection], cc: [agent] }
+  return {
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${id}/activity`,
+    type: 'Create',
+    actor: author.id,
+    ...audience,
+    object: {
+      id,
+      type: 'Note',
+      attributedTo: author.id,
+      content: '<p>Hello</p>',
+      ...audience,
+      tag: [{ type: 'Mention', href: agent, name: `@echo@${domain}` }],
+      ...note,
+    },
+    ...activity,
+  }
+}
+
+export interface PostOptions {
+  readonly path?: string
+  readonly signer?: Person
+  readonly key?: TestKey
+  readonly keyId?: string
+  readonly date?: string
+  readonly digest?: string
+  readonly host?: string
+  readonly covered?: readonly string[]
+  /** Names in front of `signature`; default keyId, algorithm, headers. */
+  readonly parameters?: Readonly<Record<string, string | number | undefined>>
+  /** `(request-target)` as it is signed. */
+  readonly target?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** What really is sent, when it is not what was signed. */
+  readonly sentBody?: string | Uint8Array
+  readonly isUnsigned?: boolean
+}
+
+export interface PostAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly code: string | undefined
+  readonly detail: string | undefined
+}
+
+/** Signs with node:crypto alone, so that anything can be got wrong on purpose, and posts to the inbox. */
+export async function postActivity(
+  house: TestHouse,
+  author: Person,
+  activity: Document | string | null | readonly unknown[],
+  options: PostOptions = {},
+): Promise<PostAnswer> {
+  const body = typeof activity === 'string' ? activity : JSON.stringify(activity)
+  const path = options.path ?? '/agents/echo/inbox'
+  const request = new Request(`${origin}${path}`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/activity+json',
+      ...(options.isUnsigned ? {} : signHeaders(house, author, body, { ...options, path })),
+      ...options.headers,
+    },
+    body: options.sentBody ?? body,
+  } as RequestInit)
+  const response = await house.app.fetch(request)
+  const text = await response.text()
+  const problem = text ? (JSON.parse(text) as { code?: string; detail?: string }) : {}
+  return { status: response.status, headers: response.headers, code: problem.code, detail: problem.detail }
+}
+
+export function signHeaders(
+  house: Pick<TestHouse, 'world'>,
+  author: Person,
+  body: string,
+  options: PostOptions & { readonly path: string },
+): Record<string, string> {
+  const signer = options.signer ?? author
+  const date = options.date ?? new Date(house.world.now()).toUTCString()
+  const digest = options.digest ?? `SHA-256=${createHash('sha256').update(body).digest('base64')}`
+  const covered = options.covered ?? ['(request-target)', 'host', 'date', 'digest', 'content-type']
+  const parameters = {
+    keyId: options.keyId ?? signer.keyId,
+    algorithm: 'rsa-sha256',
+    headers: covered.join(' '),
+    ...options.parameters,
+  }
+  const values: Record<string, unknown> = {
+    '(request-target)': options.target ?? `post ${options.path}`,
+    '(created)': options.parameters?.created,
+    '(expires)': options.parameters?.expires,
+    host: options.host ?? domain,
+    date,
+    digest,
+    'content-type': 'application/activity+json',
+  }
+  const text = covered.map(name => `${name}: ${values[name]}`).join('\n')
+  const signature = createSign('sha256')
+    .update(text)
+    .sign((options.key ?? signer.key).privatePem, 'base64')
+  return { date, digest, signature: formatSignature({ ...parameters, signature }) }
+}
+
+function formatSignature(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  return Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => (typeof value === 'number' ? `${name}=${value}` : `${name}="${value}"`))
+    .join(',')
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { GuardedFetch, Log, LogFields, World } from '@postern/core'
+
+/** A world with a real network (through the guard), real chance, and a clock that can be put forward. */
+export interface TestWorld extends World {
+  /** Puts the clock forward, ms. */
+  advance(ms: number): void
+  readonly logged: readonly { readonly fields: LogFields; readonly text: string }[]
+}
+
+export function createTestWorld(fetch: GuardedFetch): TestWorld {
+  let shift = 0
+  const logged: { fields: LogFields; text: string }[] = []
+  const keep = (fields: LogFields, text: string) => void logged.push({ fields, text })
+  const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
+  return {
+    fetch,
+    resolveDns: async () => [],
+    submitMail: async () => ({ response: '250 ok' }),
+    now: () => Date.now() + shift,
+    randomBytes: count => randomBytes(count),
+    sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    log,
+    advance: ms => {
+      shift += ms
+    },
+    logged,
+  }
+}
