@@ -20,7 +20,7 @@ export function createWorld(config: Pick<Config, 'origin' | 'network' | 'email'>
   const userAgent = `Postern/${softwareVersion} (+${config.origin}/)`
   const opened: { close(): void }[] = []
   const openFetch = (allowPrivate: readonly string[]) => {
-    const fetch = createGuardedFetch({ allowPrivate, loopback, userAgent })
+    const fetch = createGuardedFetch({ allowPrivate, loopback, userAgent, now: Date.now })
     opened.push(fetch)
     return fetch
   }
