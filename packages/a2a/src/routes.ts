@@ -84,7 +84,8 @@ function answerStatus(c: Context, error: unknown, house: House, extra: Headers =
 
 function openFault(error: unknown, { world }: House): Fault {
   const fault = toFault(error)
-  if (fault.row.http >= 500) world.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (fault.row.http === 500) world.log.error({ err: error, via: 'a2a' }, 'request failed')
+  if (fault.row.http === 503) world.log.warn({ err: error, via: 'a2a' }, 'request answered as unavailable')
   return fault
 }
 

@@ -2,12 +2,13 @@
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['HTML', /<\/?(html|body|pre|title|!doctype)\b/i],
   ['a stack trace', /\bat (async )?[\w.<>]+ \(|\.(ts|js|mjs):\d+/],
-  ['a path', /(\/(home|usr|tmp|work|root|var)\/|node_modules|file:\/\/\/(?!etc))/],
+  ['a path', /(\/(home|usr|tmp|opt|srv|root|var)\/|node_modules|file:\/\/\/(?!etc))/],
   ['inner text', /(TypeError|SyntaxError|ReferenceError|SqliteError|Unexpected token|is not a function|undefined)/],
   ['a secret', /(db password|BEGIN [A-Z ]*PRIVATE KEY|eyJ[\w-]{10,}\.)/],
 ]
 
 export function findLeak(text: string): string | undefined {
+  if (text.includes(process.cwd())) return 'a path'
   return leaks.find(([, pattern]) => pattern.test(text))?.[0]
 }
 
