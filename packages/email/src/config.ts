@@ -76,7 +76,7 @@ export const mailLimitsSchema = z.strictObject({
 
 /** The `email` slice of the configuration (`interface.md`). */
 export const emailConfigSchema = z.strictObject({
-  intake: z.strictObject({ secret: z.string().min(16, 'must have at least 16 characters') }).optional(),
+  intake: z.strictObject({ secret: z.string().min(1, 'must not be empty') }).optional(),
   listen: listenConfigSchema.optional(),
   submit: submitConfigSchema.optional(),
   dkim: z

@@ -87,6 +87,8 @@ describe('findUnsafeSettings()', () => {
       'network.allow_private',
     ],
     ['no operator token', { operator_token: undefined }, 'operator_token'],
+    ['a short operator token', { operator_token: 'short' }, 'operator_token'],
+    ['a short intake secret', { email: { intake: { secret: 'short' } } }, 'email.intake.secret'],
   ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])

@@ -8,6 +8,9 @@ interface ProductionRule {
 
 const loopbackHost = /^(localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f.*\]|0\.0\.0\.0|\[::\])$/
 
+/** Shorter secrets can be guessed. */
+const isGuessable = (secret: string | undefined) => secret !== undefined && secret.length < 16
+
 /** What `start` refuses outside of dev mode. */
 const rules: readonly ProductionRule[] = [
   {
@@ -29,6 +32,14 @@ const rules: readonly ProductionRule[] = [
       'is missing',
       'Set it to 16 or more random characters, in the file or as POSTERN_OPERATOR_TOKEN.',
     ),
+  },
+  {
+    isBroken: ({ operator_token }) => isGuessable(operator_token),
+    error: new ConfigError('operator_token', 'can be guessed', 'Use 16 or more random characters.'),
+  },
+  {
+    isBroken: ({ email }) => isGuessable(email.intake?.secret),
+    error: new ConfigError('email.intake.secret', 'can be guessed', 'Use 16 or more random characters.'),
   },
 ]
 

@@ -62,7 +62,7 @@ export const configSchema = z.strictObject({
     .prefault({}),
   data: z.string().default('.postern'),
   store: z.string().default('sqlite'),
-  operator_token: z.string().min(16, 'must have 16 characters or more').optional(),
+  operator_token: z.string().min(1, 'must not be empty').optional(),
   dev: z.boolean().default(false),
   default_agent: z.string().optional(),
   agents: z
