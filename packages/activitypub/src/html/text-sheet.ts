@@ -45,8 +45,8 @@ export function createTextSheet(): TextSheet {
 
   return {
     append(text, isVerbatim = false) {
-      const isAtStart = pieces.length === 0 || pending > 0
-      const shown = isAtStart && !isVerbatim ? text.trimStart() : text
+      const needsNoSpace = pending > 0 || /\s$/.test(pieces.at(-1) ?? ' ')
+      const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
       if (shown) write(shown)
     },
     breakLines(count) {

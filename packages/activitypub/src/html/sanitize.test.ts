@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { sanitizeHtml } from './sanitize.ts'
+
+test.each([
+  ['known elements stay', '<p>a <b>b</b><br></p>', '<p>a <b>b</b><br></p>'],
+  ['unknown elements go, their text stays', '<table><tr><td>a</td></tr></table>', 'a'],
+  ['scripts go with their text', 'a<script>alert(1)</script>b', 'ab'],
+  ['attributes go', '<p onclick="x" style="y" class="z">a</p>', '<p>a</p>'],
+  [
+    'addresses stay',
+    '<a href="https://x.test/?a&amp;b" target=_blank>a</a>',
+    '<a href="https://x.test/?a&amp;b" rel="nofollow noopener noreferrer">a</a>',
+  ],
+  ['script addresses go', '<a href="javascript:alert(1)">a</a>', '<a>a</a>'],
+  ['hidden script addresses go', '<a href="&#106;avascript:alert(1)">a</a>', '<a>a</a>'],
+  ['elements are closed in order', '<p><b>a</p>c', '<p><b>a</b></p>c'],
+  ['ends without a beginning go', 'a</p></b>', 'a'],
+  ['text is text', '1 < 2 &lt;b&gt; "q"', '1 &lt; 2 &lt;b&gt; &quot;q&quot;'],
+  ['comments go', 'a<!-- x -->b', 'ab'],
+])('sanitizeHtml(): %s', (_, html, clean) => {
+  expect(sanitizeHtml(html)).toBe(clean)
+})

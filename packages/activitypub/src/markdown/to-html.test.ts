@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest'
+import { measureGrowth } from '../../test/growth.ts'
+import { markdownToHtml } from './to-html.ts'
+
+const rel = 'rel="nofollow noopener noreferrer"'
+
+test.each([
+  ['paragraphs and lines', 'One\ntwo\n\nThree', '<p>One<br>two</p><p>Three</p>'],
+  [
+    'emphasis',
+    '**bold** *soft* __bold__ _soft_ ~~gone~~',
+    '<p><strong>bold</strong> <em>soft</em> <strong>bold</strong> <em>soft</em> <del>gone</del></p>',
+  ],
+  ['emphasis in emphasis', '**a *b* c**', '<p><strong>a <em>b</em> c</strong></p>'],
+  ['marks without an end', '**a *b', '<p>**a *b</p>'],
+  ['marks that cross', '*a **b* c**', '<p><em>a **b</em> c**</p>'],
+  ['names with underscores', 'snake_case_name and 2 * 3 * 4', '<p>snake_case_name and 2 * 3 * 4</p>'],
+  ['code', '`a < *b*` and ``` open', '<p><code>a &lt; *b*</code> and ``` open</p>'],
+  ['escapes', '\\*not\\* \\a', '<p>*not* \\a</p>'],
+  ['links', '[a *b*](https://x.test/?a=1&b=2)', `<p><a href="https://x.test/?a=1&amp;b=2" ${rel}>a <em>b</em></a></p>`],
+  ['links with brackets', '[w](https://x.test/a_(b))', `<p><a href="https://x.test/a_(b)" ${rel}>w</a></p>`],
+  [
+    'bare addresses',
+    'see https://x.test/a. And (https://y.test/b)',
+    `<p>see <a href="https://x.test/a" ${rel}>https://x.test/a</a>. And (<a href="https://y.test/b" ${rel}>https://y.test/b</a>)</p>`,
+  ],
+  ['angle addresses', '<https://x.test/a>', `<p><a href="https://x.test/a" ${rel}>https://x.test/a</a></p>`],
+  [
+    'no link in a link',
+    '[https://y.test/](https://x.test/)',
+    `<p><a href="https://x.test/" ${rel}>https://y.test/</a></p>`,
+  ],
+  ['images as links', '![cat](https://x.test/c.png)', `<p><a href="https://x.test/c.png" ${rel}>cat</a></p>`],
+  ['headings as bold', '# Title #\ntext', '<p><strong>Title</strong></p><p>text</p>'],
+  [
+    'lists',
+    '- a\n- b\n  - c\n\n1. x\n2. y',
+    '<ul><li>a</li><li>b<ul><li>c</li></ul></li></ul><ol><li>x</li><li>y</li></ol>',
+  ],
+  ['a list after a paragraph', 'These:\n- a', '<p>These:</p><ul><li>a</li></ul>'],
+  ['quotes', '> a\n> b\n\nc', '<blockquote><p>a<br>b</p></blockquote><p>c</p>'],
+  ['fences', '```js\nif (a < b) {}\n```\nafter', '<pre><code>if (a &lt; b) {}</code></pre><p>after</p>'],
+  ['a fence without an end', '~~~\n<b>', '<pre><code>&lt;b&gt;</code></pre>'],
+  ['nothing', '\n\n', ''],
+])('markdownToHtml() writes %s', (_, markdown, html) => {
+  expect(markdownToHtml(markdown)).toBe(html)
+})
+
+test.each([
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '[a](javascript:alert(1))',
+  '[a](data:text/html,x)',
+  '[a](https://x.test/"onclick="alert(1))',
+  '`<b onclick=x>`',
+  '# <i>',
+  '<https://x.test/"><script>',
+])('markdownToHtml() lets no markup of others through: %s', markdown => {
+  const tags = markdownToHtml(markdown).match(/<[^>]*>/g) ?? []
+  const known = /^<(\/?(p|strong|code)|\/a|a href="https:\/\/[^"<>]*" rel="nofollow noopener noreferrer")>$/
+  expect(tags.filter(tag => !known.test(tag))).toEqual([])
+})
+
+test.each([
+  '[',
+  '*',
+  '**a ',
+  '`',
+  '```\n',
+  '> ',
+  '- ',
+  '  - ',
+  '](',
+  '[a](',
+  'h',
+  '_a_ ',
+  '~~',
+  '\n',
+  '<https://',
+  '#',
+  '![',
+])('markdownToHtml() takes linear time for many "%s"', piece => {
+  expect(measureGrowth(markdownToHtml, piece, 200_000)).toBeLessThan(30)
+})
