@@ -16,27 +16,27 @@ const silent: ReadonlySet<string> = new Set([
   'object',
   'select',
 ])
-const breaks: Readonly<Record<string, string>> = {
-  p: '\n\n',
-  div: '\n',
-  br: '\n',
-  tr: '\n',
-  li: '\n- ',
-  ul: '\n',
-  ol: '\n',
-  table: '\n',
-  hr: '\n---\n',
-  blockquote: '\n\n',
-  pre: '\n',
-  h1: '\n\n',
-  h2: '\n\n',
-  h3: '\n\n',
-  h4: '\n\n',
-  h5: '\n\n',
-  h6: '\n\n',
-  td: ' ',
-  th: ' ',
+/** Line ends around a block; between two of them the larger counts. */
+const blocks: Readonly<Record<string, number>> = {
+  p: 2,
+  div: 1,
+  tr: 1,
+  li: 1,
+  ul: 1,
+  ol: 1,
+  table: 1,
+  hr: 1,
+  blockquote: 2,
+  pre: 1,
+  h1: 2,
+  h2: 2,
+  h3: 2,
+  h4: 2,
+  h5: 2,
+  h6: 2,
 }
+/** What an element puts before its text. */
+const marks: Readonly<Record<string, string>> = { li: '- ', td: ' ', th: ' ', hr: '---' }
 const voids: ReadonlySet<string> = new Set([
   'br',
   'hr',
@@ -91,6 +91,8 @@ const maxTag = 4096
 
 interface Reading {
   readonly pieces: string[]
+  /** Line ends due before the next text. */
+  due: number
   hasHidden: boolean
   /** The element whose content is skipped, and how many of its name are open in it. */
   skipped: { readonly name: string; readonly isHidden: boolean; depth: number } | undefined
@@ -104,7 +106,7 @@ interface Reading {
  * would not see are left out; of links only http, https and mailto keep their target.
  */
 export function textOfHtml(html: string): HtmlText {
-  const reading: Reading = { pieces: [], hasHidden: false, skipped: undefined, links: [], linkStart: 0 }
+  const reading: Reading = { pieces: [], due: 0, hasHidden: false, skipped: undefined, links: [], linkStart: 0 }
   let at = 0
   while (at < html.length) {
     const open = html.indexOf('<', at)
@@ -118,8 +120,15 @@ export function textOfHtml(html: string): HtmlText {
 function addText(raw: string, reading: Reading): void {
   if (!raw) return
   const text = decodeEntities(raw).replace(/\s+/g, ' ')
-  if (!reading.skipped) reading.pieces.push(text)
+  if (!reading.skipped) pushText(text, reading)
   else if (reading.skipped.isHidden && text.trim()) reading.hasHidden = true
+}
+
+/** Space between blocks is none of the text. */
+function pushText(text: string, reading: Reading): void {
+  if (reading.due > 0 && !text.trim()) return
+  reading.pieces.push('\n'.repeat(reading.due), text)
+  reading.due = 0
 }
 
 /** Past one tag, comment or stray `<`. */
@@ -150,15 +159,24 @@ function readTag(tag: string, reading: Reading): void {
 
 function openTag(name: string, tag: string, reading: Reading): void {
   if (name === 'a') openLink(tag, reading)
+  if (name === 'br') reading.due = Math.min(reading.due + 1, 2)
   const isHidden = hiding.test(tag)
   const isEmpty = voids.has(name) || tag.endsWith('/')
   if (!isEmpty && (isHidden || silent.has(name))) reading.skipped = { name, isHidden, depth: 1 }
-  else reading.pieces.push(breaks[name] ?? '')
+  else markBlock(name, reading)
 }
 
 function closeTag(name: string, reading: Reading): void {
   if (name === 'a') closeLink(reading)
-  reading.pieces.push(breaks[name]?.match(/^\n*/)?.[0] ?? '')
+  reading.due = Math.max(reading.due, blocks[name] ?? 0)
+}
+
+function markBlock(name: string, reading: Reading): void {
+  reading.due = Math.max(reading.due, blocks[name] ?? 0)
+  const mark = marks[name]
+  if (!mark) return
+  reading.pieces.push('\n'.repeat(reading.due), mark)
+  reading.due = 0
 }
 
 function passSkipped(name: string, isClosing: boolean, reading: Reading): void {

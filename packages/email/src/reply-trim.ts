@@ -1,6 +1,7 @@
 /** Only this much is looked at; longer text is handed on whole. */
 const [maxChars, maxLines] = [256 * 1024, 5000]
 const quoteLine = /^\s?>/
+const opening = /^(on|am|le|el|il|op|em|den|dnia)\b/i
 /** Lines a mail program puts above a quotation of everything before; they end in a colon and name no content. */
 const introductions = [
   /^(on|am|le|el|il|op|em|den|dnia)\b.{4,300}:$/i,
@@ -57,10 +58,9 @@ function trimQuotes(lines: readonly string[], end: number): number {
 
 /** An introduction may be wrapped over two lines. */
 function trimIntroduction(lines: readonly string[], end: number): number {
-  const last = (lines[end - 1] ?? '').trim()
-  if (isIntroduction(last)) return end - 1
-  const wrapped = `${(lines[end - 2] ?? '').trim()} ${last}`
-  return end >= 2 && isIntroduction(wrapped) ? end - 2 : end
+  const [first, last] = [(lines[end - 2] ?? '').trim(), (lines[end - 1] ?? '').trim()]
+  if (!opening.test(last) && opening.test(first) && isIntroduction(`${first} ${last}`)) return end - 2
+  return isIntroduction(last) ? end - 1 : end
 }
 
 function isIntroduction(line: string): boolean {

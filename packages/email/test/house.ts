@@ -11,6 +11,7 @@ import type {
   Log,
   MessageRecord,
   NormalizedMessage,
+  SubmitMail,
   World,
 } from '@postern/core'
 import { createSlidingWindowPolicy, defaultRetryPolicy, startWorker } from '@postern/core'
@@ -63,6 +64,8 @@ export interface MailHouseOptions {
   /** Default false: nobody works, messages stay as they came. */
   readonly works?: boolean | undefined
   watchDesk?(desk: Desk): Desk
+  /** Instead of the sink of the simulated world. */
+  readonly submitMail?: SubmitMail | undefined
 }
 
 export const echo: Agent = {
@@ -81,7 +84,7 @@ export async function openMailHouse(options: MailHouseOptions = {}): Promise<Mai
   const world = {
     fetch,
     resolveDns: (name: string, type: string) => resolver.resolve(name, type),
-    submitMail: submit,
+    submitMail: options.submitMail ?? submit,
     now: () => Date.now() + shift,
     randomBytes: (count: number) => randomBytes(count),
     sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),

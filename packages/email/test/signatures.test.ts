@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { MessageRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { IntakeAnswer, MailHouse } from './house.ts'
@@ -119,6 +120,24 @@ describe('a signature that proves', () => {
     house.sim.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
+})
+
+test('the message of RFC 8463 passes with both of its signatures', async () => {
+  const folder = new URL('../../../fixtures/email/rfc8463/', import.meta.url)
+  const records: Record<string, string> = JSON.parse(await readFile(new URL('dns.json', folder), 'utf8'))
+  for (const [name, record] of Object.entries(records)) house.sim.dns.set(name, { TXT: [record] })
+  await house.post(await readFile(new URL('message.eml', folder)))
+  const { message, proofs } = await house.latest()
+  expect(message.sender).toMatchObject({
+    address: '@joe@football.example.com',
+    verified: true,
+    auth_method: 'email-dkim',
+  })
+  const signatures = proofs.filter(({ kind }) => kind === 'dkim')
+  expect(signatures.map(({ algorithm, verdict }) => [algorithm, verdict])).toEqual([
+    ['ed25519-sha256', 'pass'],
+    ['rsa-sha256', 'pass'],
+  ])
 })
 
 describe('a signature that proves nothing', () => {

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { textOfHtml } from './html-text.ts'
+
+test.each([
+  ['paragraphs', '<p>One</p>\n<p>Two<br>Three</p>', 'One\n\nTwo\nThree'],
+  ['a list', '<ul><li>One</li><li>Two</li></ul>', '- One\n- Two'],
+  ['entities', 'a &amp; b &#60; &#x3e; &nbsp;c &unknown; &#0;', 'a & b < > c &unknown; \ufffd'],
+  ['a table', '<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\nc'],
+  ['scripts and styles', '<style>p{}</style><script>alert("<p>")</script>Text<!-- no -->', 'Text'],
+  [
+    'a link with another target',
+    '<a href="https://evil.test/">https://bank.test</a>',
+    'https://bank.test <https://evil.test/>',
+  ],
+  ['a link to what it says', '<a href="https://bank.test/">bank.test</a>', 'bank.test'],
+  ['links that are none', '<a href="javascript:x">a</a><a href=data:b>b</a><a>c</a>', 'abc'],
+  ['a stray bracket', 'a < b <> c <3', 'a < b <> c <3'],
+  ['a tag without end', 'a <img src="', 'a'],
+])('textOfHtml() reads %s', (_what, html, text) => {
+  expect(textOfHtml(html)).toEqual({ text, hasHidden: false })
+})
+
+test.each([
+  'hidden',
+  'style="display: none"',
+  "style='visibility:hidden'",
+  'style="font-size:0px"',
+  'style="opacity:0"',
+])('row 58: what %s hides is left out and reported', attribute => {
+  const html = `<div>Seen <span ${attribute}>secret <span>orders</span></span> again</div>`
+  expect(textOfHtml(html)).toEqual({ text: 'Seen again', hasHidden: true })
+})
+
+test('what is merely small or translucent is not hidden', () => {
+  const html = '<p style="font-size:0.9em;opacity:0.5" class="hidden-xs">Seen</p>'
+  expect(textOfHtml(html)).toEqual({ text: 'Seen', hasHidden: false })
+})
+
+test.each(['<div>', '<', '<a href="x">', '</a>', '&#', '<!--', '<p hidden>', ' ', '<a href="http://x/">y'])(
+  'row 50: a megabyte of %j ends',
+  piece => {
+    expect(textOfHtml(piece.repeat(Math.ceil(1_000_000 / piece.length))).text).toBeTypeOf('string')
+  },
+)

@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Unavailable } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import { mailLimitsSchema } from './config.ts'
+import type { MimeJob } from './mime-job.ts'
+import type { MimePool } from './mime-pool.ts'
+import { createMimePool } from './mime-pool.ts'
+
+const silent = () => undefined
+const log = { debug: silent, info: silent, warn: silent, error: silent }
+const world = {
+  log,
+  sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+}
+const limits = mailLimitsSchema.parse({ parsers: 1, parse_timeout_ms: 20_000, parse_memory_mb: 64, waiting: 2 })
+let pool: MimePool
+
+afterEach(() => pool.close())
+
+/** A worker whose behaviour is named by the message. */
+const file = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+  import { parentPort } from 'node:worker_threads'
+  parentPort.on('message', ({ octets }) => {
+    const what = Buffer.from(octets).toString()
+    if (what === 'exit') process.exit(1)
+    if (what === 'throw') throw new Error('boom')
+    if (what === 'hang') while (true);
+    if (what === 'eat') { const all = []; while (true) all.push(new Array(100000).fill({})) }
+    parentPort.postMessage(what === 'fail' ? { error: 'no' } : { result: what })
+  })`)}`,
+)
+
+function job(what: string): MimeJob {
+  return { octets: Buffer.from(what), ignored: [], keys: {}, isSigned: false, keepsQuotes: false, now: 0, limits }
+}
+
+test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s costs only itself', async what => {
+  pool = createMimePool({ limits, world, file })
+  const results = await Promise.all([pool.run(job('first')), pool.run(job(what)), pool.run(job('last'))])
+  expect(results).toEqual(['first', undefined, 'last'])
+})
+
+test('a message that takes too long costs only itself', async () => {
+  pool = createMimePool({ limits: { ...limits, parse_timeout_ms: 300 }, world, file })
+  const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
+  expect(results).toEqual([undefined, 'last'])
+})
+
+test('more than may wait are sent away', async () => {
+  pool = createMimePool({ limits, world, file })
+  const taken = ['a', 'b', 'c'].map(what => pool.run(job(what)))
+  expect(() => pool.run(job('d'))).toThrow(
+    new Unavailable('Cannot take mail: too many messages are waiting', { retryAfter: 30 }),
+  )
+  expect(await Promise.all(taken)).toEqual(['a', 'b', 'c'])
+})
+
+test('what is under way when the pool closes is asked for again', async () => {
+  pool = createMimePool({ limits, world, file })
+  const running = pool.run(job('hang'))
+  await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
+})

@@ -1,0 +1,87 @@
+import type { Log } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import type { SimWorld } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { MailSubmitter } from './submit.ts'
+import { classifySmtpError, createMailSubmitter } from './submit.ts'
+
+const silent = () => undefined
+const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
+const envelope = { from: 'echo@agents.test', to: ['bob@nodmarc.test'] }
+const octets = Buffer.from(
+  'From: echo@agents.test\r\nTo: bob@nodmarc.test\r\nMessage-ID: <1@agents.test>\r\n\r\n.dot\r\n..two\r\nHello  \r\n',
+)
+let sim: SimWorld
+let submit: MailSubmitter
+
+beforeAll(async () => {
+  sim = await openSimWorld()
+  submit = createMailSubmitter(sim.mail.submit, log)
+})
+afterAll(async () => {
+  submit.close()
+  await sim.close()
+})
+
+test('createMailSubmitter() hands over the very octets, without a login', async () => {
+  expect(await submit(envelope, octets)).toEqual({ response: '250' })
+  const [mail] = sim.mail.received
+  expect(mail?.octets.toString()).toBe(octets.toString())
+  expect(mail?.envelope).toEqual(envelope)
+})
+
+test.each([
+  [
+    'for good after the data',
+    { code: 554, message: '5.7.1 I know bob@nodmarc.test' },
+    Undeliverable,
+    'the mail server refused it: 554 5.7.1',
+  ],
+  [
+    'for good at the recipient',
+    { code: 550, message: '5.1.1 who?', at: 'rcpt' as const },
+    Undeliverable,
+    'the mail server refused it: 550 5.1.1',
+  ],
+  ['for now after the data', { code: 451, message: 'busy' }, Unavailable, 'the mail server put it off: 451'],
+  [
+    'for now at the recipient',
+    { code: 450, message: '4.2.1 later', at: 'rcpt' as const },
+    Unavailable,
+    'the mail server put it off: 450 4.2.1',
+  ],
+])('a refusal %s', async (_what, refusal, kind, message) => {
+  const mend = sim.mail.refuse(refusal)
+  const failure = await submit(envelope, octets).catch(error => error)
+  mend()
+  expect(failure).toBeInstanceOf(kind)
+  expect(failure.message).toBe(message)
+})
+
+test('nobody listening is a matter of time', async () => {
+  const nowhere = createMailSubmitter({ host: '127.0.0.1', port: 1 }, log)
+  await expect(nowhere(envelope, octets)).rejects.toThrow(
+    new Unavailable('the mail server could not be reached (ESOCKET)'),
+  )
+  nowhere.close()
+})
+
+test.each([
+  [
+    { code: 'EAUTH', responseCode: 535, response: '535 5.7.8 no' },
+    Unavailable,
+    'the mail server did not accept our login or TLS (535 5.7.8)',
+  ],
+  [
+    { code: 'EENVELOPE', message: 'Internationalized mailbox name not allowed' },
+    Undeliverable,
+    'the mail cannot be sent to this address (EENVELOPE)',
+  ],
+  [{ code: 'ETIMEDOUT' }, Unavailable, 'the mail server could not be reached (ETIMEDOUT)'],
+  [undefined, Unavailable, 'the mail server could not be reached (unknown)'],
+])('classifySmtpError() of %j', (error, kind, message) => {
+  const classified = classifySmtpError(error)
+  expect(classified).toBeInstanceOf(kind)
+  expect(classified.message).toBe(message)
+})
