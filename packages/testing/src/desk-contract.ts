@@ -1,1 +1,29 @@
-export {}
+import { describe } from 'vitest'
+import { deliveryContract } from './desk/deliveries.ts'
+import { durabilityContract } from './desk/durability.ts'
+import { intakeContract } from './desk/intake.ts'
+import { lookupContract } from './desk/lookup.ts'
+import { noticeContract } from './desk/notices.ts'
+import { operatorContract } from './desk/operator.ts'
+import { taskContract } from './desk/tasks.ts'
+import { threadContract } from './desk/threads.ts'
+import { turnContract } from './desk/turns.ts'
+import type { OpenDesk } from './desk/under-test.ts'
+
+export type { DeskUnderTest, OpenDesk } from './desk/under-test.ts'
+export { sketchAnswer, sketchIntake } from './desk/under-test.ts'
+
+/** What every desk must do: each sentence of the port, tried on a fresh desk. */
+export function deskContract(name: string, open: OpenDesk): void {
+  describe(`${name} keeps the contract of a desk`, () => {
+    intakeContract(open)
+    threadContract(open)
+    turnContract(open)
+    deliveryContract(open)
+    lookupContract(open)
+    taskContract(open)
+    operatorContract(open)
+    noticeContract(open)
+    durabilityContract(open)
+  })
+}

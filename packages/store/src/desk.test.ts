@@ -1,0 +1,4 @@
+import { deskContract } from '@postern/testing'
+import { openTestDesk } from '../test/open-test-desk.ts'
+
+deskContract('openSqliteDesk()', openTestDesk)

@@ -1,0 +1,133 @@
+import type { Desk, Entry } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { OpenDesk } from './under-test.ts'
+import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withDesk } from './under-test.ts'
+
+export function lookupContract(open: OpenDesk): void {
+  describe('look-ups', () => {
+    describeHistory(open)
+    describeSecrets(open)
+    describeResponses(open)
+  })
+}
+
+/** `count` messages of one thread, each answered; the number of each. */
+async function talk(desk: Desk, count: number): Promise<{ thread: number; numbers: readonly number[] }> {
+  const numbers: number[] = []
+  let thread = 0
+  for (let index = 1; index <= count; index++) {
+    await desk.admit(sketchIntake(`m${index}`, inThread('t')), 'c')
+    const turn = await leaseOnlyTurn(desk)
+    await desk.commit(turn, sketchAnswer(turn, `answer ${index}`))
+    numbers.push(turn.message)
+    thread = turn.thread
+  }
+  return { thread, numbers }
+}
+
+function idsSaid(entries: readonly Entry[]): readonly (string | undefined)[] {
+  return entries.map(({ nativeId }) => nativeId?.replace('answer to m', 'a'))
+}
+
+function describeHistory(open: OpenDesk): void {
+  test(
+    'readHistory() gives both ends of a thread without repeats, oldest first',
+    withDesk(open, async ({ desk }) => {
+      const { thread, numbers } = await talk(desk, 4)
+      const read = async (head: number, tail: number, before = (numbers[3] ?? 0) + 1_000) =>
+        idsSaid(await desk.readHistory({ thread, before, head, tail }))
+      expect(await read(2, 3)).toEqual(['m1', 'a1', 'a3', 'm4', 'a4'])
+      expect(await read(5, 6)).toEqual(['m1', 'a1', 'm2', 'a2', 'm3', 'a3', 'm4', 'a4'])
+      expect(await read(0, 1)).toEqual(['a4'])
+      expect(await read(1, 0)).toEqual(['m1'])
+      expect(await read(0, 0)).toEqual([])
+      expect(await read(1, 1, numbers[2])).toEqual(['m1', 'a2'])
+      expect(await read(9, 9, numbers[0])).toEqual([])
+    }),
+  )
+  test(
+    'an entry says who spoke, what, when, and under which id',
+    withDesk(open, async ({ desk }) => {
+      const { thread, numbers } = await talk(desk, 2)
+      const [said, answered] = await desk.readHistory({ thread, before: numbers[1] ?? 0, head: 9, tail: 9 })
+      expect(said).toMatchObject({
+        nativeId: 'm1',
+        role: 'user',
+        author: { address: '@ada@peer.test', display_name: 'Ada' },
+      })
+      expect(said?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'words of m1' }])
+      expect(answered).toMatchObject({
+        nativeId: 'answer to m1',
+        role: 'assistant',
+        author: { address: '@echo@agents.test' },
+      })
+      expect([said?.at, answered?.at]).toEqual(['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'])
+      expect(answered?.seq).toBeGreaterThan(said?.seq ?? Number.POSITIVE_INFINITY)
+      expect(new Set([said?.entryId, answered?.entryId]).size).toBe(2)
+    }),
+  )
+  test(
+    'a failed answer was said, and a waiting message belongs to the past of the next one',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, { response: sketchResponse(turn, 'sorry', 'failed'), deliveries: [], error: 'broke' })
+      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      const { message } = await desk.admit(sketchIntake('m3', inThread('t')), 'c')
+      const entries = await desk.readHistory({ thread: turn.thread, before: message, head: 9, tail: 9 })
+      expect(idsSaid(entries)).toEqual(['m1', 'a1', 'm2'])
+    }),
+  )
+}
+
+function describeSecrets(open: OpenDesk): void {
+  test(
+    'secret() is made once, whoever asks at the same time',
+    withDesk(open, async ({ desk }) => {
+      let made = 0
+      const make = async () => `secret ${++made}`
+      const secrets = await Promise.all(Array.from({ length: 10 }, () => desk.secret('key', make)))
+      expect(new Set(secrets)).toEqual(new Set(['secret 1']))
+      expect(await desk.secret('key', make)).toBe('secret 1')
+      expect(await desk.secret('other key', make)).not.toBe('secret 1')
+    }),
+  )
+  test(
+    'secret() stores nothing when making fails, and can be asked again',
+    withDesk(open, async ({ desk }) => {
+      await expect(desk.secret('key', () => Promise.reject(new Error('no entropy')))).rejects.toThrow('no entropy')
+      expect(await desk.secret('key', async () => 'second try')).toBe('second try')
+    }),
+  )
+}
+
+function describeResponses(open: OpenDesk): void {
+  test(
+    'findResponse() gives a response of ours with what it answered',
+    withDesk(open, async ({ desk }) => {
+      await talk(desk, 1)
+      const found = await desk.findResponse('answer to m1')
+      expect(found).toMatchObject({ agent: 'echo', target: { answerTo: 'm1' }, message: { id: 'm1', thread_id: 't' } })
+      expect(found?.response).toMatchObject({
+        id: 'answer to m1',
+        status: 'completed',
+        parts: [{ content: 'answer 1' }],
+      })
+      expect(await desk.findResponse('m1')).toBeUndefined()
+      expect(await desk.findResponse('nothing')).toBeUndefined()
+    }),
+  )
+  test(
+    'listResponses() gives those of one agent and channel, newest first, page by page',
+    withDesk(open, async ({ desk }) => {
+      await talk(desk, 3)
+      const first = await desk.listResponses({ agent: 'echo', via: 'a2a', limit: 2 })
+      expect(first.map(({ message }) => message.id)).toEqual(['m3', 'm2'])
+      const after = first.at(-1)?.place ?? 0
+      const second = await desk.listResponses({ agent: 'echo', via: 'a2a', limit: 2, after })
+      expect(second).toMatchObject([{ response: { id: 'answer to m1' }, target: { answerTo: 'm1' } }])
+      expect(await desk.listResponses({ agent: 'echo', via: 'email', limit: 2 })).toEqual([])
+      expect(await desk.listResponses({ agent: 'help', via: 'a2a', limit: 2 })).toEqual([])
+    }),
+  )
+}

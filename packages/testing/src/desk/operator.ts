@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import type { OpenDesk } from './under-test.ts'
+import {
+  admitAll,
+  inThread,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  withDesk,
+} from './under-test.ts'
+
+export function operatorContract(open: OpenDesk): void {
+  describe('the operator', () => {
+    describeMessages(open)
+    describeCounts(open)
+  })
+}
+
+function describeMessages(open: OpenDesk): void {
+  test(
+    'listMessages() shows the newest first, page by page',
+    withDesk(open, async ({ desk }) => {
+      const numbers = await admitAll(
+        desk,
+        ['m1', 'm2', 'm3'].map(id => sketchIntake(id)),
+      )
+      const page = await desk.listMessages({ limit: 2 })
+      expect(page.map(({ id }) => id)).toEqual(['m3', 'm2'])
+      expect(page[0]).toEqual({
+        message: numbers[2],
+        id: 'm3',
+        via: 'a2a',
+        agent: 'echo',
+        sender: '@ada@peer.test',
+        verified: false,
+        state: 'received',
+        received_at: '2026-01-01T00:00:00.000Z',
+        preview: 'words of m3',
+        correlation_id: 'c-m3',
+      })
+      expect((await desk.listMessages({ limit: 2, after: numbers[1] as number })).map(({ id }) => id)).toEqual(['m1'])
+    }),
+  )
+  test(
+    'a preview is one short line',
+    withDesk(open, async ({ desk }) => {
+      const content = `  two\n\n lines ${'and much more '.repeat(100)}`
+      await desk.admit(sketchIntake('m1', { message: { parts: [{ kind: 'text', mime: 'text/plain', content }] } }), 'c')
+      const [{ preview } = { preview: '' }] = await desk.listMessages({ limit: 1 })
+      expect(preview).toMatch(/^two lines and much more/)
+      expect(preview.length).toBeLessThan(300)
+    }),
+  )
+  test(
+    'findMessage() shows all there is to know',
+    withDesk(open, async ({ desk }) => {
+      const first = sketchIntake('m1', inThread('t', { flags: ['odd'] }))
+      await desk.admit(first, 'c1')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
+      const record = await desk.findMessage('m1')
+      expect(record).toMatchObject({ proofs: first.proofs, state: 'answered', flags: ['odd'], duplicates: 0 })
+      expect(record).toMatchObject({ correlation_id: 'c1', response: { id: 'answer to m1' } })
+      expect(record?.message).toEqual({ ...first.message, raw: { id: 'm1' } })
+      expect(record?.deliveries).toMatchObject([
+        { to: 'x', state: 'queued', attempts: 0, message_id: 'm1', wire: null },
+        { to: 'y', state: 'queued' },
+      ])
+      expect(record).not.toHaveProperty('error')
+      expect(await desk.findMessage('m2')).toBeUndefined()
+      expect(await desk.findMessage('answer to m1')).toBeUndefined()
+    }),
+  )
+  test(
+    'findMessage() shows the history of a message that has one',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'hello'))
+      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      expect((await desk.findMessage('m1'))?.message).not.toHaveProperty('history')
+      const history = (await desk.findMessage('m2'))?.message.history
+      expect(history?.map(({ id, role }) => [id, role])).toEqual([
+        ['m1', 'user'],
+        ['answer to m1', 'assistant'],
+      ])
+    }),
+  )
+}
+
+function describeCounts(open: OpenDesk): void {
+  test(
+    'count() agrees with what happened, step by step',
+    withDesk(open, async ({ desk, now }) => {
+      const counts = async () => {
+        const { messages, deliveries } = await desk.count()
+        return [Object.values(messages), Object.values(deliveries)].map(values => values.join(' '))
+      }
+      // received working answered failed ignored, and queued sent later dead
+      expect(await counts()).toEqual(['0 0 0 0 0', '0 0 0 0'])
+      await admitAll(
+        desk,
+        ['m1', 'm2', 'm3'].map(id => sketchIntake(id, inThread(id))),
+      )
+      await desk.admit(sketchIntake('m4', { disposition: 'keep' }), 'c')
+      await desk.admit(sketchIntake('m1'), 'a duplicate')
+      expect(await counts()).toEqual(['3 0 0 0 1', '0 0 0 0'])
+      const [one, two, three] = await leaseTurns(desk)
+      if (!one || !two || !three) throw new Error('expected three turns')
+      expect(await counts()).toEqual(['0 3 0 0 1', '0 0 0 0'])
+      await desk.commit(one, sketchAnswer(one, 'hi', ['a', 'b', 'c', 'd']))
+      await desk.release(two, { dueAt: now() + 1 })
+      await desk.commit(three, sayNothing())
+      expect(await counts()).toEqual(['1 0 1 0 2', '4 0 0 0'])
+      const [a, b, c] = await leaseDeliveries(desk)
+      if (!a || !b || !c) throw new Error('expected deliveries')
+      await desk.settle(a, { state: 'sent' })
+      await desk.settle(b, { state: 'later', dueAt: now() + 1, error: 'busy' })
+      await desk.settle(c, { state: 'dead', error: 'gone' })
+      expect(await counts()).toEqual(['1 0 1 0 2', '1 1 1 1'])
+      await desk.retryDelivery(c.id)
+      await desk.dropDelivery(b.id)
+      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 1'])
+    }),
+  )
+}

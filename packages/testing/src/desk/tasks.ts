@@ -1,0 +1,212 @@
+import type { Desk, TaskFilter, TaskKey } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenDesk } from './under-test.ts'
+import {
+  inThread,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withDesk,
+} from './under-test.ts'
+
+export function taskContract(open: OpenDesk): void {
+  describe('tasks', () => {
+    describeLife(open)
+    describeOwners(open)
+    describeCancel(open)
+    describeList(open)
+  })
+}
+
+const mine: TaskKey = { owner: 'ada', id: 'task 1' }
+
+function ofTask(key: TaskKey, context = 'ctx'): IntakeSketch {
+  return inThread(context, { task: { ...key, context } })
+}
+
+async function answerTask(desk: Desk, text: string, status: 'completed' | 'input_required' | 'working' = 'completed') {
+  const turn = await leaseOnlyTurn(desk)
+  await desk.commit(turn, { response: sketchResponse(turn, text, status), deliveries: [] })
+  return turn
+}
+
+function describeLife(open: OpenDesk): void {
+  test(
+    'a task is submitted, working, and then what its answer says; it holds all that was said',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const admitted = await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      expect(admitted.task).toEqual(mine)
+      expect(await desk.findTask(mine)).toMatchObject({ ...mine, agent: 'echo', context: 'ctx', state: 'submitted' })
+      advance(10)
+      const turn = await leaseOnlyTurn(desk)
+      expect(turn.task).toEqual(mine)
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'working', updatedAt: now() })
+      await desk.commit(turn, { response: sketchResponse(turn, 'which one?', 'input_required'), deliveries: [] })
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'input_required' })
+      await desk.admit(sketchIntake('m2', ofTask(mine)), 'c')
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'submitted' })
+      await answerTask(desk, 'that one')
+      const task = await desk.findTask(mine)
+      expect(task).toMatchObject({
+        state: 'completed',
+        response: { id: 'answer to m2', parts: [{ content: 'that one' }] },
+      })
+      expect(task?.entries.map(({ nativeId }) => nativeId)).toEqual(['m1', 'answer to m1', 'm2', 'answer to m2'])
+    }),
+  )
+  test(
+    'an agent that says nothing completes its task',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await desk.commit(await leaseOnlyTurn(desk), sayNothing())
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'completed', response: undefined })
+    }),
+  )
+  test(
+    'a task that has ended takes no more messages, but still knows the ones it had',
+    withDesk(open, async ({ desk }) => {
+      const first = await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await answerTask(desk, 'done')
+      const refusal = { code: 'unsupported', message: 'Cannot continue task: it has ended' }
+      await expect(desk.admit(sketchIntake('m2', ofTask(mine)), 'c')).rejects.toMatchObject(refusal)
+      expect(await desk.findMessage('m2')).toBeUndefined()
+      const again = await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      expect(again).toEqual({ outcome: 'duplicate', message: first.message, task: mine })
+    }),
+  )
+  test(
+    'a task ends with the last of its turns',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await desk.admit(sketchIntake('m2', ofTask(mine)), 'c')
+      await answerTask(desk, 'first')
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'submitted', response: { id: 'answer to m1' } })
+      await answerTask(desk, 'second')
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'completed', response: { id: 'answer to m2' } })
+    }),
+  )
+}
+
+function describeOwners(open: OpenDesk): void {
+  test(
+    "another owner's task does not exist",
+    withDesk(open, async ({ desk }) => {
+      const theirs = { owner: 'bob', id: mine.id }
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      expect(await desk.findTask(theirs)).toBeUndefined()
+      expect(await desk.cancelTask(theirs)).toBe(false)
+      expect(await desk.listTasks({ owner: 'bob', limit: 9 })).toEqual({ tasks: [], total: 0 })
+      await desk.admit(sketchIntake('m2', ofTask(theirs, 'other')), 'c')
+      expect(await desk.cancelTask(theirs)).toBe(true)
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'submitted' })
+      expect((await desk.findTask(mine))?.entries).toHaveLength(1)
+    }),
+  )
+}
+
+function describeCancel(open: OpenDesk): void {
+  test(
+    'cancelTask() ends an open task once; a later commit for it is refused and its thread goes on',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await desk.admit(sketchIntake('m2', ofTask(mine)), 'c')
+      await desk.admit(sketchIntake('m3', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      const notices: unknown[] = []
+      desk.listen(`message:${message}`, notice => notices.push(notice))
+      const turn = await leaseOnlyTurn(desk)
+      expect(await Promise.all([desk.cancelTask(mine), desk.cancelTask(mine)])).toEqual([true, false])
+      expect(notices).toEqual([{ kind: 'canceled' }])
+      await expect(desk.commit(turn, sketchAnswer(turn, 'late'))).rejects.toThrow(LeaseLost)
+      expect(await desk.findTask(mine)).toMatchObject({ state: 'canceled', response: undefined })
+      for (const id of ['m1', 'm2'])
+        expect(await desk.findMessage(id)).toMatchObject({ state: 'failed', error: 'canceled' })
+      expect((await leaseTurns(desk)).map(({ content }) => content.id)).toEqual(['m3'])
+    }),
+  )
+  test(
+    'of cancelTask() and commit() exactly one wins',
+    withDesk(open, async ({ desk }) => {
+      for (let round = 0; round < 10; round++) {
+        const key = { owner: 'ada', id: `task ${round}` }
+        await desk.admit(sketchIntake(`m${round}`, ofTask(key, `ctx ${round}`)), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        const commit = () =>
+          desk.commit(turn, sketchAnswer(turn, 'done')).then(
+            () => true,
+            () => false,
+          )
+        const racers = [commit, () => desk.cancelTask(key)]
+        const won = await Promise.all((round % 2 ? racers : racers.toReversed()).map(race => race()))
+        expect(won.filter(Boolean)).toHaveLength(1)
+        const state = (await desk.findTask(key))?.state
+        expect(state).toBe(won[round % 2 ? 0 : 1] ? 'completed' : 'canceled')
+      }
+    }),
+  )
+  test(
+    'cancelTask() ends a task that waits for input, and none that has ended',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await answerTask(desk, 'which one?', 'input_required')
+      expect(await desk.cancelTask(mine)).toBe(true)
+      expect(await desk.cancelTask(mine)).toBe(false)
+      await desk.admit(sketchIntake('m2', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await answerTask(desk, 'done')
+      expect(await desk.cancelTask({ owner: 'ada', id: 'task 2' })).toBe(false)
+      expect(await desk.cancelTask({ owner: 'ada', id: 'no such task' })).toBe(false)
+    }),
+  )
+}
+
+function describeList(open: OpenDesk): void {
+  test(
+    'listTasks() filters, counts and pages, newest first',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const begun = now()
+      for (const [index, context] of ['red', 'blue', 'red', 'red'].entries()) {
+        advance(1_000)
+        await desk.admit(
+          sketchIntake(`m${index}`, ofTask({ owner: 'ada', id: `task ${index}` }, `${context} ${index}`)),
+          'c',
+        )
+      }
+      const idsFor = async (filter: Partial<TaskFilter>) => {
+        const { tasks, total } = await desk.listTasks({ owner: 'ada', limit: 9, ...filter })
+        return [tasks.map(({ id }) => id.replace('task ', '')).join(''), total]
+      }
+      expect(await idsFor({})).toEqual(['3210', 4])
+      expect(await idsFor({ context: 'blue 1' })).toEqual(['1', 1])
+      expect(await idsFor({ updatedSince: begun + 3_000 })).toEqual(['32', 2])
+      expect(await idsFor({ agent: 'help' })).toEqual(['', 0])
+      const { tasks } = await desk.listTasks({ owner: 'ada', limit: 2 })
+      const last = tasks.at(-1)
+      expect(await idsFor({ after: { updatedAt: last?.updatedAt ?? 0, id: last?.id ?? '' } })).toEqual(['10', 4])
+      advance(1_000)
+      await desk.cancelTask({ owner: 'ada', id: 'task 0' })
+      expect(await idsFor({})).toEqual(['0321', 4])
+      expect(await idsFor({ state: 'canceled' })).toEqual(['0', 1])
+      expect(await idsFor({ state: 'submitted', limit: 1 })).toEqual(['3', 3])
+    }),
+  )
+  test(
+    'listTasks() pages through tasks updated in the same instant without losing one',
+    withDesk(open, async ({ desk }) => {
+      const keys = Array.from({ length: 5 }, (_, index) => ({ owner: 'ada', id: `task ${index}` }))
+      await Promise.all(keys.map(key => desk.admit(sketchIntake(key.id, ofTask(key, key.id)), 'c')))
+      const seen: string[] = []
+      let after: TaskFilter['after']
+      for (;;) {
+        const { tasks } = await desk.listTasks({ owner: 'ada', limit: 2, after })
+        const last = tasks.at(-1)
+        if (!last) break
+        seen.push(...tasks.map(({ id }) => id))
+        after = { updatedAt: last.updatedAt, id: last.id }
+      }
+      expect(seen.toSorted()).toEqual(keys.map(({ id }) => id))
+    }),
+  )
+}
