@@ -130,6 +130,7 @@ export async function openGateway(
 
   async function stop(): Promise<void> {
     isReady = false
+    for (const channel of channels) channel.release?.()
     await Promise.all(closers.map(close => close()))
     await Promise.all(channels.map(channel => channel.close?.()))
     await agents.close()

@@ -35,6 +35,6 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     routes,
     links: () => [],
     publishedKeys: async () => [],
-    close: async () => waiter.close(),
+    release: () => waiter.close(),
   }
 }

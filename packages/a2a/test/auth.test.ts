@@ -318,9 +318,9 @@ describe('configuration', () => {
     expect(parse({ algorithms: [algorithm] }).success).toBe(false)
   })
 
-  test('refuses no algorithm, keys over http, and an issuer named twice', () => {
+  test('refuses no algorithm, keys by anything but http, and an issuer named twice', () => {
     expect(parse({ algorithms: [] }).success).toBe(false)
-    expect(parse({ jwks: 'http://i.test/keys' }).success).toBe(false)
+    expect(parse({ jwks: 'ftp://i.test/keys' }).success).toBe(false)
     expect(a2aConfigSchema.safeParse({ auth: { issuers: [issuer, issuer] } }).success).toBe(false)
   })
 

@@ -80,6 +80,8 @@ export interface Channel<Routes = unknown> {
   links(agent: string): readonly WebLink[]
   publishedKeys(): Promise<readonly PublishedKey[]>
   listen?(): Promise<Listening>
+  /** Shutdown begins: answer peers that wait with what there is now. */
+  release?(): void
   close?(): Promise<void>
 }
 

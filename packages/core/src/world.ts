@@ -65,7 +65,11 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString()
 }
 
+const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+
 /** `count` random bytes as lower-case hex. */
 export function randomHex({ randomBytes }: Pick<World, 'randomBytes'>, count: number): string {
-  return Array.from(randomBytes(count), byte => byte.toString(16).padStart(2, '0')).join('')
+  let text = ''
+  for (const byte of randomBytes(count)) text += hexPairs[byte]
+  return text
 }

@@ -48,9 +48,9 @@ describe('parseConfig()', () => {
       /^listen\.port: .*Make it smaller or shorter\.$/,
     ],
     [
-      'a short operator token',
-      { ...smallest, operator_token: 'short' },
-      /^operator_token: must have 16 characters or more/,
+      'an empty operator token',
+      { ...smallest, operator_token: '' },
+      /^operator_token: must not be empty/,
     ],
     [
       'a private origin that is none',
