@@ -6,6 +6,7 @@ import { createExpiringMap } from './expiring-map.ts'
 import type { Iri } from './iri.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import { parseActor } from './remote-actor.ts'
+import { createSharedWork } from './shared-work.ts'
 
 /** What a look-up gave. The errors are remembered too, so that a bad name costs one fetch in a while. */
 type Found =
@@ -36,31 +37,26 @@ const ceilings = { perHost: 600, inAll: 6_000 } as const
 export function createActorCache({ fetchDocument, now }: ActorCacheParts): RemoteActors {
   const known = createExpiringMap<Found>(maxActors, now)
   const refetched = createExpiringMap<true>(maxActors, now)
-  const running = new Map<string, Promise<Found>>()
+  const share = createSharedWork<Found>()
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
   const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
 
-  /** Those who ask for one actor at the same time share one fetch. */
+  /** A failed look does not push out what is known: a forged signature must not lock the honest actor out. */
   async function look(iri: Iri): Promise<Found> {
-    const underWay = running.get(iri.href)
-    if (underWay) return underWay
     takeFrom(perHost, inAll, iri.host)
-    const looking = lookUp(iri, fetchDocument).then(found => {
-      known.set(iri.href, found, keepMs[kindOf(found)])
-      return found
-    })
-    running.set(iri.href, looking)
-    return looking.finally(() => running.delete(iri.href))
+    const found = await lookUp(iri, fetchDocument)
+    if (!('error' in found) || !known.get(iri.href)?.actor) known.set(iri.href, found, keepMs[kindOf(found)])
+    return found
   }
 
   return {
     async find(iri) {
-      return open(known.get(iri.href) ?? (await look(iri)))
+      return openFound(known.get(iri.href) ?? (await share(iri.href, () => look(iri))))
     },
     async refresh(iri) {
       if (refetched.get(iri.href)) return undefined
       refetched.set(iri.href, true, keepMs.refetched)
-      return open(await look(iri))
+      return openFound(await share(iri.href, () => look(iri)))
     },
   }
 }
@@ -85,7 +81,7 @@ function kindOf(found: Found): 'found' | 'refused' | 'unavailable' {
   return 'error' in found && found.error instanceof Unavailable ? 'unavailable' : 'refused'
 }
 
-function open(found: Found): RemoteActor | undefined {
+function openFound(found: Found): RemoteActor | undefined {
   if ('error' in found) throw found.error
   return found.actor
 }

@@ -16,9 +16,13 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
+/** Longer names are nobody's. */
+export const maxIriLength = 2_048
+
 /** The IRI of a reference, or of an embedded object. */
 export function idOf(value: unknown): string | undefined {
-  return textOf(value) ?? textOf(asObject(value)?.id)
+  const id = textOf(value) ?? textOf(asObject(value)?.id)
+  return id && id.length <= maxIriLength ? id : undefined
 }
 
 /** The IRIs of a list; entries that name nothing are left out. */

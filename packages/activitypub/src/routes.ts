@@ -49,7 +49,10 @@ function addInboxes(app: Hono, { desk, world, inbound }: RouteParts): void {
 }
 
 function refuseMethod(context: Context): Response {
-  return context.json({ title: 'Method Not Allowed', status: 405 }, 405, { allow: 'POST' })
+  return context.json({ title: 'Method Not Allowed', status: 405 }, 405, {
+    allow: 'POST',
+    'content-type': 'application/problem+json',
+  })
 }
 
 function addActors(app: Hono, { agents, keys }: RouteParts): void {

@@ -1,9 +1,10 @@
 import type { Address, World } from '@postern/core'
-import { formatAddress, parseAddress, Unavailable, Undeliverable } from '@postern/core'
+import { formatAddress, parseAddress, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 import { createExpiringMap } from './expiring-map.ts'
 import { asObject, listOf, textOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
+import { createSharedWork } from './shared-work.ts'
 import { activityJson } from './vocabulary.ts'
 
 /** What WebFinger says about a name (RFC 7033): its canonical form, and its actor. */
@@ -31,6 +32,7 @@ const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'appl
 export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Handles {
   const confirmed = createExpiringMap<{ readonly address: string | undefined }>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
+  const share = createSharedWork<string | undefined>()
 
   async function find(address: Address): Promise<Descriptor> {
     const name = `acct:${address.local}@${address.domain}`
@@ -62,7 +64,7 @@ export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Han
     async confirm(actor) {
       const known = confirmed.get(actor.id)
       if (known) return known.address
-      const address = await confirmName(actor).catch(() => undefined)
+      const address = await share(actor.id, () => confirmName(actor).catch(withholdName))
       confirmed.set(actor.id, { address }, address ? keepMs.confirmed : keepMs.withheld)
       return address
     },
@@ -79,6 +81,11 @@ export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Han
   }
 }
 
+/** A peer that cannot be asked, or answers nonsense, confirms nothing. */
+function withholdName(error: unknown): undefined {
+  if (!(error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection)) throw error
+}
+
 async function findActor(
   address: Address,
   find: (address: Address) => Promise<Descriptor>,
@@ -86,7 +93,7 @@ async function findActor(
   try {
     return (await find(address)).actor
   } catch (error) {
-    if (error instanceof Unavailable || error instanceof Undeliverable) throw error
+    if (!(error instanceof Rejection)) throw error
     throw new Undeliverable('Cannot look up address: the answer cannot be read', { cause: error })
   }
 }

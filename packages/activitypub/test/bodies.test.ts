@@ -255,3 +255,87 @@ test('a refusal is written down for the operator without a body, a key or a secr
   expect(refusals).toMatchObject([{ via: 'activitypub', code: 'signature_invalid' }])
   expect(JSON.stringify(refusals)).not.toContain('zebra')
 })
+
+test('an id of more than 2 048 characters is malformed, a conversation of that length is passed over', async () => {
+  const { house, alice } = stage
+  const long = `https://good.test/${'x'.repeat(2_100)}`
+  const answer = await postActivity(house, alice, composeNote(alice, {}, { id: long }))
+  expect(answer).toMatchObject({ status: 400, detail: 'Cannot read activity: its id is too long' })
+  const note = composeNote(alice, { context: long })
+  await postActivity(house, alice, note)
+  expect((await stage.stored())[0]?.message.thread_id).toBe((note.object as { id: string }).id)
+})
+
+test.each([
+  [
+    'its context',
+    { context: 'https://good.test/c', conversation: 'tag:c', inReplyTo: 'https://good.test/n' },
+    'https://good.test/c',
+  ],
+  ['its conversation', { conversation: 'tag:c', inReplyTo: 'https://good.test/n' }, 'tag:c'],
+  ['what it replies to', { inReplyTo: 'https://good.test/n' }, 'https://good.test/n'],
+])('the thread of a post is %s', async (_, note, thread) => {
+  const { house, alice } = stage
+  await postActivity(house, alice, composeNote(alice, note))
+  expect((await stage.stored())[0]?.message.thread_id).toBe(thread)
+})
+
+test('attachments, quotes and content warnings reach the agent as parts, and nothing is fetched', async () => {
+  const { house, peer, alice } = stage
+  const attachment = [
+    { type: 'Document', mediaType: 'image/png', url: 'https://other.test/cat.png', name: 'a cat' },
+    { type: 'Link', href: 'https://other.test/page' },
+    { type: 'Image', url: 'file:///etc/passwd' },
+  ]
+  const note = { attachment, quoteUrl: 'https://other.test/notes/1', summary: 'cats', sensitive: true }
+  await postActivity(house, alice, composeNote(alice, note))
+  const [record] = await stage.stored()
+  expect(record?.message.parts).toEqual([
+    { kind: 'text', mime: 'text/plain', content: 'Content warning: cats\n\nHello' },
+    { kind: 'link', url: 'https://other.test/notes/1', title: 'Quoted post' },
+    { kind: 'file', name: 'a cat', mime: 'image/png', bytes_ref: { kind: 'url', url: 'https://other.test/cat.png' } },
+    { kind: 'link', url: 'https://other.test/page' },
+  ])
+  expect(peer.requests.map(({ host }) => host)).not.toContain('other.test')
+})
+
+test('articles, pages and questions are read as text', async () => {
+  const { house, alice } = stage
+  const article = { type: 'Article', name: 'Title', summary: 'Short', content: '<p>Long</p>' }
+  const question = {
+    type: 'Question',
+    content: 'Tea?',
+    oneOf: [
+      { type: 'Note', name: 'yes' },
+      { type: 'Note', name: 'no' },
+    ],
+  }
+  await postActivity(house, alice, composeNote(alice, article))
+  await postActivity(house, alice, composeNote(alice, question))
+  const texts = (await stage.stored()).map(({ message }) =>
+    message.parts.map(part => part.kind === 'text' && part.content),
+  )
+  expect(texts).toEqual([['Tea?\n\n- yes\n- no'], ['Title\n\nShort\n\nLong']])
+})
+
+test('an address of ours at the beginning is left out, linked or not', async () => {
+  const { house, alice } = stage
+  const link = `<a href="${agent}" class="u-url mention">@<span>echo</span></a>`
+  for (const content of [`<p>${link} hi</p>`, '@echo@agents.test, hi', 'hi']) {
+    await postActivity(house, alice, composeNote(alice, { content }))
+    expect((await stage.stored())[0]?.message.parts).toMatchObject([{ content: 'hi' }])
+  }
+})
+
+test.each([
+  ['public', { to: [publicCollection], cc: [agent] }, 'public'],
+  ['public under its short name', { to: ['as:Public'], cc: [agent] }, 'public'],
+  ['unlisted', { to: [agent], cc: ['Public'] }, 'unlisted'],
+  ['for followers', { to: ['https://good.test/users/alice/followers'], cc: [agent] }, 'followers'],
+  ['direct', { to: [agent], cc: [] }, 'direct'],
+])('53: who may read a %s post is kept, and a wider activity does not widen it', async (_, audience, visibility) => {
+  const { house, alice } = stage
+  await postActivity(house, alice, composeNote(alice, audience, { to: [publicCollection], cc: [agent] }))
+  const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  expect(turn?.target).toMatchObject({ visibility })
+})

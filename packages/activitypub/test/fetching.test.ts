@@ -151,3 +151,34 @@ test('43: strangers cannot make us look up without end', async () => {
   expect([...answers].sort()).toEqual([401, 429])
   expect(peer.requests.length).toBe(600)
 })
+
+test('a forged signature while the actor’s host is down does not lock the honest actor out', async () => {
+  const { house, peer, alice, mallory } = stage
+  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  peer.serve(alice.id, { status: 503 })
+  const forged = await postActivity(house, alice, composeNote(alice), { key: mallory.key })
+  expect(forged).toMatchObject({ status: 503 })
+  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+})
+
+test('44: a name’s answer that is broken, private, too large or on another scheme confirms nothing', async () => {
+  const { house, peer, alice } = stage
+  const url = 'https://good.test/.well-known/webfinger'
+  const type = 'application/jrd+json'
+  const self = { rel: 'self', type: 'application/activity+json', href: alice.id }
+  const answers = [
+    { type, body: '{"subject":' },
+    { type, body: { subject: 'acct:alice@good.test', links: [{ ...self, href: 'https://127.0.0.1/users/alice' }] } },
+    { type, body: { subject: 'acct:alice@good.test', links: [self], padding: 'x'.repeat(100_000) } },
+    { type: 'text/html', body: { subject: 'acct:alice@good.test', links: [self] } },
+    { status: 302, headers: { location: 'http://good.test/elsewhere' } },
+    { type, body: { subject: 'acct:bob@good.test', links: [self] } },
+  ]
+  for (const answer of answers) {
+    peer.serve(url, answer)
+    house.world.advance(6 * 60_000)
+    expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+    const [record] = await stage.stored()
+    expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
+  }
+})
