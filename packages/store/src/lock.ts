@@ -12,7 +12,7 @@ export function takeExclusiveLock(path: string): () => void {
   createPrivateFile(file)
   const lock = new DatabaseSync(file)
   try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
     const mend = 'Stop the other one, or give this one a "data" directory of its own.'

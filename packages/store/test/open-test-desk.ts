@@ -16,13 +16,14 @@ export function makeDirectory(): string {
 }
 
 /** A desk in a file, with a clock to be set. `reopen` works on a copy of the files as they are: what a crash leaves. */
-export async function openTestDesk(): Promise<DeskUnderTest> {
+export async function openTestDesk(): Promise<DeskUnderTest & { readonly file: string }> {
   const directory = makeDirectory()
   let time = Date.UTC(2026, 5, 1)
   const now = () => time
   const open = (name: string) =>
     openSqliteDesk({ path: join(directory, name, 'postern.db'), now, log: silentLog, exclusive: true })
   return {
+    file: join(directory, 'first', 'postern.db'),
     desk: await open('first'),
     now,
     advance: ms => {

@@ -1,0 +1,54 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test, vi } from 'vitest'
+import { silentLog } from '../test/open-test-desk.ts'
+import { openSqliteDesk } from './index.ts'
+import { migrateDatabase } from './migrate.ts'
+
+/** Every statement a desk prepares. */
+async function collectStatements(): Promise<readonly string[]> {
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const desk = await openSqliteDesk({ path: ':memory:', now: () => 0, log: silentLog })
+  const statements = prepare.mock.calls.map(([sql]) => sql)
+  prepare.mockRestore()
+  await desk.close()
+  return statements.filter(sql => /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql))
+}
+
+function explain(db: DatabaseSync, sql: string): readonly string[] {
+  return db
+    .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+    .all()
+    .map(row => String(row.detail))
+}
+
+/** What may be read from end to end: a handful of totals, the newest page in order, open deliveries on the operator's wish. */
+const allowedScans = [
+  /^SCAN counters$/,
+  /^SCAN \(subquery/,
+  /^SCAN d USING INDEX deliveries_(lane|dead)$/,
+  /^SCAN CONSTANT ROW$/,
+]
+
+test('no statement reads a whole table, so that no cost grows with the number of messages', async () => {
+  const statements = await collectStatements()
+  expect(statements.length).toBeGreaterThan(40)
+  const db = new DatabaseSync(':memory:')
+  migrateDatabase(db)
+  const scans = statements.flatMap(sql =>
+    explain(db, sql)
+      .filter(detail => detail.startsWith('SCAN') && !allowedScans.some(allowed => allowed.test(detail)))
+      .map(detail => `${detail}: ${sql}`),
+  )
+  expect(scans).toEqual([])
+})
+
+/** Few rows each: the deliveries that wait, and the messages of one id. */
+const allowedSorts = /INDEXED BY deliveries_lane|FROM names n JOIN messages m/
+
+test('nothing is sorted that grows with the number of messages', async () => {
+  const db = new DatabaseSync(':memory:')
+  migrateDatabase(db)
+  const isSorting = (sql: string) => explain(db, sql).some(detail => detail.includes('TEMP B-TREE'))
+  const sorting = (await collectStatements()).filter(sql => isSorting(sql) && !allowedSorts.test(sql))
+  expect(sorting).toEqual([])
+})
