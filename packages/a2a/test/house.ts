@@ -180,7 +180,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       return rpc('SendMessage', { message: said, ...(configuration && { configuration }) }, postOptions)
     },
     async close() {
-      await channel.close?.()
+      channel.release?.()
       await worker?.stop(100)
       await desk.close()
       await issuer.close()

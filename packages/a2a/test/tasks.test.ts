@@ -82,11 +82,11 @@ describe('a blocking call', () => {
     await idle.close()
   })
 
-  test('ends when the channel closes', async () => {
+  test('ends when the channel lets go', async () => {
     const idle = await openTestHouse({ works: false })
     const waiting = idle.say('hello')
     await expect.poll(async () => (await idle.desk.count()).messages.received).toBe(1)
-    await idle.channel.close?.()
+    idle.channel.release?.()
     expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_SUBMITTED')
     await idle.close()
   })
