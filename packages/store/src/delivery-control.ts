@@ -58,10 +58,10 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
 }
 
 function createDrop({ db, now }: Store, { deliveries }: Tables): Control {
-  // The token moves on, so that whoever is trying it now cannot settle it any more.
+  // Without a holder, whoever is trying it now cannot settle it any more.
   const drop = prepareQuery(
     db,
-    `UPDATE deliveries SET state = 'dead', due_at = NULL, holder = NULL, token = token + 1, ended_at = ?,
+    `UPDATE deliveries SET state = 'dead', due_at = NULL, holder = NULL, ended_at = ?,
        last_error = 'dropped by the operator' WHERE number = ?`,
   )
   return (batch, { number, thread_id, destination, state }) => {

@@ -33,7 +33,7 @@ class Bystander {
   async take([act, choice]: Step): Promise<void> {
     const { desk, now, advance } = this.#tested
     const request = { holder: `worker ${choice % 2}`, limit: 1 + (choice % 3), leaseMs }
-    const steps: Readonly<Record<Act, () => Promise<unknown>> = {
+    const steps: Readonly<Record<Act, () => Promise<unknown>>> = {
       admit: () => this.#admit(choice % messageCount),
       leaseTurns: async () => void this.#turns.push(...(await desk.leaseTurns(request))),
       commit: () => this.#commit(pick(this.#turns, choice)),

@@ -88,6 +88,7 @@ function describeSecrets(open: OpenDesk): void {
       const make = async () => `secret ${++made}`
       const secrets = await Promise.all(Array.from({ length: 10 }, () => desk.secret('key', make)))
       expect(new Set(secrets)).toEqual(new Set(['secret 1']))
+      expect(made).toBe(1)
       expect(await desk.secret('key', make)).toBe('secret 1')
       expect(await desk.secret('other key', make)).not.toBe('secret 1')
     }),

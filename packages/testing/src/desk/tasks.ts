@@ -128,6 +128,18 @@ function describeCancel(open: OpenDesk): void {
     }),
   )
   test(
+    'cancelTask() of a waiting turn leaves the one before it with who works on it',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask({ owner: 'ada', id: 'task 2' })), 'c')
+      await desk.admit(sketchIntake('m2', ofTask(mine)), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      expect(await desk.cancelTask(mine)).toBe(true)
+      expect(await leaseTurns(desk)).toEqual([])
+      await desk.commit(turn, sayNothing())
+      expect(await leaseTurns(desk)).toEqual([])
+    }),
+  )
+  test(
     'of cancelTask() and commit() exactly one wins',
     withDesk(open, async ({ desk }) => {
       for (let round = 0; round < 10; round++) {
