@@ -53,10 +53,12 @@ export function describeTestConfig(
 }
 
 /** A whole gateway in this process and a world around it, on loopback sockets. */
-export async function openTestHouse(overrides: Record<string, unknown> = {}): Promise<TestHouse> {
+export async function openTestHouse(
+  override: (world: SimWorld) => Record<string, unknown> = () => ({}),
+): Promise<TestHouse> {
   const world = await openSimWorld()
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-house-'))
-  const config = parseConfig(describeTestConfig(world, dataDir, overrides))
+  const config = parseConfig(describeTestConfig(world, dataDir, override(world)))
   const log = createLog({ level: config.log.level, readable: false })
   let gateway: Gateway
   let url = ''

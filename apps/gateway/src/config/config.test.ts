@@ -47,11 +47,7 @@ describe('parseConfig()', () => {
       { ...smallest, listen: { port: 70_000 } },
       /^listen\.port: .*Make it smaller or shorter\.$/,
     ],
-    [
-      'an empty operator token',
-      { ...smallest, operator_token: '' },
-      /^operator_token: must not be empty/,
-    ],
+    ['an empty operator token', { ...smallest, operator_token: '' }, /^operator_token: must not be empty/],
     [
       'a private origin that is none',
       { ...smallest, network: { allow_private: ['10.0.0.1'] } },
