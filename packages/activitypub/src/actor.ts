@@ -1,6 +1,6 @@
 import type { AgentProfile, Json } from '@postern/core'
-import { agentIris, instanceActorIri } from './iris.ts'
 import type { ActorKey } from './keys.ts'
+import { agentIris, instanceActorIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
 import { activityStreams, securityContext } from './vocabulary.ts'
 

@@ -1,5 +1,5 @@
 import type { Addressing, AnsweredTurn, PlannedDelivery } from '@postern/core'
-import { activityIri, postIri } from './iris.ts'
+import { activityIri, postIri } from './own-iris.ts'
 import type { ReplyTarget } from './reply-target.ts'
 import { readReplyTarget, toJson } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'

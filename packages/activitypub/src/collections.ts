@@ -1,6 +1,6 @@
 import type { Json, LookupDesk } from '@postern/core'
 import { createExpiringMap } from './expiring-map.ts'
-import { agentIris } from './iris.ts'
+import { agentIris } from './own-iris.ts'
 import { renderCreate } from './render.ts'
 import { readReplyTarget } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'

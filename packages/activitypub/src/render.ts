@@ -1,6 +1,6 @@
 import type { Json, NormalizedResponse, Part } from '@postern/core'
 import { escapeHtml } from './html/entities.ts'
-import { activityIri, agentIris, postIri } from './iris.ts'
+import { activityIri, agentIris, postIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
 import type { ReplyTarget } from './reply-target.ts'
 import { replyVisibility } from './visibility.ts'

@@ -15,6 +15,7 @@ const emphasis: readonly (readonly [mark: string, element: string])[] = [
   ['_', 'em'],
 ]
 const maxAddress = 2_048
+const notInAddress: ReadonlySet<string> = new Set([' ', '\n', '\t', '[', ']', '<', '>', '"'])
 const plainRun = /[^\\`*_~[\]!<h\n]+/y
 const codeSpan = /(`+)([^`]+)\1(?!`)/y
 const backticks = /`+/y
@@ -138,13 +139,13 @@ function openAnchor(href: string): string {
   return `<a href="${escapeHtml(href)}" rel="nofollow noopener noreferrer">`
 }
 
-/** The parenthesis that ends a link's address, others balanced. */
+/** The parenthesis that ends a link's address, others balanced. Ends early where no address goes on. */
 function findAddressEnd(text: string, from: number): number | undefined {
   let depth = 0
   for (let at = from; at < Math.min(text.length, from + maxAddress); at += 1) {
     const char = text[at] ?? ''
     if (char === ')' && depth === 0) return at
-    if (/\s/.test(char)) return undefined
+    if (notInAddress.has(char)) return undefined
     depth += char === '(' ? 1 : char === ')' ? -1 : 0
   }
   return undefined
