@@ -7,6 +7,7 @@ export const migrations: readonly string[] = [deskSchema]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
 export function migrateDatabase(db: DatabaseSync): void {
+  if (readVersion(db) === migrations.length) return
   // Another process may be migrating the same file: the version counts only inside the transaction.
   db.exec('BEGIN IMMEDIATE')
   try {

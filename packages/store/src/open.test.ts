@@ -32,6 +32,13 @@ test('openSqliteDesk() makes its directory and its files for their owner alone',
   await desk.close()
 })
 
+test('openSqliteDesk() closes a file to others that was open to them', async () => {
+  const path = join(makeDirectory(), 'postern.db')
+  writeFileSync(path, '', { mode: 0o644 })
+  await (await openAt(path)).close()
+  expect((statSync(path).mode & 0o777).toString(8)).toBe('600')
+})
+
 test('openSqliteDesk() works in memory', async () => {
   const desk = await openAt(':memory:', true)
   expect(await desk.admit(sketchIntake('m1'), 'c')).toMatchObject({ outcome: 'accepted' })

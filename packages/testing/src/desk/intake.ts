@@ -95,6 +95,8 @@ function describeDuplicates(open: OpenDesk): void {
       expect(await desk.findMessage('m1')).toMatchObject({ duplicates: 1 })
       expect(await desk.listMessages({ limit: 9 })).toHaveLength(1)
       expect(await leaseDeliveries(desk)).toEqual([])
+      await desk.admit(sketchIntake('m3'), 'c')
+      expect(await desk.admit(sketchIntake('m3', { fingerprint: 'c' }), 'c')).toMatchObject({ outcome: 'duplicate' })
     }),
   )
 }

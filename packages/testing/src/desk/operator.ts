@@ -15,6 +15,7 @@ import {
 export function operatorContract(open: OpenDesk): void {
   describe('the operator', () => {
     describeMessages(open)
+    describeDeliveryPages(open)
     describeCounts(open)
   })
 }
@@ -87,6 +88,25 @@ function describeMessages(open: OpenDesk): void {
         ['m1', 'user'],
         ['answer to m1', 'assistant'],
       ])
+    }),
+  )
+}
+
+function describeDeliveryPages(open: OpenDesk): void {
+  test(
+    'listDeliveries() shows the newest first, page by page; the id of a delivery is its place',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'hello', ['a', 'b', 'c', 'd']))
+      const [a] = await leaseDeliveries(desk, 1)
+      if (a) await desk.settle(a, { state: 'sent' })
+      const page = await desk.listDeliveries({ limit: 2 })
+      expect(page.map(({ to }) => to)).toEqual(['d', 'c'])
+      const after = Number(page.at(-1)?.id)
+      expect((await desk.listDeliveries({ limit: 9, after })).map(({ to }) => to)).toEqual(['b', 'a'])
+      expect((await desk.listDeliveries({ limit: 9, after, state: 'queued' })).map(({ to }) => to)).toEqual(['b'])
+      expect((await desk.listDeliveries({ limit: 9, after, state: 'sent' })).map(({ to }) => to)).toEqual(['a'])
     }),
   )
 }
