@@ -7,6 +7,9 @@ import type { Working } from './turn.ts'
 import { workTurn } from './turn.ts'
 import type { World } from './world.ts'
 
+/** A retry may be scheduled while the clock sleeps: it never sleeps longer than this. */
+const longestNapMs = 1_000
+
 export interface WorkerOptions {
   /** One name per process. */
   readonly holder: string
@@ -56,7 +59,7 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     while (!stopping.signal.aborted) {
       wakeAll()
       const due = await desk.nextDue().catch(() => undefined)
-      const wait = due === undefined ? leaseMs : Math.min(leaseMs, Math.max(50, due - world.now()))
+      const wait = due === undefined ? longestNapMs : Math.min(longestNapMs, Math.max(50, due - world.now()))
       await world.sleep(wait, stopping.signal)
     }
   }
