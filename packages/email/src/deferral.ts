@@ -1,9 +1,7 @@
 /** Remembers since when a message is put off, so that it is not put off for ever. A hint: a restart forgets it. */
 export interface Deferrals {
-  /** May this message (by the digest of its content) still be put off? */
+  /** May this message (by the digest of its content) still be put off? The first question starts its time. */
   canDefer(digest: string): boolean
-  /** It was taken or refused. */
-  forget(digest: string): void
 }
 
 const maxKnown = 10_000
@@ -18,6 +16,5 @@ export function createDeferrals(now: () => number, longestMs: number): Deferrals
       if (firstSeen.size > maxKnown) firstSeen.delete(firstSeen.keys().next().value ?? digest)
       return now() - first < longestMs
     },
-    forget: digest => void firstSeen.delete(digest),
   }
 }

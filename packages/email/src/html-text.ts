@@ -1,91 +1,12 @@
+import { blockElements, elementMarks, hidingAttributes, silentElements, voidElements } from './html-elements.ts'
+import { decodeEntities } from './html-entities.ts'
+
 /** Text of an HTML body, and whether something in it was hidden from a reader. */
 export interface HtmlText {
   readonly text: string
   readonly hasHidden: boolean
 }
 
-/** Their content is never text. */
-const silent: ReadonlySet<string> = new Set([
-  'script',
-  'style',
-  'head',
-  'title',
-  'template',
-  'noscript',
-  'svg',
-  'object',
-  'select',
-])
-/** Line ends around a block; between two of them the larger counts. */
-const blocks: Readonly<Record<string, number>> = {
-  p: 2,
-  div: 1,
-  tr: 1,
-  li: 1,
-  ul: 1,
-  ol: 1,
-  table: 1,
-  hr: 1,
-  blockquote: 2,
-  pre: 1,
-  h1: 2,
-  h2: 2,
-  h3: 2,
-  h4: 2,
-  h5: 2,
-  h6: 2,
-}
-/** What an element puts before its text. */
-const marks: Readonly<Record<string, string>> = { li: '- ', td: ' ', th: ' ', hr: '---' }
-const voids: ReadonlySet<string> = new Set([
-  'br',
-  'hr',
-  'img',
-  'input',
-  'meta',
-  'link',
-  'area',
-  'base',
-  'col',
-  'embed',
-  'source',
-  'wbr',
-])
-const hiding =
-  /\shidden(?=[\s=/>]|$)|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  copy: '©',
-  reg: '®',
-  hellip: '…',
-  mdash: '—',
-  ndash: '–',
-  lsquo: '‘',
-  rsquo: '’',
-  ldquo: '“',
-  rdquo: '”',
-  laquo: '«',
-  raquo: '»',
-  euro: '€',
-  bull: '•',
-  middot: '·',
-  auml: 'ä',
-  ouml: 'ö',
-  uuml: 'ü',
-  Auml: 'Ä',
-  Ouml: 'Ö',
-  Uuml: 'Ü',
-  szlig: 'ß',
-  eacute: 'é',
-  egrave: 'è',
-  agrave: 'à',
-  ccedil: 'ç',
-}
 /** Attributes of one tag are looked at up to here. */
 const maxTag = 4096
 
@@ -160,20 +81,20 @@ function readTag(tag: string, reading: Reading): void {
 function openTag(name: string, tag: string, reading: Reading): void {
   if (name === 'a') openLink(tag, reading)
   if (name === 'br') reading.due = Math.min(reading.due + 1, 2)
-  const isHidden = hiding.test(tag)
-  const isEmpty = voids.has(name) || tag.endsWith('/')
-  if (!isEmpty && (isHidden || silent.has(name))) reading.skipped = { name, isHidden, depth: 1 }
+  const isHidden = hidingAttributes.test(tag)
+  const isEmpty = voidElements.has(name) || tag.endsWith('/')
+  if (!isEmpty && (isHidden || silentElements.has(name))) reading.skipped = { name, isHidden, depth: 1 }
   else markBlock(name, reading)
 }
 
 function closeTag(name: string, reading: Reading): void {
   if (name === 'a') closeLink(reading)
-  reading.due = Math.max(reading.due, blocks[name] ?? 0)
+  reading.due = Math.max(reading.due, blockElements[name] ?? 0)
 }
 
 function markBlock(name: string, reading: Reading): void {
-  reading.due = Math.max(reading.due, blocks[name] ?? 0)
-  const mark = marks[name]
+  reading.due = Math.max(reading.due, blockElements[name] ?? 0)
+  const mark = elementMarks[name]
   if (!mark) return
   reading.pieces.push('\n'.repeat(reading.due), mark)
   reading.due = 0
@@ -200,15 +121,6 @@ function closeLink(reading: Reading): void {
   if (!target) return
   const shown = reading.pieces.slice(reading.linkStart).join('').trim()
   if (!target.includes(shown.replace(/^https?:\/\/|\/$/g, '') || '\0')) reading.pieces.push(` <${target}>`)
-}
-
-function decodeEntities(text: string): string {
-  if (!text.includes('&')) return text
-  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
-    if (name) return entities[name] ?? whole
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16)
-    return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : '\ufffd'
-  })
 }
 
 function tidy(text: string): string {

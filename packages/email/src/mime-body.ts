@@ -61,7 +61,7 @@ function chooseText({ text, html }: ParsedMail): { readonly text: string; readon
 function cleanText(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
-    .replace(/(?![\t\n])\p{Cc}/gu, '')
+    .replace(/[^\P{Cc}\t\n]/gu, '')
     .trim()
 }
 

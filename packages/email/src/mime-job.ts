@@ -1,5 +1,3 @@
-import type { MailLimits } from './config.ts'
-
 /** What DNS said about one name: the TXT records, or the code of the error. */
 export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
 
@@ -58,7 +56,6 @@ export interface MimeJob {
   readonly keepsQuotes: boolean
   /** ms since the epoch */
   readonly now: number
-  readonly limits: MailLimits
 }
 
 export interface MimeResult {

@@ -1,5 +1,6 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { judgeSignatures } from './authenticate/dkim-verify.ts'
+import type { MailLimits } from './config.ts'
 import { scanHeaders, toBuffer } from './header-scan.ts'
 import { toCrlf } from './line-ends.ts'
 import { readMailBody } from './mime-body.ts'
@@ -8,6 +9,11 @@ import { digestContent } from './trace-fields.ts'
 
 /** What the pool hears back about a job. */
 export type MimeReply = { readonly result: MimeResult } | { readonly error: string }
+
+/** The same for every job of a thread. */
+const limits: MailLimits = workerData
+/** They hold on the octets that came; CRLF for LF makes them longer. */
+const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
 
 parentPort?.on('message', async (job: MimeJob) => parentPort?.postMessage(await answerJob(job)))
 
@@ -22,15 +28,10 @@ async function answerJob(job: MimeJob): Promise<MimeReply> {
 /** Signatures, text, files and digest of one message. */
 async function workMail(job: MimeJob): Promise<MimeResult> {
   const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
-  const header = scanHeaders(octets, widened(job))
+  const header = scanHeaders(octets, widened)
   const signatures = job.isSigned ? await judgeSignatures(octets, job) : []
-  const body = await readMailBody(octets, header, job)
+  const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, limits: widened })
   return { signatures, body: { ...body, digest: digestContent(octets, header) } }
-}
-
-/** The limits held on the octets that came; CRLF for LF makes them longer. */
-function widened({ limits }: MimeJob): MimeJob['limits'] {
-  return { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
 }
 
 function withoutRanges(octets: Buffer, ranges: MimeJob['ignored']): Buffer {

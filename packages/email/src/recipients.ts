@@ -6,7 +6,7 @@ import type { Recipient } from './mail.ts'
 export function findRecipient(address: string, agents: AgentDirectory): Recipient | undefined {
   const bare = address.trim().replace(/^<|>$/g, '')
   const at = bare.lastIndexOf('@')
-  if (at <= 0 || toAsciiDomain(bare.slice(at + 1).replace(/\.$/, '')) !== agents.domain) return undefined
+  if (at <= 0 || !isDomain(bare.slice(at + 1), agents.domain)) return undefined
   const [local = '', ...tag] = bare.slice(0, at).normalize('NFC').split('+')
   const profile = agents.find(local.toLowerCase())
   return profile && { agent: profile.name, ...(tag.length > 0 && { tag: tag.join('+').slice(0, 128) }) }
@@ -16,4 +16,8 @@ export function findRecipient(address: string, agents: AgentDirectory): Recipien
 export function findRecipients(addresses: readonly string[], agents: AgentDirectory): Recipient[] {
   const found = addresses.flatMap(address => findRecipient(address, agents) ?? [])
   return [...new Map(found.map(recipient => [recipient.agent, recipient])).values()]
+}
+
+function isDomain(text: string, domain: string): boolean {
+  return text === domain || toAsciiDomain(text.replace(/\.$/, '')) === domain
 }

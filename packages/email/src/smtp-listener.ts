@@ -39,6 +39,7 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
     sockets.once('error', reject)
     sockets.listen(config.port, config.host, resolve)
   })
+  sockets.on('error', () => undefined)
   const address = sockets.address()
   const port = typeof address === 'object' && address ? address.port : config.port
   return {

@@ -49,9 +49,9 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const budget = verifying.dns.openBudget()
   const [keys, spf] = await Promise.all([fetchKeys(plan, budget), runSpf(raw, verifying)])
   const { ignored, isSigned } = plan
-  const { limits, house, pool } = verifying
+  const { house, pool } = verifying
   const now = house.world.now()
-  const job = { octets: raw.octets, ignored, keys, isSigned, keepsQuotes: keepsQuotes(mail.header), now, limits }
+  const job = { octets: raw.octets, ignored, keys, isSigned, keepsQuotes: keepsQuotes(mail.header), now }
   const read = await pool.run(job)
   const judged = read && { signatures: read.signatures.map(report => classifySignature(report, now)), spf }
   const authentication = judged
@@ -105,10 +105,8 @@ async function judge(
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, signatures, spf }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)
-  const canDefer = deferrals.canDefer(body.digest) && !budget.isExhausted()
-  const authentication = judgeMail({ authorDomain, signatures, spf, dmarc, coverable: has }, { canDefer })
-  deferrals.forget(body.digest)
-  return authentication
+  const canDefer = () => !budget.isExhausted() && deferrals.canDefer(body.digest)
+  return judgeMail({ authorDomain, signatures, spf, dmarc, coverable: has }, { canDefer })
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

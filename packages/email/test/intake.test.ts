@@ -332,4 +332,16 @@ describe('shape and size', () => {
     ).toBe('bytes')
     expect(files[0]).toMatchObject({ mime: 'application/pdf', size: blob?.bytes.length })
   })
+
+  test('a mail that outlasts its parser is kept for the operator', async () => {
+    const hasty = await openMailHouse({ config: { limits: { parse_timeout_ms: 10 } } })
+    expect(await hasty.post(write())).toMatchObject({ status: 200 })
+    expect(await hasty.latest()).toMatchObject({
+      state: 'ignored',
+      flags: ['parser_killed'],
+      message: { sender: { verified: false, auth_method: 'none' } },
+      proofs: [{ kind: 'dkim', verdict: 'unverifiable', reason: 'the parser was stopped' }],
+    })
+    await hasty.close()
+  })
 })

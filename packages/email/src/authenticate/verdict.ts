@@ -31,8 +31,8 @@ export interface Authentication {
 }
 
 export interface JudgingOptions {
-  /** Whether a message may still be put off while DNS does not answer. */
-  readonly canDefer: boolean
+  /** Asked only when DNS did not answer: may this message still be put off? */
+  canDefer(): boolean
 }
 
 /**
@@ -44,7 +44,7 @@ export function judgeMail(evidence: MailEvidence, { canDefer }: JudgingOptions):
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = aligned.find(({ verdict }) => verdict === 'pass')
   const hasTrouble = isUndecided(evidence, proof)
-  if (hasTrouble && canDefer) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
+  if (hasTrouble && canDefer()) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   if (!hasTrouble) refuseByPolicy(evidence)
   const isProven = proof !== undefined && !hasTrouble
   return {

@@ -1,0 +1,61 @@
+import type { IdentityEvidence, Sender } from '@postern/core'
+import { formatAddress, mintTransportEvidence } from '@postern/core'
+import { formatMailbox } from './addresses.ts'
+import type { DkimSignature } from './authenticate/dkim.ts'
+import { formatKeyId } from './authenticate/proofs.ts'
+import type { ProvenMail } from './mail.ts'
+
+/** The author as agents see him, with the evidence for it. */
+export function describeSender({ addresses: { author }, authentication, raw }: ProvenMail, audience: string): Sender {
+  const { method, isVerified, signature, signedBy } = authentication
+  const evidence = { audience, issuedAt: raw.receivedAt }
+  const identities: IdentityEvidence[] = [
+    ...(signature ? [mintAuthorEvidence(`mailto:${formatMailbox(author)}`, method, signature, evidence)] : []),
+    ...signedBy.map(other => mintSignerEvidence(other, evidence)),
+  ]
+  return {
+    address: formatAddress(author),
+    ...(author.name && { display_name: author.name }),
+    auth_method: method,
+    verified: isVerified,
+    ...(signature && { key_id: formatKeyId(signature) }),
+    ...(identities.length > 0 && { identities }),
+  }
+}
+
+interface Occasion {
+  readonly audience: string
+  readonly issuedAt: string
+}
+
+/** `address` only when DMARC passed: the domain's policy then vouches for its own users. */
+function mintAuthorEvidence(
+  subject: string,
+  method: 'email-dmarc' | 'email-dkim' | 'none',
+  signature: DkimSignature,
+  occasion: Occasion,
+): IdentityEvidence {
+  const isDmarc = method === 'email-dmarc'
+  return mintTransportEvidence({
+    ...occasion,
+    method: isDmarc ? 'email-dmarc' : 'email-dkim',
+    subject,
+    issuer: signature.domain,
+    assurance: isDmarc ? 'address' : 'domain',
+    keyId: formatKeyId(signature),
+  })
+}
+
+/** A good signature of somebody else's domain is evidence about that domain, never about the author. */
+function mintSignerEvidence(signature: DkimSignature, occasion: Occasion): IdentityEvidence {
+  const { domain } = signature
+  const keyId = formatKeyId(signature)
+  return mintTransportEvidence({
+    ...occasion,
+    method: 'email-dkim',
+    subject: domain,
+    issuer: domain,
+    assurance: 'domain',
+    keyId,
+  })
+}
