@@ -12,7 +12,7 @@ const world = {
   log,
   sleep: (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
 }
-const limits = mailLimitsSchema.parse({ parsers: 1, parse_timeout_ms: 20_000, parse_memory_mb: 64, waiting: 2 })
+const limits = mailLimitsSchema.parse({ parsers: 1, parse_timeout_ms: 20_000, parse_memory_mb: 64, waiting: 3 })
 let pool: MimePool
 
 afterEach(() => pool.close())
@@ -21,14 +21,15 @@ afterEach(() => pool.close())
 const file = new URL(
   `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads'
-  parentPort.on('message', ({ octets }) => {
+  parentPort.on('message', jobs => parentPort.postMessage(jobs.map(({ octets }) => {
     const what = Buffer.from(octets).toString()
     if (what === 'exit') process.exit(1)
     if (what === 'throw') throw new Error('boom')
     if (what === 'hang') while (true);
     if (what === 'eat') { const all = []; while (true) all.push(new Array(100000).fill({})) }
-    parentPort.postMessage(what === 'fail' ? { error: 'no' } : { result: what })
-  })`)}`,
+    return what === 'fail' ? { error: 'no' } : { result: what }
+  })))
+`)}`,
 )
 
 function job(what: string): MimeJob {

@@ -17,14 +17,16 @@ export interface MimePool {
 
 interface Task {
   readonly job: MimeJob
+  /** It was in a batch that ended badly: it goes alone now, so that only the one to blame is lost. */
+  readonly isSuspect: boolean
   readonly settle: (result: MimeResult | undefined) => void
 }
 
-/** One thread, at most one message in it, so that a killer costs nobody else's mail. */
+/** One thread and the batch in it. */
 interface Seat {
   worker: Worker | undefined
-  task: Task | undefined
-  /** Rounds of the watch the task has been in work for. */
+  batch: readonly Task[]
+  /** Rounds of the watch the batch has been in work for. */
   rounds: number
 }
 
@@ -37,70 +39,85 @@ export interface PoolOptions {
 
 /** Room for what lives as long as one message; with less, collecting it costs a tenth of all time. */
 const youngMb = 64
-/** How often the watch looks in while a message may run. */
-const roundsPerTask = 10
+/** How often the watch looks in while a batch may run. */
+const roundsPerBatch = 10
+/** A thread is woken for several small messages at once: waking it costs as much as reading one. */
+const [batchTasks, batchOctets] = [16, 256 * 1024]
 
 const workerFile = new URL('./mime-worker.ts', import.meta.url)
 
 /** Threads start with the first message and are replaced when one dies. */
 export function createMimePool({ limits, world, file = workerFile }: PoolOptions): MimePool {
-  const seats: Seat[] = Array.from({ length: limits.parsers }, () => ({
-    worker: undefined,
-    task: undefined,
-    rounds: 0,
-  }))
+  const seats: Seat[] = Array.from({ length: limits.parsers }, () => ({ worker: undefined, batch: [], rounds: 0 }))
   const waiting: Task[] = []
   const closing = new AbortController()
   let isWatched = false
+  let isFilling = false
 
   function startWorker(seat: Seat): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: limits.parse_memory_mb, maxYoungGenerationSizeMb: youngMb }
     const worker = new Worker(file, { resourceLimits, workerData: limits })
     const stop = (error?: unknown) => {
       if (seat.worker !== worker) return
-      seat.worker = undefined
       if (error) world.log.warn({ err: error }, 'a mail parser died')
-      finish(seat, undefined)
+      loseWorker(seat)
     }
-    worker.on('message', (reply: MimeReply) => seat.worker === worker && hear(seat, reply))
+    worker.on('message', (replies: readonly MimeReply[]) => seat.worker === worker && hear(seat, replies))
     worker.on('error', stop)
     worker.on('exit', () => stop())
     return worker
   }
 
-  function hear(seat: Seat, reply: MimeReply): void {
-    if ('error' in reply) world.log.warn({ error: reply.error }, 'a message could not be parsed')
-    finish(seat, 'result' in reply ? reply.result : undefined)
+  function hear(seat: Seat, replies: readonly MimeReply[]): void {
+    const { batch } = seat
+    seat.batch = []
+    seat.worker?.unref()
+    for (const [index, task] of batch.entries()) {
+      const reply = replies[index]
+      if (reply && 'error' in reply) world.log.warn({ error: reply.error }, 'a message could not be parsed')
+      task.settle(reply && 'result' in reply ? reply.result : undefined)
+    }
+    fill()
   }
 
-  function finish(seat: Seat, result: MimeResult | undefined): void {
-    const { task } = seat
-    seat.task = undefined
-    seat.worker?.unref()
-    task?.settle(result)
+  /** The thread is gone. Who was alone in it is to blame; of several, each gets its own chance. */
+  function loseWorker(seat: Seat): void {
+    const { batch } = seat
+    seat.worker = undefined
+    seat.batch = []
+    if (batch.length === 1 || closing.signal.aborted) for (const task of batch) task.settle(undefined)
+    else waiting.unshift(...batch.map(task => ({ ...task, isSuspect: true })))
     fill()
+  }
+
+  /** After whatever else this turn of the event loop brings. */
+  function fillSoon(): void {
+    if (isFilling) return
+    isFilling = true
+    setImmediate(() => {
+      isFilling = false
+      fill()
+    })
   }
 
   function fill(): void {
     for (const seat of seats) {
-      if (closing.signal.aborted || seat.task) continue
-      const task = waiting.shift()
-      if (!task) break
-      seat.task = task
+      if (closing.signal.aborted || seat.batch.length > 0 || waiting.length === 0) continue
+      seat.batch = takeBatch(waiting)
       seat.rounds = 0
       seat.worker ??= startWorker(seat)
       seat.worker.ref()
-      seat.worker.postMessage(task.job)
+      seat.worker.postMessage(seat.batch.map(({ job }) => job))
     }
     void watch()
   }
 
-  /** Kills the threads of messages that take too long. One clock for all: a timer for each would cost more than it guards. */
+  /** Ends threads that take too long. One clock for all: a timer for each message would cost more than it guards. */
   async function watch(): Promise<void> {
     if (isWatched) return
     isWatched = true
-    while (seats.some(({ task }) => task) && !closing.signal.aborted) {
-      await world.sleep(limits.parse_timeout_ms / roundsPerTask, closing.signal)
+    while (seats.some(({ batch }) => batch.length > 0) && !closing.signal.aborted) {
+      await world.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
       for (const seat of seats) await endOverdue(seat)
     }
     isWatched = false
@@ -108,11 +125,10 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
 
   async function endOverdue(seat: Seat): Promise<void> {
     seat.rounds += 1
-    if (!seat.task || seat.rounds <= roundsPerTask) return
+    if (seat.batch.length === 0 || seat.rounds <= roundsPerBatch) return
     world.log.warn({ timeout_ms: limits.parse_timeout_ms }, 'a mail parser was stopped')
     const { worker } = seat
-    seat.worker = undefined
-    finish(seat, undefined)
+    loseWorker(seat)
     await worker?.terminate()
   }
 
@@ -123,8 +139,9 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
       }
       return new Promise((resolve, reject) => {
         const giveUp = () => reject(new Unavailable('Cannot take mail: the gateway is shutting down'))
-        waiting.push({ job, settle: result => (closing.signal.aborted && !result ? giveUp() : resolve(result)) })
-        fill()
+        const settle: Task['settle'] = result => (closing.signal.aborted && !result ? giveUp() : resolve(result))
+        waiting.push({ job, isSuspect: false, settle })
+        fillSoon()
       })
     },
     async close() {
@@ -133,4 +150,14 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
       await Promise.all(seats.map(seat => seat.worker?.terminate()))
     },
   }
+}
+
+/** The next messages for one thread: small ones together, a large or suspect one alone. */
+function takeBatch(waiting: Task[]): readonly Task[] {
+  let octets = 0
+  const end = waiting.findIndex(({ job, isSuspect }, index) => {
+    octets += job.octets.length
+    return index > 0 && (isSuspect || waiting[0]?.isSuspect || index >= batchTasks || octets > batchOctets)
+  })
+  return waiting.splice(0, end < 0 ? waiting.length : end)
 }

@@ -15,7 +15,14 @@ const limits: MailLimits = workerData
 /** They hold on the octets that came; CRLF for LF makes them longer. */
 const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
 
-parentPort?.on('message', async (job: MimeJob) => parentPort?.postMessage(await answerJob(job)))
+parentPort?.on('message', async (jobs: readonly MimeJob[]) => parentPort?.postMessage(await answerJobs(jobs)))
+
+/** One after the other, and one message back for all. */
+async function answerJobs(jobs: readonly MimeJob[]): Promise<readonly MimeReply[]> {
+  const replies: MimeReply[] = []
+  for (const job of jobs) replies.push(await answerJob(job))
+  return replies
+}
 
 async function answerJob(job: MimeJob): Promise<MimeReply> {
   try {
