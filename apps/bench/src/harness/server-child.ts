@@ -17,6 +17,7 @@ export async function serveMeasured<Setup>(open: (setup: Setup) => Promise<OpenS
       if (message.kind === 'sample') return tellParent({ kind: 'sample', ...readUsage(), handled: server.handled() })
       void stopServer(server)
     })
+    process.on('disconnect', () => process.exit(1))
     tellParent({ kind: 'ready', port: server.port })
   } catch (error) {
     tellParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
