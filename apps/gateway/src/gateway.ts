@@ -84,7 +84,7 @@ export async function openGateway(
   const rooms = [
     createDiscoveryRoutes({ agents, channels, auth: describeA2aAuth(config) }),
     shelf.routes,
-    createOperatorRoutes({ desk, channels, token: operatorToken }),
+    createOperatorRoutes({ desk, agents, channels, token: operatorToken }),
     ...extraRooms,
   ]
   const app = createServer({
@@ -112,7 +112,7 @@ export async function openGateway(
       const opened = await channel.listen?.()
       if (opened) listening.push(opened)
     }
-    const working = { desk, world, retry, maxAttempts: 5, findAgent: agents.findRunning, findChannel, ...shelf }
+    const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...shelf }
     const holder = `${hostname()}:${process.pid}`
     const worker = startWorker(working, { desk, world, retry, findChannel }, world, {
       holder,

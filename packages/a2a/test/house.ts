@@ -121,7 +121,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
     desk,
     world,
     retry,
-    maxAttempts: 3,
+    maxCrashes: 3,
     findAgent,
     findChannel,
     presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],

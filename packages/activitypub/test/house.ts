@@ -60,7 +60,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       desk,
       world,
       retry,
-      maxAttempts: 3,
+      maxCrashes: 3,
       findChannel,
       findAgent: (name: string) => {
         const agent = handlers.get(name)

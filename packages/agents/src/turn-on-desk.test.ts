@@ -88,7 +88,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('is given up when nothing answers for too long', async () => {
-    const { say, workNext, wait, record } = await openTestDesk({ maxAttempts: 100 })
+    const { say, workNext, wait, record } = await openTestDesk({ maxCrashes: 100 })
     await say('hello')
     wait(3_600_000)
     await workNext(() => Promise.reject(new Unavailable('The model is busy')))
@@ -100,7 +100,7 @@ describe('a turn on a real desk', () => {
   })
 
   test('that brought the process down each time is answered as failed', async () => {
-    const { say, lease, workNext, wait, record } = await openTestDesk({ maxAttempts: 3 })
+    const { say, lease, workNext, wait, record } = await openTestDesk({ maxCrashes: 3 })
     await say('poison')
     for (const attempt of [1, 2, 3]) {
       expect(await lease()).toMatchObject([{ attempt }])
@@ -111,7 +111,7 @@ describe('a turn on a real desk', () => {
     expect(handle).not.toHaveBeenCalled()
     expect(await record('poison')).toMatchObject({
       state: 'failed',
-      error: 'gave up after 3 attempts',
+      error: 'gave up after 3 crashes',
       response: neutral('poison'),
     })
   })

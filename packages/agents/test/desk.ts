@@ -23,7 +23,7 @@ const retry: RetryPolicy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_
 const start = Date.UTC(2026, 0, 1)
 
 /** A real desk in memory, a clock that is turned by hand, and a channel that addresses everything to one inbox. */
-export async function openTestDesk({ maxAttempts = 3 } = {}): Promise<TestDesk> {
+export async function openTestDesk({ maxCrashes = 3 } = {}): Promise<TestDesk> {
   let time = start
   const now = () => time
   const desk = await openSqliteDesk({ path: ':memory:', now, log: silentLog })
@@ -38,7 +38,7 @@ export async function openTestDesk({ maxAttempts = 3 } = {}): Promise<TestDesk> 
     desk,
     world: { now, log: silentLog, randomBytes },
     retry,
-    maxAttempts,
+    maxCrashes,
     findAgent: name => (name === 'subject' ? running : undefined),
     findChannel: () => ({ address: () => ({ deliveries, aliases: [] }) }) as never,
     presentParts: parts => [...parts],

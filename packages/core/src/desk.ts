@@ -98,6 +98,8 @@ export interface Turn {
   readonly token: number
   /** 1 for the first try. */
   readonly attempt: number
+  /** How many tries in a row before this one ended without a word: the process died over them. */
+  readonly crashes: number
   readonly agent: string
   readonly via: ChannelName
   /** Whole but for `history`; `raw` is rebuilt from the stored bytes when it is first read. */
@@ -158,10 +160,13 @@ export interface Entry {
   readonly at: string
 }
 
-/** Which end of a thread to read: its first `head` entries and its last `tail`, without repeats, oldest first. */
+/**
+ * Which ends of a thread to read: its first `head` entries and its last `tail`, without repeats, in the order of the
+ * conversation: every answer follows the message it answers, even if the next message was already waiting when it was given.
+ */
 export interface HistoryRequest {
   readonly thread: number
-  /** Only what was said before this message. */
+  /** Only messages that came before this one, and their answers. */
   readonly before: number
   readonly head: number
   readonly tail: number
@@ -223,6 +228,8 @@ export interface DeliveryRecord {
 
 /** The operator's whole view of one message (`interface.md`, operator API). */
 export interface MessageRecord {
+  readonly number: number
+  readonly thread: number
   readonly message: NormalizedMessage
   readonly proofs: readonly Proof[]
   readonly state: MessageState

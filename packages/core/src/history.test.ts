@@ -58,14 +58,6 @@ describe('createSlidingWindowPolicy(), for every thread and every window,', () =
     )
   })
 
-  test('does not depend on the order in which the entries were handed over', () => {
-    fc.assert(
-      fc.property(anyThread, arbitraryWindow, (entries, options) => {
-        expect(viewOf(entries.toReversed(), options)).toEqual(viewOf(entries, options))
-      }),
-    )
-  })
-
   test('keeps to both budgets', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {

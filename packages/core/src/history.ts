@@ -14,7 +14,7 @@ export interface HistoryView {
 export interface HistoryPolicy {
   /** How much of a thread has to be read for this policy. */
   readonly reach: { readonly head: number; readonly tail: number }
-  /** Pure. */
+  /** `entries` in the order of the conversation, as the desk gives them. Pure. */
   view(entries: readonly Entry[]): HistoryView
 }
 
@@ -39,7 +39,7 @@ export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): H
   const reach = { head: keepHead * 4 + 1, tail: maxTurns * 2 }
   return {
     reach,
-    view: entries => slideWindow(sortEntries(entries), reach, { keepHead, maxTurns, maxChars }),
+    view: entries => slideWindow(entries, reach, { keepHead, maxTurns, maxChars }),
   }
 }
 
@@ -58,10 +58,6 @@ function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], w
   const turns = tail.length > 0 ? [...head, ...tail] : endWithAgent(head)
   const hasHead = head.length > 0 && turns.length >= head.length
   return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
-}
-
-function sortEntries(entries: readonly Entry[]): readonly Entry[] {
-  return [...entries].sort((left, right) => left.seq - right.seq)
 }
 
 /** entries → pair repair → alternation. */

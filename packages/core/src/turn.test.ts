@@ -123,10 +123,10 @@ describe('workTurn()', () => {
   test('answers a turn that never came to an end as failed, without running it again', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, working } = openBench(handle)
-    await workTurn({ ...turn(1), attempt: 4 }, working, running)
+    await workTurn({ ...turn(1), crashes: 3 }, working, running)
     expect(handle).not.toHaveBeenCalled()
     expectNeutral(memory.commits[0]?.answer)
-    expect(memory.commits[0]?.answer.error).toBe('gave up after 3 attempts')
+    expect(memory.commits[0]?.answer.error).toBe('gave up after 3 crashes')
   })
 
   test('answers for an agent that is gone', async () => {

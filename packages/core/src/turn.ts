@@ -25,7 +25,7 @@ export interface Working {
   readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
   readonly retry: RetryPolicy
   /** A turn that was begun this often without an end (a crash each time) is answered as failed, unrun. */
-  readonly maxAttempts: number
+  readonly maxCrashes: number
   findAgent(name: string): RunningAgent | undefined
   findChannel(name: ChannelName): Channel | undefined
   /** Adds what only the moment of the call can: signed addresses of attachments. */
@@ -65,11 +65,11 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
 
 async function answerTurn(turn: Turn, working: Working, stop: AbortSignal): Promise<Answer> {
   const running = working.findAgent(turn.agent)
-  if (!running || turn.attempt > working.maxAttempts) {
+  if (!running || turn.crashes >= working.maxCrashes) {
     return failTurn(
       turn,
       working,
-      running ? `gave up after ${working.maxAttempts} attempts` : 'there is no such agent any more',
+      running ? `gave up after ${working.maxCrashes} crashes` : 'there is no such agent any more',
     )
   }
   const state = createAgentState(turn, working.desk)

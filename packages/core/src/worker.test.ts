@@ -39,7 +39,7 @@ function openShop({
     desk: memory.desk,
     world: quiet,
     retry,
-    maxAttempts: 3,
+    maxCrashes: 3,
     findAgent: () => ({ agent: { handle }, history: createSlidingWindowPolicy(), deadlineMs: 60_000 }),
     findChannel: () => channel,
     presentParts: () => [],
@@ -78,16 +78,16 @@ describe('startWorker()', () => {
     const sleeps: number[] = []
     const wake = createGate()
     const { memory, worker } = openShop({
-      nextDue: async () => (sleeps.length === 0 ? 5_000 : undefined),
+      nextDue: async () => (sleeps.length === 0 ? 1_400 : undefined),
       world: {
         now: () => 1_000,
         sleep: async ms => {
           sleeps.push(ms)
-          await (ms === 4_000 ? wake.opened : new Promise(() => {}))
+          await (ms === 400 ? wake.opened : new Promise(() => {}))
         },
       },
     })
-    await vi.waitFor(() => expect(sleeps).toContain(4_000))
+    await vi.waitFor(() => expect(sleeps).toContain(400))
     memory.addSilently(turn(1))
     wake.open()
     await vi.waitFor(() => expect(memory.commits).toHaveLength(1))

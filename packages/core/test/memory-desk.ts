@@ -73,6 +73,7 @@ export function turn(number: number): Turn {
     message: number,
     token: 1,
     attempt: 1,
+    crashes: 0,
     agent: 'echo',
     via: 'activitypub',
     content: message({ id: `https://peer.test/activities/${number}` }),

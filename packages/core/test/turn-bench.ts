@@ -35,7 +35,7 @@ export function openBench(
     desk: memory.desk,
     world: createQuietWorld({ now: () => receivedAt }),
     retry,
-    maxAttempts: 3,
+    maxCrashes: 3,
     findAgent: () => handle && { agent: { handle }, history, deadlineMs },
     findChannel: () => channel as Channel,
     presentParts: parts => [...parts],

@@ -178,7 +178,7 @@ function startTestWorker({ desk, world, channel, agents, heard }: Working): () =
     desk,
     world,
     retry,
-    maxAttempts: 3,
+    maxCrashes: 3,
     findAgent: (name: string) => {
       const agent = agents.get(name)
       return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }

@@ -53,7 +53,7 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
 
   function sayResponse(turn: Turn, { said, answer }: Draft, ended: EndedTurn): number | undefined {
     if (!said) return undefined
-    const seq = tables.entries.append(said.entry, ended)
+    const seq = tables.entries.append(said.entry, { ...ended, answers: turn.message })
     tables.responses.insert(seq, turn, said.id, said.envelope)
     const naming = { message: turn.message, id: said.id, aliases: answer.aliases ?? [] }
     tables.threads.addNames(ended.thread, tables.threads.scopeOf(ended.thread), naming)

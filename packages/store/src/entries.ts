@@ -16,6 +16,8 @@ export interface EntryDraft {
 export interface EntryPlace {
   readonly thread: number
   readonly task: number | undefined
+  /** The message this answers. */
+  readonly answers?: number | undefined
 }
 
 export interface EntryTable {
@@ -26,12 +28,23 @@ export interface EntryTable {
 export function createEntryTable(db: DatabaseSync): EntryTable {
   const insert = prepareQuery(
     db,
-    `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, author, content, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return {
-    append({ nativeId, scope, role, author, content, at }, { thread, task }) {
-      const values = [randomUUID(), nativeId, thread, task ?? null, scope, role, author, content, at] as const
+    append({ nativeId, scope, role, author, content, at }, { thread, task, answers }) {
+      const values = [
+        randomUUID(),
+        nativeId,
+        thread,
+        task ?? null,
+        scope,
+        role,
+        answers ?? null,
+        author,
+        content,
+        at,
+      ] as const
       return insert.run(...values).lastInsertRowid
     },
   }

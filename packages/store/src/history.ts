@@ -4,15 +4,24 @@ import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { entryColumns, readEntry } from './entries.ts'
 
+interface PlacedEntry extends EntryRow {
+  /** The message that this is or answers: the order of the conversation. */
+  readonly place: number
+}
+
 /** Both ends of a thread by one index, however long it is. */
 export function createHistoryLookup(db: DatabaseSync): Pick<LookupDesk, 'readHistory'> {
-  const said = `SELECT ${entryColumns} FROM entries WHERE thread_id = ? AND scope = 'conversation'`
-  const readHead = prepareQuery<EntryRow>(db, `${said} AND seq < ? ORDER BY seq LIMIT ?`)
-  const readTail = prepareQuery<EntryRow>(db, `${said} AND seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`)
+  const place = 'coalesce(answers, seq)'
+  const said = `SELECT ${entryColumns}, ${place} AS place FROM entries
+    WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
+  const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT ?`)
+  const readTail = prepareQuery<PlacedEntry>(db, `${said} AND ${place} >= ? ORDER BY ${place} DESC, seq DESC LIMIT ?`)
   return {
     async readHistory({ thread, before, head, tail }) {
       const first = head > 0 ? readHead.all(thread, before, head) : []
-      const last = tail > 0 ? readTail.all(thread, before, first.at(-1)?.seq ?? 0, tail).reverse() : []
+      const newest = tail > 0 ? readTail.all(thread, before, first.at(-1)?.place ?? 0, tail) : []
+      const seen = new Set(first.map(({ seq }) => seq))
+      const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
       return [...first, ...last].map(readEntry)
     },
   }

@@ -1,10 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { MessageRecord, MessageState, MessageSummary, NormalizedMessage, OperatorDesk, Part } from '@postern/core'
-import { createSlidingWindowPolicy, plainTextOf } from '@postern/core'
+import type { MessageRecord, MessageState, MessageSummary, OperatorDesk, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
 import type { DeliveryList } from './delivery-list.ts'
-import { createHistoryLookup } from './history.ts'
-import type { Envelope, StoredMessage } from './messages.ts'
+import type { Envelope } from './messages.ts'
 import type { Tables } from './tables.ts'
 
 interface SummaryRow {
@@ -45,7 +44,6 @@ export function createMessageView(
        LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number
      WHERE n.name = ? ORDER BY m.number DESC LIMIT 1`,
   )
-  const addHistory = createHistoryAdder(db)
   return {
     listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),
     async findMessage(id): Promise<MessageRecord | undefined> {
@@ -53,7 +51,9 @@ export function createMessageView(
       if (!standing) return undefined
       const stored = readMessage(standing.number)
       return {
-        message: await addHistory(stored),
+        number: standing.number,
+        thread: stored.thread,
+        message: stored.content,
         proofs: parseJson(standing.proofs),
         state: standing.state,
         flags: stored.flags,
@@ -64,16 +64,6 @@ export function createMessageView(
         correlation_id: stored.correlationId,
       }
     },
-  }
-}
-
-/** The operator sees what the default policy gives an agent of the past; the first of a thread has none. */
-function createHistoryAdder(db: DatabaseSync): (stored: StoredMessage) => Promise<NormalizedMessage> {
-  const { readHistory } = createHistoryLookup(db)
-  const policy = createSlidingWindowPolicy()
-  return async ({ content, thread, number }) => {
-    const { turns } = policy.view(await readHistory({ thread, before: number, ...policy.reach }))
-    return turns.length > 0 ? Object.assign(content, { history: [...turns] }) : content
   }
 }
 

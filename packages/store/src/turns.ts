@@ -12,6 +12,7 @@ interface DueTurn {
   readonly state: MessageState
   readonly token: number
   readonly attempt: number
+  readonly unended: number
   readonly task_id: number | null
 }
 
@@ -22,11 +23,11 @@ export function createTurnLeases(
 ): Pick<WorkDesk, 'leaseTurns' | 'release'> & { readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void> } {
   const findDue = prepareQuery<DueTurn>(
     db,
-    'SELECT message, state, token, attempt, task_id FROM turns WHERE due_at <= ? ORDER BY due_at LIMIT ?',
+    'SELECT message, state, token, attempt, unended, task_id FROM turns WHERE due_at <= ? ORDER BY due_at LIMIT ?',
   )
   const claim = prepareQuery(
     db,
-    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, holder = ?
+    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, unended = unended + 1, holder = ?
      WHERE message = ?`,
   )
   const renew = prepareQuery(db, 'UPDATE turns SET due_at = ? WHERE message = ? AND token = ? AND holder IS NOT NULL')
@@ -50,16 +51,16 @@ export function createTurnLeases(
   }
 }
 
-function toTurn({ readMessage }: Tables, { message, token, attempt }: DueTurn): Turn {
+function toTurn({ readMessage }: Tables, { message, token, attempt, unended }: DueTurn): Turn {
   const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
-  const held = { message, token: token + 1, attempt: attempt + 1 }
+  const held = { message, token: token + 1, attempt: attempt + 1, crashes: unended }
   return { ...held, agent, via, content, thread, target, flags, correlationId, task }
 }
 
 function createRelease(db: DatabaseSync, write: Store['write']): WorkDesk['release'] {
   const giveBack = prepareQuery(
     db,
-    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, holder = NULL, error = coalesce(?, error)
+    `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)
      WHERE message = ? AND token = ? AND holder IS NOT NULL`,
   )
   return async ({ message, token }, { dueAt, error, uncounted }) => {

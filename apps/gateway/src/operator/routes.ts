@@ -1,17 +1,20 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { Channel, DeliveryRecord, OperatorDesk } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type { AgentHouse } from '@postern/agents'
+import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk } from '@postern/core'
+import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 
 export interface OperatorOptions {
-  readonly desk: OperatorDesk
+  readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'>
+  readonly agents: Pick<AgentHouse, 'findRunning'>
   readonly channels: readonly Channel[]
   readonly token: string
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
-export function createOperatorRoutes({ desk, channels, token }: OperatorOptions): Hono {
+export function createOperatorRoutes({ desk, agents, channels, token }: OperatorOptions): Hono {
+  const withHistory = createHistoryReader(desk, agents)
   return new Hono()
     .basePath('/operator/api')
     .use(requireOperator(token))
@@ -22,7 +25,7 @@ export function createOperatorRoutes({ desk, channels, token }: OperatorOptions)
     .get('/messages/:id{.+}', async context => {
       const record = await desk.findMessage(decodeURIComponent(context.req.param('id')))
       if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
-      return context.json(record)
+      return context.json(await withHistory(record))
     })
     .get('/deliveries', async context => {
       const state = readState(context.req.query('state'))
@@ -45,6 +48,19 @@ export function createOperatorRoutes({ desk, channels, token }: OperatorOptions)
       )
       return context.json({ keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
     })
+}
+
+/** The past as the agent's own policy gives it; the first message of a thread has none. */
+function createHistoryReader(
+  desk: Pick<LookupDesk, 'readHistory'>,
+  agents: Pick<AgentHouse, 'findRunning'>,
+): (record: MessageRecord) => Promise<MessageRecord> {
+  return async record => {
+    const { number: before, thread, message } = record
+    const policy = agents.findRunning(parseAddress(message.recipient).local)?.history ?? createSlidingWindowPolicy()
+    const { turns } = policy.view(await desk.readHistory({ thread, before, ...policy.reach }))
+    return turns.length > 0 ? { ...record, message: { ...message, history: [...turns] } } : record
+  }
 }
 
 /** Only the bearer of the operator token gets past. */

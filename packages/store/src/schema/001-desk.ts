@@ -50,11 +50,13 @@ CREATE TABLE entries (
   -- 'conversation', or 'kept' for what the agent never sees
   scope TEXT NOT NULL,
   role TEXT NOT NULL,
+  -- the message this answers: in a conversation an answer stands behind it, whatever was said meanwhile
+  answers INTEGER,
   author TEXT NOT NULL,
   content TEXT NOT NULL,
   at TEXT NOT NULL
 ) STRICT;
-CREATE INDEX entries_conversation ON entries (thread_id) WHERE scope = 'conversation';
+CREATE INDEX entries_conversation ON entries (thread_id, coalesce(answers, seq)) WHERE scope = 'conversation';
 CREATE INDEX entries_task ON entries (task_id) WHERE task_id IS NOT NULL;
 
 -- Never updated. envelope: the message without parts, thread id and raw. raw comes last, so that the rest is read without it.
@@ -92,6 +94,8 @@ CREATE TABLE turns (
   due_at INTEGER,
   token INTEGER NOT NULL DEFAULT 0,
   attempt INTEGER NOT NULL DEFAULT 0,
+  -- tries in a row that neither committed nor gave back
+  unended INTEGER NOT NULL DEFAULT 0,
   holder TEXT,
   ended_at INTEGER,
   error TEXT

@@ -6,6 +6,7 @@ import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, wi
 export function lookupContract(open: OpenDesk): void {
   describe('look-ups', () => {
     describeHistory(open)
+    describeConversationOrder(open)
     describeSecrets(open)
     describeResponses(open)
   })
@@ -76,6 +77,23 @@ function describeHistory(open: OpenDesk): void {
       const { message } = await desk.admit(sketchIntake('m3', inThread('t')), 'c')
       const entries = await desk.readHistory({ thread: turn.thread, before: message, head: 9, tail: 9 })
       expect(idsSaid(entries)).toEqual(['m1', 'a1', 'm2'])
+    }),
+  )
+}
+
+function describeConversationOrder(open: OpenDesk): void {
+  test(
+    'an answer follows the message it answers, even if the next message was waiting already',
+    withDesk(open, async ({ desk }) => {
+      for (const id of ['m1', 'm2', 'm3']) await desk.admit(sketchIntake(id, inThread('t')), 'c')
+      const first = await leaseOnlyTurn(desk)
+      await desk.commit(first, sketchAnswer(first, 'one'))
+      const second = await leaseOnlyTurn(desk)
+      const before = { thread: second.thread, head: 1, tail: 9 }
+      expect(idsSaid(await desk.readHistory({ ...before, before: second.message }))).toEqual(['m1', 'a1'])
+      await desk.commit(second, sketchAnswer(second, 'two'))
+      const third = await leaseOnlyTurn(desk)
+      expect(idsSaid(await desk.readHistory({ ...before, before: third.message }))).toEqual(['m1', 'a1', 'm2', 'a2'])
     }),
   )
 }

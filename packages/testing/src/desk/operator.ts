@@ -75,21 +75,6 @@ function describeMessages(open: OpenDesk): void {
       expect(await desk.findMessage('answer to m1')).toBeUndefined()
     }),
   )
-  test(
-    'findMessage() shows the history of a message that has one',
-    withDesk(open, async ({ desk }) => {
-      await desk.admit(sketchIntake('m1', inThread('t')), 'c')
-      const turn = await leaseOnlyTurn(desk)
-      await desk.commit(turn, sketchAnswer(turn, 'hello'))
-      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
-      expect((await desk.findMessage('m1'))?.message).not.toHaveProperty('history')
-      const history = (await desk.findMessage('m2'))?.message.history
-      expect(history?.map(({ id, role }) => [id, role])).toEqual([
-        ['m1', 'user'],
-        ['answer to m1', 'assistant'],
-      ])
-    }),
-  )
 }
 
 function describeDeliveryPages(open: OpenDesk): void {

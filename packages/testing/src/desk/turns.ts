@@ -169,6 +169,18 @@ function describeRelease(open: OpenDesk): void {
     }),
   )
   test(
+    'tries that ended without a word are counted until one is given back in order',
+    withDesk(open, async ({ desk, advance, now }) => {
+      await desk.admit(sketchIntake('m1'), 'c')
+      for (const crashes of [0, 1, 2]) {
+        expect(await leaseOnlyTurn(desk)).toMatchObject({ crashes })
+        advance(leaseMs)
+      }
+      await desk.release(await leaseOnlyTurn(desk), { dueAt: now() })
+      expect(await leaseOnlyTurn(desk)).toMatchObject({ crashes: 0, attempt: 5 })
+    }),
+  )
+  test(
     'who gave a turn back cannot commit it',
     withDesk(open, async ({ desk, now }) => {
       await desk.admit(sketchIntake('m1'), 'c')
