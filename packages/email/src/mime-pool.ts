@@ -103,6 +103,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
   function fill(): void {
     for (const seat of seats) {
       if (closing.signal.aborted || seat.batch.length > 0 || waiting.length === 0) continue
+      if (!needsSeat(seats, waiting.length)) break
       seat.batch = takeBatch(waiting)
       seat.rounds = 0
       seat.worker ??= startWorker(seat)
@@ -119,6 +120,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     while (seats.some(({ batch }) => batch.length > 0) && !closing.signal.aborted) {
       await world.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
       for (const seat of seats) await endOverdue(seat)
+      fill()
     }
     isWatched = false
   }
@@ -160,4 +162,16 @@ function takeBatch(waiting: Task[]): readonly Task[] {
     return index > 0 && (isSuspect || waiting[0]?.isSuspect || index >= batchTasks || octets > batchOctets)
   })
   return waiting.splice(0, end < 0 ? waiting.length : end)
+}
+
+/**
+ * Two threads on few cores take time from each other. A further one works only when the others cannot keep up: too many
+ * messages wait, or one that is large or slow is in their way.
+ */
+function needsSeat(seats: readonly Seat[], waiting: number): boolean {
+  const busy = seats.filter(({ batch }) => batch.length > 0)
+  return (
+    waiting > batchTasks ||
+    busy.every(({ batch, rounds }) => rounds > 0 || (batch[0]?.job.octets.length ?? 0) > batchOctets)
+  )
 }
