@@ -24,6 +24,9 @@ const caps: Readonly<Record<string, number>> = {
   attachment: 64,
 }
 
+/** UTF-16 code units of one text of a post; more would take its time from everybody else. */
+const maxText = 256 * 1024
+
 const readableTypes: ReadonlySet<string | undefined> = new Set(['Note', 'Article', 'Page', 'Question'])
 
 /** Whether an activity of this kind may reach an agent: everything else well-formed is taken and does nothing. */
@@ -85,6 +88,7 @@ function checkCreated(json: JsonObject, actor: Iri): void {
   if (!created) return
   checkContext(created)
   checkCaps(created)
+  checkTexts(created)
   const authors = idsOf(created.attributedTo)
   if (created.attributedTo !== undefined && !authors.includes(actor.href)) {
     throw mismatch('its object is attributed to somebody else')
@@ -97,6 +101,13 @@ function checkCaps(json: JsonObject): void {
     if (listOf(json[name]).length > most) {
       throw new Rejection('too_large', `Cannot read activity: more than ${most} entries in "${name}"`)
     }
+  }
+}
+
+function checkTexts({ content, contentMap, summary }: JsonObject): void {
+  const texts = [content, summary, ...Object.values(asObject(contentMap) ?? {})]
+  if (texts.some(text => typeof text === 'string' && text.length > maxText)) {
+    throw new Rejection('too_large', `Cannot read activity: a text of more than ${maxText} characters`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import { maxIriLength } from './reading.ts'
 
 /** An https IRI taken apart once; hosts are compared in this parsed, punycoded form only (FEP-fe34). */
 export interface Iri {
@@ -10,9 +11,11 @@ export interface Iri {
 
 /**
  * Reads an https IRI; `what` names it in the refusal.
- * @throws Rejection `malformed`: no IRI, another scheme, or user-info (which only serves to deceive readers)
+ * @throws Rejection `malformed`: no IRI, another scheme, or user-info (which only serves to deceive readers), or
+ * longer than is worth remembering
  */
 export function parseIri(text: string, what: string): Iri {
+  if (text.length > maxIriLength) throw new Rejection('malformed', `Cannot read activity: ${what} is too long`)
   const url = toUrl(text)
   if (!url) throw new Rejection('malformed', `Cannot read activity: ${what} is not an https IRI without user-info`)
   return { href: text, origin: url.origin, host: url.hostname.replace(/\.$/, '') }

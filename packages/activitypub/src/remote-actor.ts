@@ -26,7 +26,7 @@ export interface RemoteActor {
 const maxKeys = 8
 
 /**
- * Reads an actor document fetched from the origin of `iri`.
+ * Reads an actor document fetched from the origin of `iri`. Thousands are remembered, so each member has a longest size.
  * @throws Undeliverable when it is not that actor's own document
  */
 export function parseActor(document: unknown, iri: Iri): RemoteActor {
@@ -37,12 +37,12 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
     id: iri.href,
     host: iri.host,
     keys: readKeys(json, iri),
-    inbox: textOf(json.inbox),
+    inbox: idOf(json.inbox),
     sharedInbox: readSharedInbox(json, iri),
     followers: idOf(json.followers),
     username: username && isPlainUsername(username) ? username : undefined,
     name: cleanName(textOf(json.name)),
-    url: findWebAddress(listOf(json.url).map(readHref).find(Boolean)),
+    url: findWebAddress(idOf(listOf(json.url).map(readHref).find(Boolean))),
     icon: readIcon(json.icon),
   }
 }
@@ -55,7 +55,7 @@ function isPlainUsername(name: string): boolean {
 function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
   const keys = new Map<string, KeyObject>()
   for (const entry of listOf(json.publicKey).slice(0, maxKeys).map(asObject)) {
-    const id = textOf(entry?.id)
+    const id = idOf(entry?.id)
     const owner = entry?.owner ?? href
     const key = parsePublicKeyPem(textOf(entry?.publicKeyPem) ?? '')
     if (id && key && owner === href && isOnOrigin(id, origin)) keys.set(id, key)
@@ -64,14 +64,14 @@ function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, 
 }
 
 function readSharedInbox(json: JsonObject, { origin }: Iri): string | undefined {
-  const shared = textOf(asObject(json.endpoints)?.sharedInbox)
+  const shared = idOf(asObject(json.endpoints)?.sharedInbox)
   return shared && isOnOrigin(shared, origin) ? shared : undefined
 }
 
 function readIcon(value: unknown): RemoteActor['icon'] {
   const [icon] = listOf(value)
-  const url = findWebAddress(readHref(asObject(icon)?.url ?? icon))
-  const mediaType = textOf(asObject(icon)?.mediaType)
+  const url = findWebAddress(idOf(readHref(asObject(icon)?.url ?? icon)))
+  const mediaType = cleanName(textOf(asObject(icon)?.mediaType))
   return url ? { url, ...(mediaType && { mediaType }) } : undefined
 }
 

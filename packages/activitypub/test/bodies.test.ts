@@ -339,3 +339,20 @@ test.each([
   const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   expect(turn?.target).toMatchObject({ visibility })
 })
+
+test('an IRI longer than any honest one is refused before it is looked up or remembered', async () => {
+  const { house, alice } = stage
+  const actor = `${alice.id}/${'a'.repeat(2_048)}`
+  const answer = await postActivity(house, alice, composeNote(alice, {}, { actor }))
+  expect(answer).toMatchObject({ status: 400, detail: 'Cannot read activity: its actor is too long' })
+  await expectUntouched()
+})
+
+test.each(['content', 'summary', 'contentMap'])('a post whose %s is longer than any honest one is 413', async name => {
+  const { house, alice } = stage
+  const text = 'x'.repeat(256 * 1024 + 1)
+  const note = { content: undefined, [name]: name === 'contentMap' ? { en: text } : text }
+  const answer = await postActivity(house, alice, composeNote(alice, note))
+  expect(answer).toMatchObject({ status: 413, detail: 'Cannot read activity: a text of more than 262144 characters' })
+  await expectUntouched()
+})

@@ -45,7 +45,7 @@ export function createTextSheet(): TextSheet {
 
   return {
     append(text, isVerbatim = false) {
-      const needsNoSpace = pending > 0 || /\s$/.test(pieces.at(-1) ?? ' ')
+      const needsNoSpace = pending > 0 || /\s/.test(pieces.at(-1)?.at(-1) ?? ' ')
       const shown = needsNoSpace && !isVerbatim ? text.trimStart() : text
       if (shown) write(shown)
     },

@@ -88,3 +88,20 @@ test.each([
 ])('39: htmlToText() takes linear time for a megabyte of %s', (_, piece) => {
   expect(measureGrowth(htmlToText, piece, 1_000_000)).toBeLessThan(30)
 })
+
+test.each([
+  ['blanks after a long text', (text: string) => `${'a '.repeat(text.length / 2)}${'<b> '.repeat(text.length / 4)}`],
+  ['words and angle brackets', (text: string) => '< '.repeat(text.length / 2)],
+])('39: htmlToText() takes linear time for %s', (_, write) => {
+  expect(measureGrowth(text => htmlToText(write(text)), 'x', 1_000_000)).toBeLessThan(30)
+})
+
+test('39: htmlToText() does not look through all open elements for the end of one that is not open', () => {
+  const open = '<b>'.repeat(255)
+  const before = process.cpuUsage()
+  for (let run = 0; run < 5; run += 1) htmlToText(open + '</x>'.repeat(250_000))
+  const deep = process.cpuUsage(before).user
+  const middle = process.cpuUsage()
+  for (let run = 0; run < 5; run += 1) htmlToText('</x>'.repeat(250_000))
+  expect(deep / process.cpuUsage(middle).user).toBeLessThan(4)
+})

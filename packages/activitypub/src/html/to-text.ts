@@ -132,6 +132,9 @@ interface OpenElements {
 
 function createOpenElements(): OpenElements {
   const elements: { readonly name: string; readonly hides: boolean }[] = []
+  /** How many of a name are open, so that a search that would find nothing is not begun. */
+  const counts = new Map<string, number>()
+  const count = (name: string, change: number) => counts.set(name, (counts.get(name) ?? 0) + change)
   let hiding = 0
   let verbatim = 0
   return {
@@ -141,11 +144,12 @@ function createOpenElements(): OpenElements {
       if (isTooDeep) return
       if (name === 'pre') verbatim += 1
       elements.push({ name, hides })
+      count(name, 1)
     },
     leave(name) {
-      const at = elements.findLastIndex(element => element.name === name)
-      if (at < 0) return
-      for (const element of elements.splice(at)) {
+      if (!counts.get(name)) return
+      for (const element of elements.splice(elements.findLastIndex(open => open.name === name))) {
+        count(element.name, -1)
         if (element.hides) hiding -= 1
         if (element.name === 'pre') verbatim -= 1
       }

@@ -24,6 +24,8 @@ const skippedElements: ReadonlySet<string> = new Set([
 ])
 const voidElements: ReadonlySet<string> = new Set(['br', 'hr', 'img', 'input', 'wbr', 'meta', 'link', 'source', 'col'])
 const namePattern = /[a-z][a-z0-9-]{0,30}/iy
+/** Any other `<` is text. */
+const markupPattern = /<[a-z/!?]/gi
 
 /**
  * Cuts HTML into tokens in one pass: every byte is looked at a bounded number of times, whatever it holds.
@@ -32,8 +34,9 @@ const namePattern = /[a-z][a-z0-9-]{0,30}/iy
 export function* readHtml(html: string): Generator<HtmlToken> {
   let at = 0
   while (at < html.length) {
-    const start = html.indexOf('<', at)
-    if (start < 0) return yield { kind: 'text', text: html.slice(at) }
+    markupPattern.lastIndex = at
+    const start = markupPattern.exec(html)?.index
+    if (start === undefined) return yield { kind: 'text', text: html.slice(at) }
     if (start > at) yield { kind: 'text', text: html.slice(at, start) }
     const markup = readMarkup(html, start)
     if (markup.token) yield markup.token
@@ -51,8 +54,7 @@ function readMarkup(html: string, start: number): Markup {
   const name = readName(html, start + (isClosing ? 2 : 1))
   if (name) return isClosing ? readEndTag(html, start, name) : readStartTag(html, start, name)
   if (html.startsWith('<!--', start)) return { end: endAfter(html, '-->', start + 4) }
-  if (/[!?/]/.test(html[start + 1] ?? '')) return { end: endAfter(html, '>', start + 1) }
-  return { token: { kind: 'text', text: '<' }, end: start + 1 }
+  return { end: endAfter(html, '>', start + 1) }
 }
 
 function readName(html: string, at: number): string {

@@ -6,7 +6,8 @@ export interface InlineWriter {
   openMark(mark: string, text: string): void
   /** The place of the innermost open mark of this kind; marks opened inside of it stay text. Undefined without one. */
   closeMark(mark: string): number | undefined
-  replaceAt(place: number, html: string): void
+  /** `plain` as for `push`; a link begins only after `unlinkFrom` its place. */
+  replaceAt(place: number, html: string, plain?: string): void
   /** Turns links written since `place` into their text. */
   unlinkFrom(place: number): void
   toString(): string
@@ -19,12 +20,17 @@ interface Piece {
 
 export function createInlineWriter(): InlineWriter {
   const pieces: Piece[] = []
+  /** Places of the pieces that are links, in order: each is unlinked once, however deep the brackets are. */
+  const links: number[] = []
   const openers: { readonly mark: string; readonly place: number }[] = []
   /** How many of a kind are open, so that a search that would find nothing is not begun. */
   const counts = new Map<string, number>()
   const count = (mark: string, change: number) => counts.set(mark, (counts.get(mark) ?? 0) + change)
   return {
-    push: (html, plain) => void pieces.push({ html, plain }),
+    push(html, plain) {
+      if (plain !== undefined) links.push(pieces.length)
+      pieces.push({ html, plain })
+    },
     openMark(mark, text) {
       count(mark, 1)
       openers.push({ mark, place: pieces.length })
@@ -38,13 +44,14 @@ export function createInlineWriter(): InlineWriter {
       }
       return undefined
     },
-    replaceAt(place, html) {
-      pieces[place] = { html }
+    replaceAt(place, html, plain) {
+      if (plain !== undefined) links.push(place)
+      pieces[place] = { html, plain }
     },
     unlinkFrom(place) {
-      for (let at = place; at < pieces.length; at += 1) {
-        const plain = pieces[at]?.plain
-        if (plain !== undefined) pieces[at] = { html: plain }
+      while ((links.at(-1) ?? -1) >= place) {
+        const at = links.pop() as number
+        pieces[at] = { html: pieces[at]?.plain ?? '' }
       }
     },
     toString: () => pieces.map(({ html }) => html).join(''),

@@ -104,7 +104,7 @@ function takeLinkEnd(text: string, at: number, out: InlineWriter): number {
   const place = href ? out.closeMark('[') : undefined
   if (end === undefined || !href || place === undefined) return at
   out.unlinkFrom(place)
-  out.replaceAt(place, openAnchor(href))
+  out.replaceAt(place, openAnchor(href), '')
   out.push('</a>', '')
   return end + 1
 }

@@ -30,6 +30,12 @@ test.each([
     '[https://y.test/](https://x.test/)',
     `<p><a href="https://x.test/" ${rel}>https://y.test/</a></p>`,
   ],
+  [
+    'a link in the text of a link as its text',
+    '[a [b](https://y.test) c](https://x.test)',
+    `<p><a href="https://x.test/" ${rel}>a b c</a></p>`,
+  ],
+  ['headings without their closing marks', '## a # b ##  ', '<p><strong>a # b</strong></p>'],
   ['images as links', '![cat](https://x.test/c.png)', `<p><a href="https://x.test/c.png" ${rel}>cat</a></p>`],
   ['headings as bold', '# Title #\ntext', '<p><strong>Title</strong></p><p>text</p>'],
   [
@@ -81,4 +87,11 @@ test.each([
   '![',
 ])('markdownToHtml() takes linear time for many "%s"', piece => {
   expect(measureGrowth(markdownToHtml, piece, 200_000)).toBeLessThan(30)
+})
+
+test.each([
+  ['links in links', (text: string) => `${'['.repeat(text.length / 10)}${'](http:x)'.repeat(text.length / 10)}`],
+  ['blanks in a heading', (text: string) => `# a${' '.repeat(text.length)}b`],
+])('markdownToHtml() takes linear time for %s', (_, write) => {
+  expect(measureGrowth(text => markdownToHtml(write(text)), 'x', 200_000)).toBeLessThan(30)
 })

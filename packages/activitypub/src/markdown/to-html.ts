@@ -113,6 +113,10 @@ function isOrderedItem(line: string): boolean {
   return /^\s*\d/.test(line)
 }
 
+/** Without the closing marks; looked for from the end, for a pattern would try every blank of a long line. */
 function titleOf(line: string): string {
-  return line.replace(heading, '').replace(/ +#+ *$/, '')
+  const title = line.replace(heading, '').trimEnd()
+  let end = title.length
+  while (title[end - 1] === '#') end -= 1
+  return title[end - 1] === ' ' ? title.slice(0, end).trimEnd() : title
 }
