@@ -26,8 +26,11 @@ interface Job {
 /** Operations in one transaction at most, so that the event loop breathes in between. */
 const batchLimit = 256
 
+/** How long writes gather while several come at a time, ms. */
+const gatherMs = 2
+
 /**
- * Group commit: writes wait for the next turn of the event loop and then share one `COMMIT`, that is one fsync. An operation
+ * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`, that is one fsync. An operation
  * that throws does not take the others with it: the batch is undone and each is run on its own.
  */
 export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void): Writer {
@@ -35,21 +38,23 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
+  let isBusy = false
 
+  // Alone, a write goes at once; in company it waits a moment for more of it, and all share the price of one commit.
   function schedule(): void {
     if (isScheduled) return
     isScheduled = true
-    setImmediate(() => {
-      isScheduled = false
-      writeNext()
-    })
+    if (isBusy) setTimeout(writeNext, gatherMs)
+    else setImmediate(writeNext)
   }
 
   function writeNext(): void {
-    if (queue.length === 0) return
+    isScheduled = false
     const jobs = queue.splice(0, batchLimit)
-    if (queue.length > 0) schedule()
+    if (jobs.length === 0) return
+    isBusy = jobs.length > 1
     writeTogether(jobs)
+    if (queue.length > 0) schedule()
   }
 
   function writeTogether(jobs: readonly Job[]): void {
