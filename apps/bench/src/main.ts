@@ -50,7 +50,7 @@ async function printProfiles(directory: string, { seconds, json }: BenchOptions)
   for (const job of protocols) {
     const benchCase = await openCase[job]()
     for (const contender of benchCase.contenders.filter(isOurs)) {
-      const summary = await profileContender(benchCase, contender, { directory, seconds, cores })
+      const summary = await profileContender(benchCase, contender, { directory, seconds })
       const title = `${benchCase.title}, ${contender.name}`
       console.log(json ? JSON.stringify({ title, ...summary }) : `${formatProfile(title, summary)}\n`)
     }

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BenchCase, Contender } from './case.ts'
 import { measureRound } from './measure.ts'
-import type { Cores } from './pinning.ts'
 import type { ProfileSummary } from './profile.ts'
 import { monotonicMicros, summarizeProfiles } from './profile.ts'
 import { formatColumns } from './report.ts'
@@ -11,22 +10,25 @@ import { startServer } from './server-process.ts'
 export interface ProfileOptions {
   readonly directory: string
   readonly seconds: number
-  readonly cores: Cores | undefined
 }
 
-const warmUpCount = 2_000
+const warmUpCount = 4_000
 const top = 25
 
-/** Runs one contender under V8's CPU profiler; only the loaded, warm stretch counts. */
+/**
+ * Runs one contender under V8's CPU profiler; only the loaded, warm stretch counts. Time is wall time: a commit that waits
+ * for the disk shows as busy.
+ */
 export async function profileContender(
   benchCase: BenchCase,
   contender: Contender,
-  { directory, seconds, cores }: ProfileOptions,
+  { directory, seconds }: ProfileOptions,
 ): Promise<ProfileSummary> {
   const own = join(directory, `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
   mkdirSync(own, { recursive: true })
   const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
-  const server = await startServer({ ...contender, core: cores?.server, nodeFlags })
+  // Not kept to one core: the profiler counts a thread that waits for its turn as busy.
+  const server = await startServer({ ...contender, core: undefined, nodeFlags })
   const load = async (count: number) => ({
     ...benchCase,
     port: server.port,
@@ -45,10 +47,15 @@ export async function profileContender(
   }
 }
 
-export function formatProfile(title: string, { functions, rooms }: ProfileSummary): string {
+export function formatProfile(title: string, { functions, rooms, inclusive }: ProfileSummary): string {
   const format = (times: ProfileSummary['rooms']) =>
     formatColumns(times.map(({ what, share }) => [`${(share * 100).toFixed(1)} %`.padStart(7), what]))
-  return [`${title}: self time by room`, format(rooms), '', `${title}: self time by function`, format(functions)].join(
-    '\n',
-  )
+  return [
+    `${title}: self time by room`,
+    format(rooms),
+    `\n${title}: self time by function`,
+    format(functions),
+    `\n${title}: our functions with all they call`,
+    format(inclusive),
+  ].join('\n')
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 interface ProfileNode {
   readonly id: number
+  readonly children?: readonly number[]
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
 }
 
@@ -24,6 +25,8 @@ export interface SelfTime {
 export interface ProfileSummary {
   readonly functions: readonly SelfTime[]
   readonly rooms: readonly SelfTime[]
+  /** Our own functions with all they call. An `await` ends a call: what follows it counts for the function alone. */
+  readonly inclusive: readonly SelfTime[]
 }
 
 /** Which part of a profile counts, µs of the monotonic clock. */
@@ -40,14 +43,22 @@ export function monotonicMicros(): number {
 export function summarizeProfiles(directory: string, window: Window, top: number): ProfileSummary {
   const functions = new Map<string, number>()
   const rooms = new Map<string, number>()
+  const inclusive = new Map<string, number>()
   for (const name of readdirSync(directory).filter(file => file.endsWith('.cpuprofile'))) {
     const profile = JSON.parse(readFileSync(join(directory, name), 'utf8')) as CpuProfile
+    const findOwnCallers = createCallerFinder(profile)
     for (const [node, micros] of selfTimes(profile, window)) {
       addTime(functions, describeFunction(node), micros)
       addTime(rooms, describeRoom(node), micros)
+      for (const caller of findOwnCallers(node)) addTime(inclusive, caller, micros)
     }
   }
-  return { functions: rankTimes(functions, top), rooms: rankTimes(rooms, top) }
+  const total = sumTimes(functions)
+  return {
+    functions: rankTimes(functions, total, top),
+    rooms: rankTimes(rooms, total, top),
+    inclusive: rankTimes(inclusive, total, top),
+  }
 }
 
 function* selfTimes(profile: CpuProfile, { from, to }: Window): Generator<[ProfileNode, number]> {
@@ -65,8 +76,24 @@ function addTime(times: Map<string, number>, what: string, micros: number): void
   times.set(what, (times.get(what) ?? 0) + micros)
 }
 
-function rankTimes(times: ReadonlyMap<string, number>, top: number): SelfTime[] {
-  const total = [...times.values()].reduce((sum, micros) => sum + micros, 0)
+/** Every function of ours on the way down to a node, itself included, each once however deep it recurses. */
+function createCallerFinder({ nodes }: CpuProfile): (node: ProfileNode) => ReadonlySet<string> {
+  const byId = new Map(nodes.map(node => [node.id, node]))
+  const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])))
+  return node => {
+    const callers = new Set<string>()
+    for (let at: ProfileNode | undefined = node; at; at = byId.get(parents.get(at.id) ?? -1)) {
+      if (/^(packages|apps)\//.test(shortenPath(at.callFrame.url))) callers.add(describeFunction(at))
+    }
+    return callers
+  }
+}
+
+function sumTimes(times: ReadonlyMap<string, number>): number {
+  return [...times.values()].reduce((sum, micros) => sum + micros, 0)
+}
+
+function rankTimes(times: ReadonlyMap<string, number>, total: number, top: number): SelfTime[] {
   return [...times]
     .map(([what, micros]) => ({ what, share: micros / total }))
     .toSorted((a, b) => b.share - a.share)

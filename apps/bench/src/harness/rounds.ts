@@ -17,7 +17,7 @@ export interface RoundsOptions {
 export type CaseResults = ReadonlyMap<Contender, readonly RoundResult[]>
 
 /** Messages of the first round, which only warms up: compilers, caches, keys, connections. */
-const warmUpCount = 2_000
+const warmUpCount = 4_000
 
 /** Starts every contender, then measures them by turns: A B C, A B C, … so that the machine's moods meet all of them. */
 export async function runRounds(benchCase: BenchCase, options: RoundsOptions): Promise<CaseResults> {

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { median, quantile } from './median.ts'
+
+test('median() is the middle value, or the mean of the two middle ones', () => {
+  expect(median([9, 1, 5])).toBe(5)
+  expect(median([4, 1, 3, 2])).toBe(2.5)
+  expect(median([7])).toBe(7)
+  expect(median([])).toBeNaN()
+})
+
+test('quantile() takes the value below which the share lies, and the largest at the end', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => 100 - index)
+  expect(quantile(hundred, 0.99)).toBe(100)
+  expect(quantile(hundred, 0.5)).toBe(51)
+  expect(quantile(hundred, 1)).toBe(100)
+  expect(quantile([], 0.99)).toBeNaN()
+})

@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest'
+import { jobs, parseOptions } from './options.ts'
+
+test('parseOptions() measures everything unless told otherwise', () => {
+  expect(parseOptions([])).toEqual({ only: jobs, rounds: 5, seconds: 3, profile: undefined, json: false, help: false })
+  expect(parseOptions(['--only', 'mail', '--only', 'start', '--rounds', '2', '--seconds', '0.5'])).toMatchObject({
+    only: ['mail', 'start'],
+    rounds: 2,
+    seconds: 0.5,
+  })
+})
+
+test.each([
+  [['--only', 'gopher'], '--only "gopher" is not one of activitypub, a2a, mail, start'],
+  [['--rounds', 'many'], '--rounds "many" is not a positive number'],
+  [['--seconds', '0'], '--seconds "0" is not a positive number'],
+])('parseOptions() refuses %j', (argv, message) => {
+  expect(() => parseOptions(argv)).toThrow(new TypeError(message))
+})
