@@ -1,5 +1,6 @@
 import type { Log } from '@postern/core'
 import { pino } from 'pino'
+import { toTerminalLine } from './terminal-text.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -17,10 +18,18 @@ const redacted = [
   '*.password',
 ]
 
+/** Lines leave in company, a quarter of a second late at most; what is left goes out when the process ends. */
+function bufferedOutput() {
+  const output = pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 250 })
+  process.once('exit', () => output.flushSync())
+  return output
+}
+
 /** Structured lines on standard output; in dev mode the same, readable. */
 export function createLog({ level, readable }: { readonly level: LogLevel; readonly readable: boolean }): Log {
   const options = { level, base: null, redact: { paths: redacted, remove: true } }
-  return readable ? pino(options, { write: line => void process.stdout.write(formatLogLine(line)) }) : pino(options)
+  if (!readable) return pino(options, bufferedOutput())
+  return pino(options, { write: line => void process.stdout.write(formatLogLine(line)) })
 }
 
 const levelNames: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR' }
@@ -33,5 +42,6 @@ export function formatLogLine(line: string): string {
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   )
   const failure = err && typeof err === 'object' ? [`(${(err as { message?: string }).message ?? 'error'})`] : []
-  return `${clock} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${[String(msg), ...failure, ...pairs].join('  ')}\n`
+  const sentence = [String(msg), ...failure, ...pairs].join('  ')
+  return `${clock} ${(levelNames[Number(level)] ?? String(level)).padEnd(5)} ${toTerminalLine(sentence)}\n`
 }

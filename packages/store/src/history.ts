@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { LookupDesk } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
-import { entryColumns, readEntry } from './entries.ts'
+import { readEntry, recalledColumns } from './entries.ts'
 
 interface PlacedEntry extends EntryRow {
   /** The message that this is or answers: the order of the conversation. */
@@ -12,14 +12,15 @@ interface PlacedEntry extends EntryRow {
 /** Both ends of a thread by one index, however long it is. */
 export function createHistoryLookup(db: DatabaseSync): Pick<LookupDesk, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
-  const said = `SELECT ${entryColumns}, ${place} AS place FROM entries
+  const said = `SELECT ${recalledColumns}, ${place} AS place FROM entries
     WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
   const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT ?`)
   const readTail = prepareQuery<PlacedEntry>(db, `${said} AND ${place} >= ? ORDER BY ${place} DESC, seq DESC LIMIT ?`)
   return {
     async readHistory({ thread, before, head, tail }) {
       const first = head > 0 ? readHead.all(thread, before, head) : []
-      const newest = tail > 0 ? readTail.all(thread, before, first.at(-1)?.place ?? 0, tail) : []
+      const isWhole = head > first.length
+      const newest = tail > 0 && !isWhole ? readTail.all(thread, before, first.at(-1)?.place ?? 0, tail) : []
       const seen = new Set(first.map(({ seq }) => seq))
       const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
       return [...first, ...last].map(readEntry)
