@@ -61,7 +61,18 @@ export function draftResponseEntry(response: NormalizedResponse): EntryDraft {
   }
 }
 
-export const entryColumns = 'seq, entry_id, native_id, role, author, content, at'
+const ownColumns = 'seq, entry_id, native_id, role, author, at'
+
+export const entryColumns = `${ownColumns}, content`
+
+/** More than any usual history has room for; what many large messages together would cost to read, nobody should pay. */
+const maxRecalledBytes = 256 * 1024
+
+const omitted = formatJson([{ kind: 'text', mime: 'text/plain', content: '[too long to be recalled]' }])
+
+/** As `entryColumns`, but what is too long for a history is named instead of read. */
+export const recalledColumns = `${ownColumns},
+  CASE WHEN octet_length(content) > ${maxRecalledBytes} THEN '${omitted}' ELSE content END AS content`
 
 export interface EntryRow {
   readonly seq: number

@@ -1,10 +1,9 @@
 import type { TaskDesk, TaskFilter, TaskRecord, TaskState } from '@postern/core'
 import { createCancel } from './cancel.ts'
 import { prepareQuery } from './database.ts'
-import type { EntryRow } from './entries.ts'
-import { entryColumns, readEntry } from './entries.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
+import { createTaskEntryReader } from './task-entries.ts'
 
 interface TaskRow {
   readonly id: number
@@ -16,6 +15,9 @@ interface TaskRow {
   readonly updated_at: number
   readonly response_seq: number | null
 }
+
+/** Of what was said in the tasks of one answer, so much is read at most. */
+const maxEntryBytes = 8 * 1024 * 1024
 
 const columns = 'id, owner, native_id, agent, context, state, updated_at, response_seq'
 
@@ -31,9 +33,11 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
      ORDER BY updated_at DESC, native_id DESC LIMIT ?8`,
   )
   const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
-  const readEntries = prepareQuery<EntryRow>(db, `SELECT ${entryColumns} FROM entries WHERE task_id = ? ORDER BY seq`)
+  const readEntries = createTaskEntryReader(db)
 
-  function toRecord(row: TaskRow): TaskRecord {
+  /** What was said is read when it is looked at, and that once: few callers do. */
+  function toRecord(row: TaskRow, maxBytes = maxEntryBytes): TaskRecord {
+    let entries: TaskRecord['entries'] | undefined
     return {
       owner: row.owner,
       id: row.native_id,
@@ -41,7 +45,10 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
       context: row.context,
       state: row.state,
       updatedAt: row.updated_at,
-      entries: readEntries.all(row.id).map(readEntry),
+      get entries() {
+        entries ??= readEntries(row.id, maxBytes)
+        return entries
+      },
       response: row.response_seq === null ? undefined : tables.responses.read(row.response_seq),
     }
   }
@@ -54,7 +61,8 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
     async listTasks(filter) {
       const wanted = filterValues(filter)
       const { updatedAt, id } = filter.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, id: '' }
-      const tasks = list.all(...wanted, updatedAt, id, filter.limit).map(toRecord)
+      const rows = list.all(...wanted, updatedAt, id, filter.limit)
+      const tasks = rows.map(row => toRecord(row, Math.floor(maxEntryBytes / rows.length)))
       return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
     },
     cancelTask: createCancel(store, tables),
