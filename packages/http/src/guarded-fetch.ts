@@ -11,7 +11,7 @@ import { followRedirects } from './redirects.ts'
 import { createWiring } from './wiring.ts'
 
 export interface GuardedFetchOptions extends UrlGuardOptions {
-  /** All addresses of a host name; asked when a connection is opened. Default: the system's resolver. */
+  /** All addresses of a host name; asked when a connection is opened. Default: the DNS, and the system for opened origins. */
   readonly lookup?: LookupHost | undefined
   readonly userAgent: string
   /** Milliseconds; with a clock, connections opened in quick succession share one look-up. */

@@ -6,6 +6,7 @@ import type { Route } from './fetch-url.ts'
 import type { LookupHost } from './pinned-lookup.ts'
 import { createPinnedLookup, isAnyAddress } from './pinned-lookup.ts'
 import { isPublicAddress } from './public-address.ts'
+import { createPublicLookup } from './public-lookup.ts'
 import { shareLookups } from './shared-lookup.ts'
 
 export interface WiringOptions {
@@ -25,12 +26,12 @@ export interface Wiring {
  * Kept connections and the look-ups that open them. One origin always gets the same look-up, so that a pooled
  * connection was never checked more mildly than its next user demands. Idle sockets do not keep the process alive.
  */
-export function createWiring({ lookup = lookupAll, now, maxSockets }: WiringOptions): Wiring {
+export function createWiring({ lookup, now, maxSockets }: WiringOptions): Wiring {
   const pool = { keepAlive: true, maxSockets, maxFreeSockets: 8, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
-  const shared = shareLookups(lookup, now)
-  const checked = createPinnedLookup(shared, isPublicAddress)
-  const opened = createPinnedLookup(shared, isAnyAddress)
+  const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
+  // What the operator opened may be a name that only this machine knows.
+  const opened = createPinnedLookup(shareLookups(lookup ?? lookupSystemNames, now), isAnyAddress)
   return {
     choose: ({ secure, isOpened }) => ({
       agent: secure ? agents.https : agents.http,
@@ -43,7 +44,7 @@ export function createWiring({ lookup = lookupAll, now, maxSockets }: WiringOpti
   }
 }
 
-async function lookupAll(host: string): Promise<readonly string[]> {
+async function lookupSystemNames(host: string): Promise<readonly string[]> {
   const found = await lookupSystem(host, { all: true })
   return found.map(({ address }) => address)
 }
