@@ -12,7 +12,6 @@ import { createAttachmentShelf } from './attachments.ts'
 import type { Config } from './config/schema.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createLimits } from './limits.ts'
-import type { HttpListening } from './listen.ts'
 import { listenHttp } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
@@ -31,7 +30,7 @@ export interface Gateway {
   readonly channels: readonly Channel<Hono>[]
   /** Opens the sockets and starts to work. */
   start(): Promise<readonly Listening[]>
-  /** Takes nothing new, finishes or gives back what runs, closes. Within 10 s. */
+  /** Takes nothing new, finishes or gives back what runs, closes. Within 10 s; also after a start that failed. */
   stop(): Promise<void>
 }
 
@@ -102,12 +101,11 @@ export async function openGateway(
     capMs: 6 * 3_600_000,
     giveUpAfterMs: config.delivery.give_up_after_hours * 3_600_000,
   }
-  const closers: (() => Promise<unknown> | unknown)[] = []
-  let http: HttpListening | undefined
+  const listening: Listening[] = []
+  const closers: (() => Promise<unknown> | unknown)[] = [() => Promise.all(listening.map(socket => socket.close()))]
 
   async function start(): Promise<readonly Listening[]> {
-    http = await listenHttp(app, config.listen)
-    const listening: Listening[] = [http]
+    listening.push(await listenHttp(app, config.listen))
     for (const channel of channels) {
       const opened = await channel.listen?.()
       if (opened) listening.push(opened)
@@ -120,10 +118,7 @@ export async function openGateway(
       deliverySlots: 32,
       leaseMs: 60_000,
     })
-    closers.push(
-      () => Promise.all(listening.map(socket => socket.close())),
-      () => worker.stop(shutdownGraceMs),
-    )
+    closers.push(() => worker.stop(shutdownGraceMs))
     isReady = true
     return listening
   }

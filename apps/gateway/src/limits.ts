@@ -1,5 +1,6 @@
 import type { Admitted, Desk, Intake } from '@postern/core'
 import { createRateLimit } from '@postern/http'
+import { networkOf } from './client-address.ts'
 import type { Config } from './config/schema.ts'
 import { productionLimits } from './config/schema.ts'
 
@@ -16,14 +17,17 @@ export function createLimits({ limits, dev }: Pick<Config, 'limits' | 'dev'>, no
   const open = (perMinute: number | undefined) => (perMinute ? createRateLimit({ perMinute }, now) : undefined)
   const [addresses, hosts, identities] = [open(per_address), open(per_host), open(per_identity)]
   return {
-    takeAddress: address => addresses?.take(address),
+    takeAddress: address => addresses?.take(networkOf(address)),
     guardDesk: desk => {
       if (!hosts && !identities) return desk
       return Object.assign(Object.create(desk) as Desk, {
         async admit(intake: Intake, correlationId: string): Promise<Admitted> {
-          const { address } = intake.message.sender
-          hosts?.take(`${intake.message.received_via} ${address.slice(address.lastIndexOf('@') + 1)}`)
-          identities?.take(`${intake.message.received_via} ${address}`)
+          const { sender, received_via } = intake.message
+          const { address, verified } = sender
+          // Whoever only claims a name must not use up what its owner may send.
+          const kind = `${received_via} ${verified ? 'proven' : 'claimed'}`
+          hosts?.take(`${kind} ${address.slice(address.lastIndexOf('@') + 1)}`)
+          identities?.take(`${kind} ${address}`)
           return desk.admit(intake, correlationId)
         },
       })

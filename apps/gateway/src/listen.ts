@@ -5,8 +5,6 @@ import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import type { Hono } from 'hono'
 
-export type HttpListening = Listening
-
 /** Limits of the socket itself: slow and endless requests end here. */
 const socketLimits = {
   requestTimeout: 60_000,
@@ -19,7 +17,7 @@ const socketLimits = {
 export async function listenHttp(
   app: Hono,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<HttpListening> {
+): Promise<Listening> {
   const server = createServer(socketLimits, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
   // More is counted and refused by the app; Node would silently drop what exceeds its own count.
   server.maxHeadersCount = 0

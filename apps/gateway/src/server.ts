@@ -26,9 +26,9 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
   app.use(async function checkAtTheDoor(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
-    if (context.req.method === 'POST' && !context.req.path.startsWith('/operator/')) {
-      limits.takeAddress(findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies))
-    }
+    const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies)
+    context.env = { ...(context.env as object | undefined), clientAddress }
+    if (context.req.method === 'POST' && !context.req.path.startsWith('/operator/')) limits.takeAddress(clientAddress)
     await next()
     return undefined
   })

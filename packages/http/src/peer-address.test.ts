@@ -25,3 +25,8 @@ test.each([undefined, null, {}, { incoming: undefined }, { incoming: { socket: {
 test('peerAddress() leaves an IPv6 address as it is', () => {
   expect(peerAddress({ incoming: { socket: { remoteAddress: '::1' } } })).toBe('::1')
 })
+
+test('peerAddress() takes the client that the program has found behind its proxies', () => {
+  const incoming = { socket: { remoteAddress: '10.0.0.1' } }
+  expect(peerAddress({ incoming, clientAddress: '192.0.2.7' })).toBe('192.0.2.7')
+})

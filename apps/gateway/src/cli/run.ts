@@ -34,7 +34,10 @@ export async function runDev(file: ConfigFile): Promise<Running> {
     String(tree.origin),
   )
   const config = parseConfig(fillAll(tree, simulated))
-  const running = await runGateway(config, file.baseDir, world)
+  const running = await runGateway(config, file.baseDir, world).catch(async error => {
+    await world.close()
+    throw error
+  })
   const [http] = running.listening
   const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
   world.connectGateway({
@@ -61,7 +64,11 @@ async function runGateway(config: Config, baseDir: string, world?: SimWorld): Pr
   const operatorToken = findOperatorToken(config, baseDir)
   const extraRooms = world ? [createSimulationRoutes(world, requireOperator(operatorToken))] : []
   const gateway = await openGateway(config, { baseDir, log, operatorToken, extraRooms })
-  const listening = await gateway.start()
+  const listening = await gateway.start().catch(async error => {
+    // What is open would keep the process alive without a door.
+    await gateway.stop()
+    throw error
+  })
   writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid })
   const stop = async () => {
     removeRunFile(directory)

@@ -1,4 +1,5 @@
 import type { MessageRecord, Part, Proof } from '@postern/core'
+import { toTerminalLine } from '../terminal-text.ts'
 
 /** One message as a person reads it: who, how proven, what was said, what was answered, where it went. */
 export function formatRecord({
@@ -30,7 +31,7 @@ export function formatRecord({
       ],
     ],
     ['proofs', proofs.map(formatProof)],
-    ['said', message.parts.map(formatPart)],
+    ['said', message.parts.flatMap(formatPart)],
     [
       'state',
       [
@@ -40,7 +41,7 @@ export function formatRecord({
         `correlation ${correlation_id}`,
       ],
     ],
-    ['answered', response ? [response.status, ...response.parts.map(formatPart)] : ['nothing']],
+    ['answered', response ? [response.status, ...response.parts.flatMap(formatPart)] : ['nothing']],
     [
       'deliveries',
       deliveries.map(
@@ -50,7 +51,7 @@ export function formatRecord({
     ],
   ]
   return sections
-    .map(([title, lines]) => `${title}\n${lines.map(line => `  ${line.replaceAll('\n', '\n  ')}\n`).join('')}`)
+    .map(([title, lines]) => `${title}\n${lines.map(line => `  ${toTerminalLine(line)}\n`).join('')}`)
     .join('')
 }
 
@@ -58,9 +59,10 @@ function formatProof({ kind, verdict, reason, key_id }: Proof): string {
   return [`${kind}: ${verdict}`, ...(reason ? [reason] : []), ...(key_id ? [`key ${key_id}`] : [])].join(', ')
 }
 
-function formatPart(part: Part): string {
-  if (part.kind === 'text') return part.content
-  if (part.kind === 'link') return part.url
-  if (part.kind === 'policy') return `[${part.policy.kind}] ${part.policy.message}`
-  return `[${part.kind}] ${'name' in part ? (part.name ?? '') : ''}`.trim()
+/** Lines end only where a text has them: nothing else can begin a line that looks like ours. */
+function formatPart(part: Part): readonly string[] {
+  if (part.kind === 'text') return part.content.split('\n')
+  if (part.kind === 'link') return [part.url]
+  if (part.kind === 'policy') return [`[${part.policy.kind}] ${part.policy.message}`]
+  return [`[${part.kind}] ${'name' in part ? (part.name ?? '') : ''}`.trim()]
 }

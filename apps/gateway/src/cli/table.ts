@@ -1,7 +1,9 @@
+import { toTerminalLine } from '../terminal-text.ts'
+
 /** Rows under a heading, columns as wide as their widest cell; the last column is not padded. */
 export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return 'none'
-  const all = [heading, ...rows]
+  const all = [heading, ...rows.map(row => row.map(toTerminalLine))]
   const widths = heading.map((_, column) => Math.max(...all.map(row => row[column]?.length ?? 0)))
   return all
     .map(row =>

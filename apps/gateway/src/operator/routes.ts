@@ -23,7 +23,7 @@ export function createOperatorRoutes({ desk, agents, channels, token }: Operator
       return context.json({ messages, next: messages.at(-1)?.message ?? null })
     })
     .get('/messages/:id{.+}', async context => {
-      const record = await desk.findMessage(decodeURIComponent(context.req.param('id')))
+      const record = await desk.findMessage(context.req.param('id'))
       if (!record) throw new Rejection('no_recipient', 'Cannot show message: there is none with this id')
       return context.json(await withHistory(record))
     })

@@ -1,0 +1,17 @@
+import type { OperatorDesk, WorkDesk } from '@postern/core'
+import { expect, test } from 'vitest'
+import { createMetrics } from './metrics.ts'
+
+const counts = { messages: {}, deliveries: {}, refusals: 0 }
+const desk = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorDesk & WorkDesk
+
+test('whoever reads the metrics takes nothing from the next reader', async () => {
+  const metrics = createMetrics(desk, Date.now)
+  const delayOf = async () => Number(/^postern_event_loop_delay_seconds (\S+)$/m.exec(await metrics.render())?.[1])
+  await new Promise(resolve => setTimeout(resolve, 50))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 150)
+  await new Promise(resolve => setTimeout(resolve, 50))
+  expect(await delayOf()).toBeGreaterThan(0.1)
+  expect(await delayOf()).toBeGreaterThan(0.1)
+  metrics.close()
+})
