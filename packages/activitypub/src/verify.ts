@@ -77,6 +77,8 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   const signed = { method: request.method, target: targetOf(request.url), host: parts.publicHost, headers }
   const signer = await proveSigner({ activity, actor, parameters, signed }, parts)
   const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
+  // The domain of a name may be another than its server's.
+  if (address && parts.isBlocked(address.slice(address.lastIndexOf('@') + 1))) throw blocked()
   return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, parameters)
 }
 

@@ -340,6 +340,18 @@ test.each([
   expect(turn?.target).toMatchObject({ visibility })
 })
 
+test('64: a blocked domain does not come in by names on another server', async () => {
+  const strict = await openStage({ config: { block: ['other.test'] } })
+  const { house, peer, alice } = strict
+  const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
+  const jrd = { type: 'application/jrd+json', body: { subject: 'acct:alice@other.test', links } }
+  for (const host of ['good.test', 'other.test']) peer.serve(`https://${host}/.well-known/webfinger`, jrd)
+  const answer = await postActivity(house, alice, composeNote(alice))
+  expect(answer).toMatchObject({ status: 403, detail: 'Cannot accept activity: its host is blocked' })
+  expect(await strict.stored()).toEqual([])
+  await strict.close()
+})
+
 test('an IRI longer than any honest one is refused before it is looked up or remembered', async () => {
   const { house, alice } = stage
   const actor = `${alice.id}/${'a'.repeat(2_048)}`
