@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { World } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { A2aConfig } from './config.ts'
+import type { A2aConfig, IssuerConfig } from './config.ts'
 import { createIssuerKeys } from './jwks.ts'
 import type { Caller } from './principal.ts'
 import { addressOf, ownerOf } from './principal.ts'
-import type { TokenRules, VerifiedToken } from './token.ts'
+import type { TokenRules, TrustedIssuer, VerifiedToken } from './token.ts'
 import { verifyToken } from './token.ts'
 
 /**
@@ -35,9 +35,7 @@ export type AuthWorld = Pick<World, 'fetch' | 'now' | 'log'>
  */
 export function createAuthenticate({ auth }: A2aConfig, world: AuthWorld, domain: string): Authenticate {
   const rules: TokenRules = {
-    issuers: new Map(
-      auth.issuers.map(config => [config.issuer, { config, keys: createIssuerKeys(config.jwks, world) }]),
-    ),
+    issuers: new Map(auth.issuers.map(config => [config.issuer, trustIssuer(config, auth.issuers, world)])),
     toleranceSeconds: auth.clock_tolerance_seconds,
     now: () => world.now(),
   }
@@ -62,6 +60,16 @@ export function createAuthenticate({ auth }: A2aConfig, world: AuthWorld, domain
     const key = hash('sha256', token)
     return cache.find(key) ?? verifyAnew(token, key)
   }
+}
+
+function trustIssuer(config: IssuerConfig, all: readonly IssuerConfig[], world: AuthWorld): TrustedIssuer {
+  const host = hostOf(config)
+  const isHostShared = all.some(other => other !== config && hostOf(other) === host)
+  return { config, keys: createIssuerKeys(config.jwks, world), isHostShared }
+}
+
+function hostOf({ issuer }: IssuerConfig): string {
+  return new URL(issuer).hostname
 }
 
 /** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
@@ -96,12 +104,12 @@ function createTokenCache(now: () => number): TokenCache {
   }
 }
 
-function toCaller({ principal, algorithm, keyId, isAccessToken }: VerifiedToken): Caller {
+function toCaller({ principal, issuer: trusted, algorithm, keyId, isAccessToken }: VerifiedToken): Caller {
   const { issuer, value: subject } = principal
   return brand({
     owner: ownerOf(principal),
     isAnonymous: false,
-    address: addressOf(principal),
+    address: addressOf(principal, trusted),
     authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
     subject,
     issuer,

@@ -90,8 +90,9 @@ function isLookDue(ticks: number): boolean {
 }
 
 /** Over for good, or something was said after the message. */
-function isAnswered({ state, entries }: TaskRecord, messageId: string): boolean {
-  if (isTerminal(state)) return true
+function isAnswered(record: TaskRecord, messageId: string): boolean {
+  if (isTerminal(record.state) || record.response?.in_reply_to === messageId) return true
+  const { entries } = record
   const asked = entries.findLastIndex(({ role, nativeId }) => role === 'user' && nativeId === messageId)
   return asked >= 0 && entries.slice(asked + 1).some(({ role }) => role === 'assistant')
 }

@@ -16,8 +16,8 @@ export const tokenAlgorithms = [
 ] as const
 
 const issuerSchema = z.strictObject({
-  /** The exact `iss` of its tokens. */
-  issuer: z.string().min(1),
+  /** The exact `iss` of its tokens; callers' addresses are at its host. */
+  issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).regex(/^\S+$/, 'must not hold blanks'),
   /** Where its public keys are; plain http only reaches origins named in `network.allow_private`. */
   jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }),
   /** What its tokens must name in `aud` to be meant for us. */

@@ -32,6 +32,14 @@ describe('addressOf()', () => {
     expect(ofSub(slug)).not.toBe(ofSub('Alice'))
   })
 
+  test('tells issuers that share a host apart', () => {
+    const at = (realm: string, value: string) =>
+      addressOf({ issuer: `${issuer}/${realm}`, claim: 'sub', value }, { isHostShared: true })
+    const addresses = [at('a', 'bob'), at('b', 'bob'), at('a', 'Bob'), at('b', 'Bob')]
+    expect(new Set(addresses).size).toBe(4)
+    for (const address of addresses) expect(address).toMatch(/^@bob~[0-9a-f]{12}@id\.example\.org$/)
+  })
+
   test('keeps a client apart from a subject of the same name', () => {
     const client = addressOf({ issuer, claim: 'client_id', value: 'alice' })
     expect(client).toMatch(/^@alice~[0-9a-f]{12}@id\.example\.org$/)

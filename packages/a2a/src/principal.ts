@@ -35,13 +35,15 @@ const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
 
 /**
  * An address for a principal: `sub` itself where it is a plain name, or already an address at the issuer's host; else
- * a readable slug with a digest. The `~` in it keeps the two kinds apart.
+ * a readable slug with a digest. The `~` in it keeps the two kinds apart. Where several trusted issuers share a host (realms
+ * of one server), a name there may be another person at each: then it is always a slug, with the issuer in its digest.
  */
-export function addressOf(principal: Principal): string {
+export function addressOf(principal: Principal, { isHostShared = false } = {}): string {
   const { issuer, claim, value } = principal
   const domain = new URL(issuer).hostname
+  if (isHostShared) return formatAddress({ local: slugOf(principal, ownerOf(principal)), domain })
   const own = claim === 'sub' ? (plainLocal.exec(value)?.[0] ?? localAt(value, domain)) : undefined
-  return formatAddress({ local: own ?? slugOf(principal), domain })
+  return formatAddress({ local: own ?? slugOf(principal, `${claim} ${value}`), domain })
 }
 
 function localAt(value: string, host: string): string | undefined {
@@ -54,11 +56,11 @@ function localAt(value: string, host: string): string | undefined {
   }
 }
 
-function slugOf({ claim, value }: Principal): string {
+function slugOf({ value }: Principal, distinct: string): string {
   const slug = value
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')
     .slice(0, 40)
-  return `${slug || 'caller'}~${hash('sha256', `${claim} ${value}`).slice(0, 12)}`
+  return `${slug || 'caller'}~${hash('sha256', distinct).slice(0, 12)}`
 }

@@ -1,6 +1,7 @@
 import type { Json } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
+import { hasMoreMembers } from './count-members.ts'
 import type { Fault } from './errors.ts'
 import { A2aRejection, toErrorDetails } from './errors.ts'
 import { isObject } from './validate/shape.ts'
@@ -15,13 +16,18 @@ export interface RpcRequest {
 }
 
 const maxDepth = 64
+/** Members and items in all; a thousand parts with all they may have are far fewer. */
+const maxMembers = 50_000
 const maxIdLength = 1024
 
 /**
  * Reads the body as JSON. Of a key that is given twice the last counts, here and everywhere behind.
- * @throws A2aRejection `parseError`; `invalidParams` when it is JSON, but nested too deep to be a request
+ * @throws A2aRejection `parseError`; `invalidParams` when it is JSON, but too deep or of too many members to be a request
  */
 export function parseRpcBody(bytes: Uint8Array): unknown {
+  if (hasMoreMembers(bytes, maxMembers)) {
+    throw new A2aRejection('invalidParams', `Cannot read request: more than ${maxMembers} members and items`)
+  }
   try {
     return parseBoundedJson(bytes, { maxDepth, what: 'request' })
   } catch (cause) {

@@ -53,8 +53,10 @@ function renderTask(record: TaskRecord, { includeArtifacts, history, known }: Re
 }
 
 /** The last answer is the status message, so it is not history yet. */
-function pickHistory({ entries, response }: TaskRecord, historyLength: number): readonly Entry[] {
+function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[] {
+  // A desk may read the entries only now: not for nothing.
   if (historyLength === 0) return []
+  const { entries, response } = record
   const last = entries.at(-1)
   const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
   return past.slice(-historyLength)

@@ -8,6 +8,8 @@ import type { Principal } from './principal.ts'
 export interface TrustedIssuer {
   readonly config: IssuerConfig
   readonly keys: IssuerKeys
+  /** Another trusted issuer is at the same host. */
+  readonly isHostShared: boolean
 }
 
 export interface TokenRules {
@@ -108,8 +110,9 @@ function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principa
   return principal
 }
 
+/** Well formed, because a store writes every lone surrogate as one and the same replacement character. */
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal
+  return typeof value === 'string' && value.length > 0 && value.length <= maxPrincipal && value.isWellFormed()
 }
 
 const problems: Readonly<Record<string, string>> = {

@@ -147,6 +147,7 @@ describe('the claims', () => {
     ['A11 no exp', () => ({ exp: undefined }), 'claim does not hold: exp'],
     ['A11 exp a string', () => ({ exp: 'tomorrow' }), 'claim does not hold: exp'],
     ['A11 exp 1e300', () => ({ exp: 1e300 }), 'it lives too long'],
+    ['A15 a sub that a store could take for another', () => ({ sub: 'a\ud800' }), 'it names no principal'],
     ['A12 an ID token', () => ({ nonce: 'n' }), 'it is not an access token'],
     ['A12 a refresh token', () => ({ typ: 'Refresh' }), 'it is not an access token'],
     ['A12 use of an ID token', () => ({ token_use: 'id' }), 'it is not an access token'],
@@ -322,6 +323,10 @@ describe('configuration', () => {
     expect(parse({ algorithms: [] }).success).toBe(false)
     expect(parse({ jwks: 'ftp://i.test/keys' }).success).toBe(false)
     expect(a2aConfigSchema.safeParse({ auth: { issuers: [issuer, issuer] } }).success).toBe(false)
+  })
+
+  test.each(['my-issuer', 'urn:issuer:1', 'https://i.test/a b'])('refuses the issuer %s, which has no host', name => {
+    expect(parse({ issuer: name }).success).toBe(false)
   })
 
   test('lets nobody in by default', () => {

@@ -124,6 +124,22 @@ describe('a request that is none is refused', () => {
   })
 })
 
+test('more members than any request has are refused unparsed; text may hold as many commas as it likes', async () => {
+  const roomy = await openTestHouse()
+  const sendParts = (parts: string) =>
+    roomy.post(
+      `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"many","role":"ROLE_USER","parts":[${parts}]}}}`,
+    )
+  const refused = await sendParts(`{"data":[${'[],'.repeat(30_000)}0]}`)
+  expect(refused.body.error).toMatchObject({
+    code: -32602,
+    message: 'Cannot read request: more than 50000 members and items',
+  })
+  const taken = await sendParts(`{"text":"${',[{\\"'.repeat(60_000)}"}`)
+  expect(taken.body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+  await roomy.close()
+})
+
 test('E07 a notification is refused and does nothing', async () => {
   const before = house.heard.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }

@@ -370,3 +370,9 @@ describe('what the agent is given', () => {
     expect(malformed.body.error?.data[1].fieldViolations[0].field).toBe('message.metadata.mentionable.agent_chain')
   })
 })
+
+test('base64 that is nearly all padding is refused in the time its length deserves', async () => {
+  const raw = `${'='.repeat(1_000_000)}x=`
+  const { body } = await house.say('', { parts: [{ raw }] })
+  expect(body.error?.message).toBe('Cannot SendMessage: message.parts[0].raw must be base64')
+})

@@ -4,6 +4,7 @@ import { isObject, violate } from './shape.ts'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u001f\u007f]/
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+const equalsSign = 0x3d
 const timestamp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
 const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(\s*;[\x20-\x7e]*)?$/
 const maxInt32 = 2 ** 31 - 1
@@ -47,8 +48,14 @@ export const object: Check = value => (isObject(value) ? undefined : violate('mu
 /** ProtoJSON reads the standard and the URL-safe alphabet, padded or not. */
 export const bytes: Check = value => {
   if (typeof value !== 'string') return violate('must be a base64 string')
-  const digits = value.endsWith('=') ? value.replace(/=+$/, '').length : value.length
-  return base64.test(value) && digits % 4 !== 1 ? undefined : violate('must be base64')
+  return base64.test(value) && countDigits(value) % 4 !== 1 ? undefined : violate('must be base64')
+}
+
+/** Without padding. By hand: `/=+$/` costs quadratic time where many signs stand before another character. */
+function countDigits(value: string): number {
+  let end = value.length
+  while (value.charCodeAt(end - 1) === equalsSign) end -= 1
+  return end
 }
 
 /** Where a file is: https, without credentials. Never fetched by the gateway. */
