@@ -102,6 +102,11 @@ describe('builtin:help', () => {
     }
   })
 
+  test('answers a word without end in the time its length deserves', async () => {
+    expect((await askHelp(`${'.'.repeat(2_000_000)}x`)).text).toMatch(/^I know these words: /)
+    expect((await askHelp(`help${'!'.repeat(100)}`)).text).toContain('- `help`: ')
+  })
+
   test.each(['recall', ' Recall ', 'RECALL!', '@help recall', '@help@agents.test @bob@peer.test recall\n\n> quoted'])(
     'understands "%s"',
     async text => {
