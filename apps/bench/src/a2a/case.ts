@@ -82,5 +82,11 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
       setup: { groupCommit: false },
       aim: 0.5,
     },
+    {
+      name: 'floor, group commit',
+      note: 'the same, with one durable commit for all inserts that arrive together (information)',
+      entry: new URL('./floor.ts', import.meta.url),
+      setup: { groupCommit: true },
+    },
   ]
 }
