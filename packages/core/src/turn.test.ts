@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test, vi } from 'vitest'
 import { createGate, createQuietWorld, silentLog, turn } from '../test/memory-desk.ts'
 import { answerTo, channel, expectNeutral, openBench, receivedAt, running } from '../test/turn-bench.ts'
@@ -79,6 +80,15 @@ describe('workTurn()', () => {
     expectNeutral(answer)
     expect(signal?.aborted).toBe(true)
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError' })
+  })
+
+  test('holds on to nothing of a turn that has ended', async () => {
+    let signal: AbortSignal | undefined
+    await answerTo((_message, context) => {
+      signal = context.signal
+      return 'hi'
+    })
+    expect(signal && getEventListeners(signal, 'abort')).toEqual([])
   })
 
   test('aborts the agent when the turn is canceled', async () => {

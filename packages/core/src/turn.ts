@@ -97,6 +97,7 @@ async function callAgent(
   })
   const deadline = AbortSignal.timeout(deadlineMs)
   const signal = AbortSignal.any([stop, canceled.signal, deadline])
+  const ended = new AbortController()
   try {
     const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
     const message = withMembers(turn.content, {
@@ -111,9 +112,10 @@ async function callAgent(
     }
     const run = async () => collectAnswer(await agent.handle(message, context), onChunk)
     signal.throwIfAborted()
-    return await Promise.race([run(), rejectOn(signal)])
+    return await Promise.race([run(), rejectOn(signal, ended.signal)])
   } finally {
     unlisten()
+    ended.abort()
   }
 }
 
@@ -126,11 +128,12 @@ function withMembers(
   return Object.defineProperties({}, descriptors) as NormalizedMessage
 }
 
-function rejectOn(signal: AbortSignal): Promise<never> {
+/** Listens no longer than to the end of the turn: its deadline would hold the answer for as long as it runs. */
+function rejectOn(signal: AbortSignal, ended: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const fail = () => reject(signal.reason)
     if (signal.aborted) fail()
-    else signal.addEventListener('abort', fail, { once: true })
+    else signal.addEventListener('abort', fail, { once: true, signal: ended })
   })
 }
 
