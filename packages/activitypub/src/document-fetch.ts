@@ -1,9 +1,8 @@
 import type { FetchAnswer, World } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
+import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { isOnOrigin } from './iri.ts'
 import type { KeyRing } from './keys.ts'
-import { parseRetryAfter } from './retry-after.ts'
 import { signRequest } from './signature/sign.ts'
 import { activityAccept, isActivityMediaType } from './vocabulary.ts'
 
@@ -44,7 +43,7 @@ export function createDocumentFetch({ world, keys, instanceActor }: DocumentFetc
     let url = iri
     for (let hop = 0; hop <= maxHops; hop += 1) {
       const answer = await get(url, deadline)
-      if (!redirectStatuses.has(answer.status)) return readDocument(answer)
+      if (!redirectStatuses.has(answer.status)) return readDocument(answer, world.now())
       url = followWithin(url, answer)
     }
     throw refuseDocument('too many redirects')
@@ -58,9 +57,9 @@ function followWithin(url: string, { headers }: FetchAnswer): string {
   return next
 }
 
-function readDocument({ status, headers, body }: FetchAnswer): FetchedDocument {
+function readDocument({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
   if (status === 404 || status === 410) return { state: 'gone' }
-  if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers)
+  if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers, now)
   if (status !== 200) throw refuseDocument(`the answer is ${status}`)
   if (!isActivityMediaType(headers.get('content-type')))
     throw refuseDocument('it is not served as an activity document')
@@ -71,8 +70,8 @@ function readDocument({ status, headers, body }: FetchAnswer): FetchedDocument {
   }
 }
 
-function waitFor(status: number, headers: Headers): Unavailable {
-  const retryAfter = parseRetryAfter(headers.get('retry-after'))
+function waitFor(status: number, headers: Headers, now: number): Unavailable {
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
   return new Unavailable(`Cannot fetch document: the answer is ${status}`, retryAfter ? { retryAfter } : {})
 }
 

@@ -1,8 +1,7 @@
 import type { FetchAnswer, PartialResponse } from '@postern/core'
 import { partialResponseSchema, Unavailable } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
+import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { z } from 'zod'
-import { parseRetryAfter } from './retry-after.ts'
 
 /** Answers that time may heal, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])

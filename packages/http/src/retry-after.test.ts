@@ -15,6 +15,7 @@ test.each<[header: string | null, seconds: number | undefined]>([
   ['-5', undefined],
   ['1.5', undefined],
   ['99999999999', undefined],
+  ['999999999', 604_800],
 ])('parseRetryAfter() reads %j as %j', (header, seconds) => {
   expect(parseRetryAfter(header, now)).toBe(seconds)
 })
