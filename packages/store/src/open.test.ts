@@ -132,3 +132,11 @@ test('the newest 10 000 refusals are kept', async () => {
   expect((await desk.count()).refusals).toBe(12_600)
   await desk.close()
 })
+
+test('openSqliteDesk() says which file it cannot write', async () => {
+  const file = join(makeDirectory(), 'a-file')
+  writeFileSync(file, '')
+  await expect(openSqliteDesk({ path: join(file, 'postern.db'), now: () => 0, log: silentLog })).rejects.toThrow(
+    `data: "${join(file, 'postern.db')}" cannot be written. Name a directory of your own.`,
+  )
+})

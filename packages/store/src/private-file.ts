@@ -1,10 +1,21 @@
 import { closeSync, fchmodSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ConfigError } from '@postern/core'
 
-/** Makes a file readable by its owner alone, an empty one if there is none. SQLite gives its journals the same mode. */
+/**
+ * Makes a file readable by its owner alone, an empty one if there is none. SQLite gives its journals the same mode.
+ * @throws ConfigError `data` when the file is not ours to write
+ */
 export function createPrivateFile(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const file = openSync(path, 'a', 0o600)
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    closePrivately(openSync(path, 'a', 0o600))
+  } catch (cause) {
+    throw new ConfigError('data', `"${path}" cannot be written`, 'Name a directory of your own.', { cause })
+  }
+}
+
+function closePrivately(file: number): void {
   try {
     fchmodSync(file, 0o600)
   } finally {
