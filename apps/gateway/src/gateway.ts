@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { AgentHouse } from '@postern/agents'
@@ -12,10 +11,11 @@ import { createAttachmentShelf } from './attachments.ts'
 import type { Config } from './config/schema.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createLimits } from './limits.ts'
-import { listenHttp } from './listen.ts'
+import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
 import * as protocols from './protocols.ts'
+import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { softwareVersion } from './version.ts'
 import type { RealWorld } from './world.ts'
@@ -107,7 +107,9 @@ export async function openGateway(
   async function start(): Promise<readonly Listening[]> {
     listening.push(await listenHttp(app, config.listen))
     for (const channel of channels) {
-      const opened = await channel.listen?.()
+      const opened = await channel.listen?.().catch(cause => {
+        throw toListenError(`${channel.name}.listen`, cause)
+      })
       if (opened) listening.push(opened)
     }
     const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...shelf }
@@ -138,9 +140,9 @@ export async function openGateway(
 }
 
 async function openDesk({ data, store }: Config, baseDir: string, { now, log }: RealWorld): Promise<Desk> {
-  if (store !== 'sqlite') throw new ConfigError('store', `"${store}" is not a store this version has`, 'Use "sqlite".')
+  if (store !== 'sqlite') throw new ConfigError('store', 'is not a store this version has', 'Use "sqlite".')
   const directory = resolve(baseDir, data)
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDataDirectory(directory)
   return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true })
 }
 

@@ -22,16 +22,7 @@ export async function listenHttp(
   // More is counted and refused by the app; Node would silently drop what exceeds its own count.
   server.maxHeadersCount = 0
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      reject(
-        new ConfigError(
-          'listen',
-          `cannot listen on ${host}:${port} (${cause.code})`,
-          'Free the port, or set listen.port (POSTERN_LISTEN_PORT) to another one.',
-          { cause },
-        ),
-      )
-    })
+    server.once('error', cause => reject(toListenError('listen', cause)))
     server.listen(port, host, resolve)
   })
   const bound = (server.address() as AddressInfo).port
@@ -45,4 +36,20 @@ export async function listenHttp(
         setTimeout(() => server.closeAllConnections(), 5_000).unref()
       }),
   }
+}
+
+interface ListenFailure extends NodeJS.ErrnoException {
+  readonly address?: string
+  readonly hostname?: string
+  readonly port?: number
+}
+
+/** What keeps a socket from opening as a fault of the configuration; anything else as it is. */
+export function toListenError(key: string, cause: ListenFailure): Error {
+  const { code, address, hostname = address, port } = cause
+  if (code === undefined || hostname === undefined) return cause
+  const place = port === undefined ? hostname : `${hostname}:${port}`
+  const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_PORT`
+  const mend = `Free the port, or set ${key}.port (${variable}) to another one.`
+  return new ConfigError(key, `cannot listen on ${place} (${code})`, mend, { cause })
 }

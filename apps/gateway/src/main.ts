@@ -1,5 +1,5 @@
 import { ConfigError } from '@postern/core'
-import { Command } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { formatBanner } from './cli/banner.ts'
 import type { Output } from './cli/commands.ts'
 import {
@@ -56,7 +56,9 @@ function createProgram(): Command {
     .command('send')
     .description('send a signed message from the simulated world and wait for the answer (dev mode)')
     .argument('<text>')
-    .requiredOption('--via <protocol>', 'activitypub, a2a or email')
+    .addOption(
+      new Option('--via <protocol>', 'the way it goes').choices(['activitypub', 'a2a', 'email']).makeOptionMandatory(),
+    )
     .option('--to <agent>', 'name of an agent here', 'echo')
     .option('--thread <id>', 'the id of an earlier message, to go on with its conversation')
     .option('--json')
@@ -80,7 +82,7 @@ function createProgram(): Command {
   const deliveries = program.command('deliveries').description('what goes out: list, retry, drop')
   deliveries
     .command('list', { isDefault: true })
-    .option('--state <state>', 'queued, sent, later or dead')
+    .addOption(new Option('--state <state>', 'only these').choices(['queued', 'sent', 'later', 'dead']))
     .option('--json')
     .action(async (options: CommonOptions & { state?: string }) =>
       printDeliveries(await file(), output(options), options.state),
@@ -103,7 +105,7 @@ function createProgram(): Command {
   program
     .command('config')
     .description('print: the configuration as it is understood, secrets masked')
-    .argument('<what>', 'print')
+    .addArgument(new Argument('<what>').choices(['print']))
     .option('--json')
     .action(async (_: string, options: CommonOptions) => printConfig(await file(), output(options)))
   return program

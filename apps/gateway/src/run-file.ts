@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ConfigError } from '@postern/core'
 
 /** Where a running gateway is found by the commands beside it. */
 export interface RunFile {
   readonly url: string
   readonly pid: number
+  readonly isSimulating: boolean
 }
 
 const runFileName = 'gateway.json'
@@ -22,12 +24,27 @@ export function removeRunFile(directory: string): void {
 /** The gateway that said it runs here; it may have died since. */
 export function findRunFile(directory: string): RunFile | undefined {
   const text = readIfThere(join(directory, runFileName))
-  return text === undefined ? undefined : (JSON.parse(text) as RunFile)
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as RunFile)
+  } catch {
+    // It was killed while it wrote.
+    return undefined
+  }
+}
+
+/** @throws ConfigError `data` */
+export function makeDataDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+  } catch (cause) {
+    const mend = 'Name a directory that exists or can be made.'
+    throw new ConfigError('data', `"${directory}" cannot be made a directory`, mend, { cause })
+  }
 }
 
 /** The token that dev mode made for itself, made now if there is none. */
 export function keepOperatorToken(directory: string): string {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDataDirectory(directory)
   const path = join(directory, tokenFileName)
   const kept = readIfThere(path)
   if (kept) return kept.trim()

@@ -1,5 +1,6 @@
 import type { DeliveryRecord, MessageRecord, MessageSummary, PublishedKey } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { CommandError, openOperatorClient } from './operator-client.ts'
 import { formatRecord } from './show.ts'
@@ -30,7 +31,7 @@ export function printMessages(file: ConfigFile, output: Output, limit: string): 
   return ask<{ messages: readonly MessageSummary[] }>(
     file,
     output,
-    `/operator/api/messages?limit=${limit}`,
+    `/operator/api/messages?limit=${encodeURIComponent(limit)}`,
     ({ messages }) =>
       formatTable(
         ['received', 'via', 'agent', 'state', 'sender', 'id'],
@@ -117,18 +118,29 @@ export async function sendSimulated(
   try {
     requireSimulation(client)
     const sent = (await client.request('/operator/api/simulation/send', { method: 'POST', body: request })) as Sent
-    if (output.json) return output.print(JSON.stringify(sent, null, 2))
-    output.print(`sent      ${sent.id} (${sent.status})`)
-    output.print(
-      sent.reply ? `answered  ${sent.reply.text.replaceAll('\n', '\n          ')}` : 'no answer came back in time',
-    )
-    output.print(`look      npx postern show "${sent.id}"`)
-    output.print(`go on     npx postern send --via ${request.via} --to ${request.to} --thread "${sent.thread}" "…"`)
+    output.print(output.json ? JSON.stringify(sent, null, 2) : formatSent(sent, request))
+    if (sent.refusal) process.exitCode = 1
   } finally {
     await client.close()
   }
 }
 
-function requireSimulation({ isRunning }: OperatorClient): void {
+function formatSent(
+  { id, status, thread, reply, refusal }: Sent,
+  { via, to }: Record<string, string | undefined>,
+): string {
+  const sent = `sent      ${id} (${status})`
+  if (refusal) return `${sent}\nanswer    ${refusal.answer} ${toTerminalLine(refusal.text)}`
+  const lines = reply?.text.split('\n').map(toTerminalLine)
+  return [
+    sent,
+    lines ? `answered  ${lines.join('\n          ')}` : 'no answer came back in time',
+    `look      npx postern show "${id}"`,
+    `go on     npx postern send --via ${via} --to ${to} --thread "${thread}" "…"`,
+  ].join('\n')
+}
+
+function requireSimulation({ isRunning, isSimulating }: OperatorClient): void {
   if (!isRunning) throw new CommandError('no gateway is running here; start one with "npm start"')
+  if (!isSimulating) throw new CommandError('the gateway that runs here has no simulated world; "npm start" has one')
 }

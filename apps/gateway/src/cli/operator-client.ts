@@ -18,6 +18,8 @@ export interface OperatorClient {
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
   readonly isRunning: boolean
+  /** It has the simulated world beside it. */
+  readonly isSimulating: boolean
   close(): Promise<void>
 }
 
@@ -27,13 +29,17 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   const token = findOperatorToken(config, file.baseDir)
   const run = findRunFile(resolve(file.baseDir, config.data))
   if (run && isAlive(run.pid)) {
-    const send = (path: string, init: RequestInit) => fetch(`${run.url}${path}`, init)
-    return createClient(config, token, send, { isRunning: true, close: async () => undefined })
+    const { url, isSimulating } = run
+    const send = (path: string, init: RequestInit) =>
+      fetch(`${url}${path}`, init).catch(() => {
+        throw new CommandError(`the gateway at ${url} does not answer`)
+      })
+    return createClient(config, token, send, { isRunning: true, isSimulating, close: async () => undefined })
   }
   const log = createLog({ level: 'error', readable: true })
   const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })
   const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
-  return createClient(config, token, send, { isRunning: false, close: gateway.stop })
+  return createClient(config, token, send, { isRunning: false, isSimulating: false, close: gateway.stop })
 }
 
 function isAlive(pid: number): boolean {
@@ -49,7 +55,7 @@ function createClient(
   config: Config,
   token: string,
   send: Send,
-  rest: Pick<OperatorClient, 'isRunning' | 'close'>,
+  rest: Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>,
 ): OperatorClient {
   return {
     config,
@@ -65,7 +71,7 @@ function createRequester(send: Send, token: string): OperatorClient['request'] {
   return async (path, { method = 'GET', body } = {}) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-    const json = (await answer.json()) as { detail?: string }
+    const json = (await answer.json().catch(() => ({}))) as { detail?: string }
     if (!answer.ok) throw new CommandError(json.detail ?? `the gateway answered ${answer.status}`)
     return json
   }

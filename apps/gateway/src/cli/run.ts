@@ -69,13 +69,18 @@ async function runGateway(config: Config, baseDir: string, world?: SimWorld): Pr
     await gateway.stop()
     throw error
   })
-  writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid })
+  writeRunFile(directory, {
+    url: listening[0]?.description ?? '',
+    pid: process.pid,
+    isSimulating: world !== undefined,
+  })
   const stop = async () => {
     removeRunFile(directory)
     await gateway.stop()
     await world?.close()
   }
   stopOnSignals(stop, log)
+  surviveStrays(log)
   return { gateway, config, listening, stop }
 }
 
@@ -96,4 +101,9 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
     process.exit(0)
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
+}
+
+/** A promise that an agent's module forgot must not take every other conversation down with it. */
+function surviveStrays(log: Log): void {
+  process.on('unhandledRejection', error => log.error({ err: error }, 'a promise was rejected that nobody waited for'))
 }

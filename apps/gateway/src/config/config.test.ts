@@ -127,9 +127,13 @@ describe('overlayEnvironment()', () => {
     [
       'a port that is no number',
       { POSTERN_LISTEN_PORT: 'many' },
-      'POSTERN_LISTEN_PORT: "many" is not a integer. Give a integer.',
+      'POSTERN_LISTEN_PORT: "many" is not of type integer. Give a value of type integer.',
     ],
-    ['a switch that is neither', { POSTERN_DEV: 'yes' }, 'POSTERN_DEV: "yes" is not a boolean. Give a boolean.'],
+    [
+      'a switch that is neither',
+      { POSTERN_DEV: 'yes' },
+      'POSTERN_DEV: "yes" is not of type boolean. Give a value of type boolean.',
+    ],
   ])('refuses %s', (_, environment, message) => {
     expect(() => overlayEnvironment({}, environment)).toThrow(message)
   })

@@ -46,7 +46,7 @@ function readValue(name: string, text: string, type: string): unknown {
   if (type === 'string') return text
   if (type === 'boolean' && /^(true|false)$/.test(text)) return text === 'true'
   if (type !== 'boolean' && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text)
-  throw new ConfigError(name, `"${text}" is not a ${type}`, `Give a ${type}.`)
+  throw new ConfigError(name, `"${text}" is not of type ${type}`, `Give a value of type ${type}.`)
 }
 
 function setAt(tree: Tree, path: readonly string[], value: unknown): void {

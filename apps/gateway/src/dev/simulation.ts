@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
@@ -14,7 +14,10 @@ export function createSimulationRoutes(world: SimWorld, operatorOnly: Middleware
       throw new Rejection('malformed', 'Cannot send: expected "via" (activitypub, a2a or email), "to" and "text"')
     }
     const request = { via: via as 'activitypub' | 'a2a' | 'email', to, text, ...(thread && { thread }) }
-    return context.json(await world.send(request))
+    const sent = await world.send(request).catch(cause => {
+      throw new Unavailable(`Cannot send: ${cause instanceof Error ? cause.message : 'it failed'}`, { cause })
+    })
+    return context.json(sent)
   })
 }
 
