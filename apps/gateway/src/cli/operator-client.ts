@@ -4,6 +4,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { openGateway } from '../gateway.ts'
 import { createLog } from '../log.ts'
+import type { RunFile } from '../run-file.ts'
 import { findRunFile } from '../run-file.ts'
 import { findOperatorToken } from './run.ts'
 
@@ -28,7 +29,7 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   const config = effectiveConfig(file)
   const token = findOperatorToken(config, file.baseDir)
   const run = findRunFile(resolve(file.baseDir, config.data))
-  if (run && isAlive(run.pid)) {
+  if (run && (await isAnswering(run))) {
     const { url, isSimulating } = run
     const send = (path: string, init: RequestInit) =>
       fetch(`${url}${path}`, init).catch(() => {
@@ -42,13 +43,10 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   return createClient(config, token, send, { isRunning: false, isSimulating: false, close: gateway.stop })
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+/** A number of a process tells little: it may be a new one's, or of one that is dead and not yet buried. */
+async function isAnswering({ url }: RunFile): Promise<boolean> {
+  const health = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(3_000) }).catch(() => undefined)
+  return health?.ok === true
 }
 
 function createClient(

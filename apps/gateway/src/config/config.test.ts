@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
+import { effectiveConfig } from './effective.ts'
 import { listVariables, overlayEnvironment } from './environment.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
@@ -186,5 +187,18 @@ describe('readConfigFile()', () => {
     await expect(readConfigFile({ path: 'bad.json', environment: {}, workingDir })).rejects.toThrow(
       /^configuration: the file cannot be read/,
     )
+  })
+})
+
+describe('effectiveConfig()', () => {
+  const of = (tree: Record<string, unknown>) => effectiveConfig({ tree, path: '/postern.config.json', baseDir: '/' })
+
+  test('takes a production file as it stands', () => {
+    expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })
+  })
+
+  test('fills in what only dev mode can do without, token or not', () => {
+    const { operator_token } = smallest
+    expect(of({ operator_token })).toMatchObject({ dev: true, origin: 'https://agents.test', operator_token })
   })
 })

@@ -1,0 +1,40 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { printMessages, sendSimulated } from '../src/cli/commands.ts'
+import { CommandError, openOperatorClient } from '../src/cli/operator-client.ts'
+import { findRunFile, writeRunFile } from '../src/run-file.ts'
+import { findFreePort } from './gateway-process.ts'
+
+/** A configuration whose data directory says that a gateway runs here, which is gone. */
+async function leaveDeadGateway() {
+  const data = mkdtempSync(join(tmpdir(), 'postern-dead-'))
+  const url = `http://127.0.0.1:${await findFreePort()}`
+  writeRunFile(data, { url, pid: process.pid, isSimulating: true })
+  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, path: undefined }
+}
+
+test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
+  const client = await openOperatorClient(await leaveDeadGateway())
+  expect(client.isRunning).toBe(false)
+  expect(await client.request('/operator/api/messages')).toEqual({ messages: [], next: null })
+  await client.close()
+})
+
+test('"messages" says so when there are none', async () => {
+  const printed: string[] = []
+  await printMessages(await leaveDeadGateway(), { json: false, print: text => printed.push(text) }, '20')
+  expect(printed).toEqual(['none'])
+})
+
+test('"send" without a gateway says how to start one', async () => {
+  const sending = sendSimulated(await leaveDeadGateway(), { json: false, print() {} }, { via: 'a2a', to: 'echo' })
+  await expect(sending).rejects.toThrow(new CommandError('no gateway is running here; start one with "npm start"'))
+})
+
+test('a run file that was cut short is none', () => {
+  const data = mkdtempSync(join(tmpdir(), 'postern-cut-'))
+  writeFileSync(join(data, 'gateway.json'), '{"url":"http')
+  expect(findRunFile(data)).toBeUndefined()
+})
