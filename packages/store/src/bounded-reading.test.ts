@@ -50,3 +50,9 @@ test('what is too long for a history is named in it, not read', async () => {
   const texts = entries.map(({ parts: [first] }) => first?.kind === 'text' && first.content)
   expect(texts).toEqual(['[too long to be recalled]', 'go on', 'short', 'go on'])
 })
+
+test('what is too long for a preview is named in the list, not read', async () => {
+  const desk = await openDesk()
+  await ask(desk, 'm1', megabyte)
+  expect(await desk.listMessages({ limit: 9 })).toMatchObject([{ id: 'm1', preview: '[too long to be recalled]' }])
+})

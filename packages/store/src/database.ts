@@ -40,7 +40,7 @@ export function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Prepares once what is run often. */
+/** Prepares once what is run often. `LIMIT +?`, never `LIMIT ?`: a bare one is compiled anew whenever its value is bound. */
 export function prepareQuery<Row = unknown>(db: DatabaseSync, sql: string): Query<Row> {
   return db.prepare(sql) as unknown as Query<Row>
 }

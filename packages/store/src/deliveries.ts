@@ -21,7 +21,7 @@ interface DueDelivery {
 
 /** Deliveries are taken up here, in the order they fell due. */
 export function createDeliveryLeases(
-  { db, write, now }: Store,
+  { db, writeLightly, now }: Store,
   tables: Tables,
 ): Pick<WorkDesk, 'leaseDeliveries'> & {
   readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
@@ -29,7 +29,7 @@ export function createDeliveryLeases(
   const findDue = prepareQuery<DueDelivery>(
     db,
     `SELECT number, message, response_seq, destination, target, token, attempt, queued_at
-     FROM deliveries WHERE due_at <= ? ORDER BY due_at LIMIT ?`,
+     FROM deliveries WHERE due_at <= ? ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
     db,
@@ -41,13 +41,16 @@ export function createDeliveryLeases(
   )
   return {
     leaseDeliveries: ({ holder, limit, leaseMs }) =>
-      write(() => {
+      writeLightly(() => {
         const due = findDue.all(now(), limit)
         for (const { number } of due) claim.run(now() + leaseMs, holder, number)
         return readDeliveries(due, tables)
       }),
     renewDelivery: async ({ id, token }, leaseMs) =>
-      refuseLostLease(await write(() => renew.run(now() + leaseMs, Number(id), token).changes), `delivery ${id}`),
+      refuseLostLease(
+        await writeLightly(() => renew.run(now() + leaseMs, Number(id), token).changes),
+        `delivery ${id}`,
+      ),
   }
 }
 

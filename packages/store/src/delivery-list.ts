@@ -23,7 +23,7 @@ export interface DeliveryList extends Pick<OperatorDesk, 'listDeliveries'> {
 const select = `SELECT d.number, m.via, d.destination, d.state, d.attempt, d.last_error, d.due_at, d.holder,
     m.id AS message_id, d.wire FROM deliveries d`
 const joined = 'JOIN messages m ON m.number = d.message'
-const newest = 'AND d.number < ? ORDER BY d.number DESC LIMIT ?'
+const newest = 'AND d.number < ? ORDER BY d.number DESC LIMIT +?'
 
 /** Which index finds the newest of a state: open ones are few, dead ones have their own, sent ones are nearly all. */
 const listings = {

@@ -42,7 +42,7 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
   if (exclusive) endAllLeases(db, now())
   const notices = createNotices(log)
   const writer = createWriter(db, batch => giveNotices(batch, notices))
-  const store: Store = { db, write: writer.write, now, log }
+  const store: Store = { db, write: writer.write, writeLightly: writer.writeLightly, now, log }
   const tables = createTables(db)
   const refusals = createRefusals(store)
   const closeAll = async () => {

@@ -65,14 +65,15 @@ const ownColumns = 'seq, entry_id, native_id, role, author, at'
 
 export const entryColumns = `${ownColumns}, content`
 
-/** More than any usual history has room for; what many large messages together would cost to read, nobody should pay. */
-const maxRecalledBytes = 256 * 1024
-
 const omitted = formatJson([{ kind: 'text', mime: 'text/plain', content: '[too long to be recalled]' }])
 
-/** As `entryColumns`, but what is too long for a history is named instead of read. */
-export const recalledColumns = `${ownColumns},
-  CASE WHEN octet_length(content) > ${maxRecalledBytes} THEN '${omitted}' ELSE content END AS content`
+/** A column of parts as SQL; what is larger than `maxBytes` is named instead of read, for it may be there many times. */
+export function formatBoundedParts(column: string, maxBytes: number): string {
+  return `CASE WHEN octet_length(${column}) > ${maxBytes} THEN '${omitted}' ELSE ${column} END AS content`
+}
+
+/** As `entryColumns`, but what no usual history has room for is not read. */
+export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)}`
 
 export interface EntryRow {
   readonly seq: number

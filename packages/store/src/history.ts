@@ -14,8 +14,8 @@ export function createHistoryLookup(db: DatabaseSync): Pick<LookupDesk, 'readHis
   const place = 'coalesce(answers, seq)'
   const said = `SELECT ${recalledColumns}, ${place} AS place FROM entries
     WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
-  const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT ?`)
-  const readTail = prepareQuery<PlacedEntry>(db, `${said} AND ${place} >= ? ORDER BY ${place} DESC, seq DESC LIMIT ?`)
+  const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?`)
+  const readTail = prepareQuery<PlacedEntry>(db, `${said} AND ${place} >= ? ORDER BY ${place} DESC, seq DESC LIMIT +?`)
   return {
     async readHistory({ thread, before, head, tail }) {
       const first = head > 0 ? readHead.all(thread, before, head) : []

@@ -3,6 +3,7 @@ import type { MessageRecord, MessageState, MessageSummary, OperatorDesk, Part } 
 import { plainTextOf } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
 import type { DeliveryList } from './delivery-list.ts'
+import { formatBoundedParts } from './entries.ts'
 import type { Envelope } from './messages.ts'
 import type { Tables } from './tables.ts'
 
@@ -23,6 +24,9 @@ interface StandingRow {
   readonly duplicates: number
 }
 
+/** A page has up to 500 rows: larger messages are not read for their first words. */
+const maxPreviewedBytes = 32 * 1024
+
 /** Longest preview, UTF-16 code units. */
 const previewLength = 160
 
@@ -33,9 +37,9 @@ export function createMessageView(
 ): Pick<OperatorDesk, 'listMessages' | 'findMessage'> {
   const listNewest = prepareQuery<SummaryRow>(
     db,
-    `SELECT m.number, m.agent, m.envelope, e.content, coalesce(w.state, 'ignored') AS state, m.correlation_id
+    `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id
      FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
-     WHERE m.number < ? ORDER BY m.number DESC LIMIT ?`,
+     WHERE m.number < ? ORDER BY m.number DESC LIMIT +?`,
   )
   const findStanding = prepareQuery<StandingRow>(
     db,

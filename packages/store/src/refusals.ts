@@ -28,7 +28,7 @@ export function createRefusals({ db, write, now, log }: Store): Refusals {
   const prune = prepareQuery(db, 'DELETE FROM refusals WHERE place <= (SELECT max(place) FROM refusals) - ?')
   const list = prepareQuery<RefusalRow>(
     db,
-    'SELECT place, at, via, peer, code, reason FROM refusals WHERE place < ? ORDER BY place DESC LIMIT ?',
+    'SELECT place, at, via, peer, code, reason FROM refusals WHERE place < ? ORDER BY place DESC LIMIT +?',
   )
   const mayKeep = createSecondLimit(keptPerSecond, now)
   let buffer: Refusal[] = []

@@ -59,7 +59,7 @@ export function createResponseLookup(
   )
   const listNewest = prepareQuery<ResponseRow>(
     db,
-    `${selectResponse} WHERE r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT ?`,
+    `${selectResponse} WHERE r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?`,
   )
   return {
     async findResponse(id) {

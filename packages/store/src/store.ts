@@ -6,6 +6,7 @@ import type { Writer } from './writer.ts'
 export interface Store {
   readonly db: DatabaseSync
   readonly write: Writer['write']
+  readonly writeLightly: Writer['writeLightly']
   readonly now: () => number
   readonly log: Log
 }

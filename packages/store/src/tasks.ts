@@ -30,7 +30,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
   const list = prepareQuery<TaskRow>(
     db,
     `SELECT ${columns} FROM tasks WHERE ${matches} AND (updated_at, native_id) < (?6, ?7)
-     ORDER BY updated_at DESC, native_id DESC LIMIT ?8`,
+     ORDER BY updated_at DESC, native_id DESC LIMIT +?8`,
   )
   const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
   const readEntries = createTaskEntryReader(db)

@@ -18,12 +18,12 @@ interface DueTurn {
 
 /** Turns are taken up here, in the order they fell due, and given back. */
 export function createTurnLeases(
-  { db, write, now }: Store,
+  { db, write, writeLightly, now }: Store,
   tables: Tables,
 ): Pick<WorkDesk, 'leaseTurns' | 'release'> & { readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void> } {
   const findDue = prepareQuery<DueTurn>(
     db,
-    'SELECT message, state, token, attempt, unended, task_id FROM turns WHERE due_at <= ? ORDER BY due_at LIMIT ?',
+    'SELECT message, state, token, attempt, unended, task_id FROM turns WHERE due_at <= ? ORDER BY due_at LIMIT +?',
   )
   const claim = prepareQuery(
     db,
@@ -41,13 +41,13 @@ export function createTurnLeases(
 
   return {
     leaseTurns: ({ holder, limit, leaseMs }) =>
-      write(batch => {
+      writeLightly(batch => {
         const until = now() + leaseMs
         return findDue.all(now(), limit).map(due => claimTurn(batch, due, { holder, until }))
       }),
     release: createRelease(db, write),
     renewTurn: async ({ message, token }, leaseMs) =>
-      refuseLostLease(await write(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
+      refuseLostLease(await writeLightly(() => renew.run(now() + leaseMs, message, token).changes), `turn ${message}`),
   }
 }
 

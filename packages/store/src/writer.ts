@@ -13,11 +13,17 @@ export interface Writer {
    * @throws Unavailable when the disk or another process did not let it
    */
   write<T>(operation: Operation<T>): Promise<T>
+  /**
+   * As `write`, for what may be forgotten in a power cut without harm (a lease: the work is then taken up again). It waits
+   * for no disk, unless something that must be durable shares its transaction.
+   */
+  writeLightly<T>(operation: Operation<T>): Promise<T>
   /** Writes what is waiting, now; later writes are refused. */
   close(): void
 }
 
 interface Job {
+  readonly isDurable: boolean
   readonly operation: Operation<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
@@ -74,13 +80,17 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
     for (const job of jobs) writeTogether([job])
   }
 
+  function enqueue<T>(operation: Operation<T>, isDurable: boolean): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (isClosed) return reject(new Error('the desk is closed'))
+      queue.push({ isDurable, operation, resolve: resolve as Job['resolve'], reject })
+      schedule()
+    })
+  }
+
   return {
-    write: operation =>
-      new Promise((resolve, reject) => {
-        if (isClosed) return reject(new Error('the desk is closed'))
-        queue.push({ operation, resolve: resolve as Job['resolve'], reject })
-        schedule()
-      }),
+    write: operation => enqueue(operation, true),
+    writeLightly: operation => enqueue(operation, false),
     close() {
       isClosed = true
       while (queue.length > 0) writeNext()
@@ -104,7 +114,9 @@ function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batc
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)
   }
+  const setDurable = createDurabilitySwitch(db)
   return (jobs, batch) => {
+    setDurable(jobs.some(({ isDurable }) => isDurable))
     begin.run()
     try {
       const results = jobs.map(job => runJob(job, batch))
@@ -116,6 +128,16 @@ function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batc
       if (db.isTransaction) db.exec('ROLLBACK')
       throw error
     }
+  }
+}
+
+/** FULL waits for the disk at each commit; NORMAL leaves that to the next one that does. */
+function createDurabilitySwitch(db: DatabaseSync): (isDurable: boolean) => void {
+  let isSetDurable = true
+  return isDurable => {
+    if (isDurable === isSetDurable) return
+    db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
+    isSetDurable = isDurable
   }
 }
 
