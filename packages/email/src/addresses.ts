@@ -24,6 +24,9 @@ export type AddressReader = (value: string) => AddressList
 /** dot-atom (RFC 5322 §3.2.3) with the letters of RFC 6531; quoted local parts are only ever used to deceive. */
 const localPattern = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~.-]{1,64}$/u
 
+/** A From field of one mailbox, with room for a long encoded name. */
+const maxAuthor = 4096
+
 /** Loads the one address parser of the house. */
 export async function openAddressReader(): Promise<AddressReader> {
   const { default: parse } = await import('nodemailer/lib/addressparser')
@@ -43,6 +46,13 @@ export function parseMailbox(text: string): Mailbox | undefined {
   return domain && localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
 }
 
+/** How many entries a parser may find in an address field, at most: told without parsing it. */
+export function countEntries(value: string): number {
+  let count = 1
+  for (const octet of value) if (octet === ',' || octet === ';' || octet === ':' || octet === '<') count += 1
+  return count
+}
+
 /**
  * The one author of a message: exactly one `From` field with exactly one mailbox (RFC 9989 §5.3.1 has no verdict
  * otherwise).
@@ -52,11 +62,22 @@ export function readAuthor(fromFields: readonly string[], readAddresses: Address
   if (fromFields.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one From')
   const value = fromFields[0]
   if (!value) throw new Rejection('malformed', 'Cannot read mail: no From')
+  if (value.length > maxAuthor) throw new Rejection('malformed', 'Cannot read mail: From is too long')
   const { mailboxes, isDoubtful } = readAddresses(value)
   if (mailboxes.length > 1) throw new Rejection('malformed', 'Cannot read mail: more than one mailbox in From')
   const author = mailboxes[0]
-  if (!author || isDoubtful) throw new Rejection('malformed', 'Cannot read mail: From is not one plain mailbox')
+  if (!author || isDoubtful || !hasOneReading(value))
+    throw new Rejection('malformed', 'Cannot read mail: From is not one plain mailbox')
   return author
+}
+
+/**
+ * Outside of quotes and comments at most one `<…>`, and nothing behind it: where there are two, some programs take the first
+ * and some the last, and a provider that vouches for one is not heard on the other.
+ */
+function hasOneReading(value: string): boolean {
+  const bare = value.replace(/"(?:[^"\\]|\\.)*"/g, ' ').replace(/\((?:[^()<>@"\\]|\\.)*\)/g, ' ')
+  return /^[^<>"()]*(?:<[^<>"()]*>[\s,]*)?$/.test(bare)
 }
 
 function readAddressList(parse: typeof ParseAddresses, value: string): AddressList {

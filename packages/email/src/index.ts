@@ -46,6 +46,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
           maxBytes: limits.message_bytes,
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
+          recordRefusal: intake.recordRefusal,
           take: async (octets, envelope) => void (await intake.take(octets, envelope, envelope.ip ?? '')),
           takeEach: (octets, envelope) => intake.takeEach(octets, envelope, envelope.ip ?? ''),
         }),

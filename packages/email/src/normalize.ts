@@ -98,13 +98,17 @@ function partOfFile({ name, mime, size, digest }: MailFile): FilePart {
   return { kind: 'file', name, mime, size, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
 }
 
-/** An allowed sender must not redirect what an agent says: Reply-To counts only within the proven domain. */
+/**
+ * An allowed sender must not redirect what an agent says: Reply-To counts only within the proven domain, and only where
+ * the signature covers it. Anybody can put one on a mail he once received.
+ */
 function chooseReplyAddress({ addresses, authentication }: ProvenMail): { mailbox: string; flags: string[] } {
   const { author, replyTo } = addresses
   const wanted = replyTo[0]
   if (!wanted || formatMailbox(wanted) === formatMailbox(author)) return { mailbox: formatMailbox(author), flags: [] }
   const isNear = alignsWithoutPolicy(wanted.domain, author.domain) || alignsWithoutPolicy(author.domain, wanted.domain)
-  if (authentication.isVerified && isNear && replyTo.length === 1) return { mailbox: formatMailbox(wanted), flags: [] }
+  const isProven = authentication.isVerified && authentication.signature?.covers.includes('reply-to')
+  if (isProven && isNear && replyTo.length === 1) return { mailbox: formatMailbox(wanted), flags: [] }
   return { mailbox: formatMailbox(author), flags: ['reply_to_diverted'] }
 }
 

@@ -13,11 +13,16 @@ export interface SmtpListening {
   readonly domain: string
   /** Is this recipient one of our agents? @throws Rejection when it is not */
   checkRecipient(address: string, from: string): void
+  /** Remembers a refusal the listener made by itself. */
+  recordRefusal(error: unknown, from: string): void
   /** Resolves once the message is durable for every recipient of the envelope. @throws Rejection, Unavailable */
   take(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<void>
   /** Takes a message for one recipient after the other; what is found out about the sender is shared. */
   takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
 }
+
+/** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
+const gathered = 512
 
 type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
 
@@ -82,6 +87,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
         done(asSmtpError(error))
       }
     },
+    onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
       const taking = takeData(stream, session, listening)
         .then(outcome => done(null, outcome))
@@ -93,6 +99,13 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   // A client that goes away in the middle is no event; it comes back.
   server.on('error', () => undefined)
   return server
+}
+
+/** Who announces too much (RFC 1870 §6.1) is refused by the library, which tells only at the end, in its last refusal. */
+function recordAnnounced(session: SMTPServerSession, { maxBytes, recordRefusal }: SmtpListening): void {
+  if (!session.error?.startsWith('552 5.3.4 Error:')) return
+  const rejection = new Rejection('too_large', `Cannot accept mail: announced as larger than ${maxBytes} bytes`)
+  recordRefusal(rejection, session.remoteAddress)
 }
 
 /** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
@@ -114,14 +127,18 @@ async function takeData(
 /** Reads to the end whatever happens, because the reply comes after it; keeps no more than allowed. */
 async function readData(stream: SMTPServerDataStream, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
+  let recent: Uint8Array[] = []
   let size = 0
   for await (const chunk of stream as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size <= maxBytes) chunks.push(chunk)
-    else chunks.length = 0
+    if (size > maxBytes) chunks.length = recent.length = 0
+    else if (recent.push(chunk) === gathered) {
+      chunks.push(Buffer.concat(recent))
+      recent = []
+    }
   }
   if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-  return Buffer.concat(chunks)
+  return Buffer.concat([...chunks, ...recent])
 }
 
 function readEnvelope({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): MailEnvelopeIn {

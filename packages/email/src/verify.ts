@@ -1,7 +1,7 @@
 import type { House } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { AddressReader, Mailbox } from './addresses.ts'
-import { readAuthor } from './addresses.ts'
+import { countEntries, readAuthor } from './addresses.ts'
 import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
 import { checkDmarc } from './authenticate/dmarc.ts'
 import type { MailDns } from './authenticate/mail-dns.ts'
@@ -36,7 +36,7 @@ interface ReadMail {
 }
 
 /** Fields a signature ought to cover where they are there (RFC 6376 §5.4.1). */
-const coverable = ['subject', 'to', 'date', 'message-id', 'content-type']
+const coverable = ['subject', 'to', 'date', 'message-id', 'content-type', 'content-transfer-encoding', 'reply-to']
 
 /**
  * Who wrote a message and how we know (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then the heavy
@@ -46,17 +46,15 @@ const coverable = ['subject', 'to', 'date', 'message-id', 'content-type']
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readMail(raw, verifying)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, verifying.limits)
-  const budget = verifying.dns.openBudget()
-  const [keys, spf] = await Promise.all([fetchKeys(plan, budget), runSpf(raw, verifying)])
+  const keyBudget = verifying.dns.openBudget()
+  const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
   const { ignored, isSigned } = plan
   const { house, pool } = verifying
   const now = house.world.now()
   const job = { octets: raw.octets, ignored, keys, isSigned, keepsQuotes: keepsQuotes(mail.header), now }
   const read = await pool.run(job)
   const judged = read && { signatures: read.signatures.map(report => classifySignature(report, now)), spf }
-  const authentication = judged
-    ? await judge(mail, judged, read, budget, verifying)
-    : unjudgedMail('the parser was stopped')
+  const authentication = judged ? await judge(mail, judged, read, verifying) : unjudgedMail('the parser was stopped')
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
   const flags = [...plan.flags, ...flagsOf(mail), ...authentication.flags, ...body.flags]
@@ -73,13 +71,23 @@ async function readMail(raw: RawMail, { house, limits, openAddresses }: MailVeri
 
 function readMailAddresses(header: HeaderBlock, read: AddressReader, limits: MailLimits): MailAddresses {
   const author = readAuthor(fieldValues(header, 'from'), read)
+  refuseCrowd(header, limits)
   const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
     fieldValues(header, name).flatMap(value => read(value).mailboxes),
   ) as [Mailbox[], Mailbox[], Mailbox[]]
-  if (to.length + cc.length > limits.addresses) {
-    throw new Rejection('malformed', `Cannot read mail: more than ${limits.addresses} recipients in the header`)
-  }
+  if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
   return { author, replyTo, to, cc }
+}
+
+/** Reading addresses holds up everybody else; what is far too much is refused unread. A name may hold separators too. */
+function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
+  const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
+  const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
+  if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
+}
+
+function tooManyRecipients({ addresses }: MailLimits): Rejection {
+  return new Rejection('malformed', `Cannot read mail: more than ${addresses} recipients in the header`)
 }
 
 /** The envelope decides; only where the transport gave none, what the last hop or the author wrote. */
@@ -99,9 +107,10 @@ async function judge(
   mail: ReadMail,
   { signatures, spf }: Pick<MailEvidence, 'signatures' | 'spf'>,
   { body }: MimeResult,
-  budget: ReturnType<MailDns['openBudget']>,
-  { deferrals }: MailVerifying,
+  { deferrals, dns }: MailVerifying,
 ): Promise<Authentication> {
+  // Its own questions: whoever makes us look for many keys must not keep us from the policy.
+  const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, signatures, spf }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)

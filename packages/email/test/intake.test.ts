@@ -143,7 +143,20 @@ describe('who wrote it', () => {
     ['row 29: a control character', 'From: a\u0001b@x.test', 'Cannot read mail: From is not one plain mailbox'],
     ['row 29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
     ['row 29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
+    ['an endless one', `From: ${'x'.repeat(5000)} <a@x.test>`, 'Cannot read mail: From is too long'],
   ])('%s is refused', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
+
+  test.each([
+    '<ceo@nodmarc.test> <bob@nodmarc.test>',
+    'Ceo <ceo@nodmarc.test> Bob <bob@nodmarc.test>',
+    '<<ceo@nodmarc.test>bob@nodmarc.test>',
+    '<bob@nodmarc.test> ceo@nodmarc.test',
+    '<bob@nodmarc.test',
+    '"ceo@nodmarc.test',
+    'Bob (<ceo@nodmarc.test>) <bob@nodmarc.test>',
+  ])('row 29: From: %s has two readings and is refused', from =>
+    expectRefused(write({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
+  )
 
   test('row 4: a second From below everything else is refused', () =>
     expectRefused(write({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
@@ -250,6 +263,15 @@ describe('shape and size', () => {
       400,
       'Cannot read mail: more than 1000 recipients in the header',
     ))
+
+  test.each([
+    ['Reply-To', 'a@x.test,'],
+    ['To', 'g:a;'],
+    ['Cc', ','],
+  ])('far too many entries in %s are refused before they are read', (name, entry) => {
+    const fields = `${name}: ${entry.repeat(6000)}\n`.repeat(3)
+    return expectRefused(write({ fields }), 400, 'Cannot read mail: more than 1000 recipients in the header')
+  })
 
   const nest = (depth: number): Draft => {
     const open = Array.from(

@@ -104,6 +104,15 @@ describe('a signature that proves', () => {
     expect(record.flags).toContain('unsigned_subject')
   })
 
+  test('row 32: a Reply-To it does not cover is not used', async () => {
+    const message = `Reply-To: team@open.test\n${write()}`
+    const bare = await take(sign({}, message))
+    expect(bare.sender.verified).toBe(true)
+    expect(bare.record.flags).toEqual(expect.arrayContaining(['reply_to_diverted', 'unsigned_reply_to']))
+    const covered = await take(sign({ fields: ['from', 'to', 'subject', 'date', 'message-id', 'reply-to'] }, message))
+    expect(covered.record.flags).toEqual([])
+  })
+
   test('row 12: 1024 bits, flagged', async () => {
     const { sender, record } = await take(sign({ key: small, selector: 'small' }))
     expect(sender.verified).toBe(true)
@@ -246,7 +255,49 @@ describe('many signatures', () => {
   })
 })
 
+describe('what costs a judge much and proves nothing', () => {
+  const spaces = ' '.repeat(60_000)
+  const chain = `ARC-Seal: i=1; a=rsa-sha256; cv=none; d=x.test; s=s; b=${spaces}a
+ARC-Message-Signature: i=1; a=rsa-sha256; d=x.test; s=s; h=from; bh=a; b=${spaces}a
+ARC-Authentication-Results: i=1;${spaces}x
+`
+  test.each([
+    ['a chain of white space', () => `${chain}${sign()}`],
+    ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
+  ])('%s does not take a parser', async (_what, draft) => {
+    const hasty = await openMailHouse({ config: { limits: { parse_timeout_ms: 1500 } } })
+    hasty.sim.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(rsa)] })
+    expect((await hasty.post(draft())).status).toBe(200)
+    expect((await hasty.latest()).message.sender.verified).toBe(true)
+    await hasty.close()
+  })
+
+  test('a signature over four thousand octets is none', async () => {
+    const { sender, dkim } = await take(sign({ tags: { z: 'x'.repeat(4096) } }))
+    expect(sender.verified).toBe(false)
+    expect(dkim).toMatchObject({ verdict: 'none' })
+  })
+})
+
 describe("the policy of the author's domain", () => {
+  test('many keys to look for do not keep us from asking for it', async () => {
+    const strict = await openMailHouse({ config: { limits: { dns_questions: 10 } } })
+    strict.sim.dns.set('_dmarc.shut.test', { TXT: ['v=DMARC1; p=reject'] })
+    let message = write('ann@shut.test')
+    for (let index = 0; index < 10; index += 1)
+      message = sign({ domain: 'noise.example', selector: `s${index}` }, message)
+    expect(await strict.post(message)).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+    await strict.close()
+  })
+
+  test("a neighbour's DNS trouble does not keep us from applying it", async () => {
+    const { dns } = house.sim
+    dns.set('_dmarc.corp.co.test', { TXT: ['v=DMARC1; p=reject'] })
+    dns.fail('s1._domainkey.evil.co.test', 'servfail')
+    const answer = await refuse(sign({ domain: 'evil.co.test' }, write('ann@corp.co.test')))
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+  })
+
   test('p=reject without aligned proof: refused', async () => {
     const answer = await refuse(write('ann@shut.test'))
     expect(answer).toMatchObject({
@@ -304,6 +355,18 @@ describe('row 34: DNS that does not answer', () => {
     const { sender, record } = await take(message)
     expect(sender).toMatchObject({ verified: false, auth_method: 'none' })
     expect(record.flags).toContain('dns_trouble')
+  })
+
+  test('under p=reject: after the longest deferral kept for the operator, not for the agent', async () => {
+    house.sim.dns.fail('silent._domainkey.shut.test', 'servfail')
+    const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    house.world.advance(5 * 3_600_000)
+    const { record } = await take(message)
+    expect(record).toMatchObject({
+      state: 'ignored',
+      flags: expect.arrayContaining(['dns_trouble', 'dmarc_quarantine']),
+    })
   })
 
   test('for the DMARC record: come back later, even with a good signature', async () => {

@@ -1,5 +1,5 @@
 import type { Desk } from '@postern/core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import type { SmtpClient } from './smtp-client.ts'
@@ -126,11 +126,41 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
+  test('row 44: a refusal by the announced SIZE is seen by the operator', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
+    await client.say('QUIT')
+    await client.closed
+    await vi.waitFor(async () =>
+      expect((await house.desk.listRefusals({ limit: 1 }))[0]).toMatchObject({
+        code: 'too_large',
+        reason: 'Cannot accept mail: announced as larger than 10000 bytes',
+        from: '127.0.0.1',
+      }),
+    )
+  })
+
+  test('a message of more pieces than are kept apart arrives whole', async () => {
+    const { client } = await greet(port)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const lines = Array.from({ length: 1500 }, (_, index) => `..${index}\r\n`).join('')
+    expect(await client.say(`${write()}${lines}.`)).toMatch(/^250 /)
+    const [summary] = await house.desk.listMessages({ limit: 1 })
+    const record = await house.desk.findMessage(summary?.id ?? '')
+    const text = record?.message.parts.flatMap(part => (part.kind === 'text' ? part.content : [])).join('')
+    expect(text?.split('\n').slice(1)).toEqual(Array.from({ length: 1500 }, (_, index) => `.${index}`))
+    client.end()
+  })
+
   test.each([
     ['LF.LF', '\n.\n'],
     ['LF.CRLF', '\n.\r\n'],
     ['CRLF.LF', '\r\n.\n'],
     ['CR.CR', '\r.\r'],
+    ['CRLF.CR', '\r\n.\r'],
+    ['CRLF.CRCRLF', '\r\n.\r\r\n'],
     ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
   ])('row 66: %s does not end a message', async (_what, sequence) => {
     const before = await countStored(house.desk)

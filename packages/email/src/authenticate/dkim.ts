@@ -32,6 +32,11 @@ export interface SignaturePlan {
   readonly flags: readonly string[]
 }
 
+/** A 4096-bit signature over every field there is takes half of it; white space beyond that only costs time. */
+const maxSignatureOctets = 4096
+/** Nothing of a chain is used; a judge would read it nevertheless. No signature covers it (RFC 8617 §4.1.2). */
+const chainFields: ReadonlySet<string> = new Set(['arc-seal', 'arc-message-signature', 'arc-authentication-results'])
+
 /** Seconds a signer's clock may be ahead. */
 const clockSkew = 600
 
@@ -46,12 +51,15 @@ export function planSignatures(header: HeaderBlock, authorDomain: string, limits
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
   }
   const isCrowded = fields.length > limits.signatures
-  const candidates = isCrowded ? fields.filter(field => couldSignFor(field, authorDomain)) : fields
+  const sound = fields.filter(({ start, end }) => end - start <= maxSignatureOctets)
+  const candidates = isCrowded ? sound.filter(field => couldSignFor(field, authorDomain)) : sound
   const judged = new Set(candidates.slice(0, limits.signatures))
+  const isIgnored = (field: HeaderField) =>
+    chainFields.has(field.name) || (field.name === 'dkim-signature' && !judged.has(field))
   const keyNames = new Set([...judged].flatMap(field => keyNameOf(field) ?? []))
   return {
     keyNames: [...keyNames],
-    ignored: fields.filter(field => !judged.has(field)).map(({ start, end }) => [start, end]),
+    ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
     isSigned: judged.size > 0,
     flags: isCrowded ? ['too_many_signatures'] : [],
   }

@@ -9,6 +9,8 @@ export interface DmarcCheck {
   readonly result: 'pass' | 'fail' | 'none' | 'temperror' | 'permerror'
   /** The policy to apply; undefined without a record. */
   readonly policy?: DmarcPolicy | undefined
+  /** The author's Organizational Domain: nothing outside of it can align. Undefined where it is not known. */
+  readonly organization?: string | undefined
   /** Signing domains that align, lower case. */
   readonly alignedSigners: ReadonlySet<string>
   readonly isSpfAligned: boolean
@@ -36,6 +38,7 @@ export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget
   return {
     result: response.status.result as DmarcCheck['result'],
     policy: readPolicy(response.policy),
+    organization: response.domain,
     alignedSigners: dkimAligned ?? new Set(),
     isSpfAligned: Boolean(response.alignment?.spf?.result),
   }

@@ -1,6 +1,6 @@
 import type { Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { alignsWithoutPolicy, couldAlign } from './alignment.ts'
+import { alignsWithoutPolicy } from './alignment.ts'
 import type { DkimSignature } from './dkim.ts'
 import type { DmarcCheck } from './dmarc.ts'
 import { listProofs } from './proofs.ts'
@@ -52,10 +52,15 @@ export function judgeMail(evidence: MailEvidence, { canDefer }: JudgingOptions):
     isVerified: isProven,
     signature: isProven ? proof : undefined,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
-    isQuarantined: !hasTrouble && evidence.dmarc.result === 'fail' && evidence.dmarc.policy === 'quarantine',
+    isQuarantined: isHeldByPolicy(evidence, hasTrouble),
     proofs: listProofs(evidence, signature => aligned.includes(signature)),
     flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
   }
+}
+
+/** A name that never answers must not lift a known policy: refusing was not certain, handing on is not either. */
+function isHeldByPolicy({ dmarc }: MailEvidence, hasTrouble: boolean): boolean {
+  return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (hasTrouble && dmarc.policy === 'reject'))
 }
 
 /** A message nothing could be found out about, because reading it cost a thread. */
@@ -76,18 +81,22 @@ function methodOf({ dmarc }: MailEvidence, proof: DkimSignature | undefined): Au
   return proof ? 'email-dkim' : 'none'
 }
 
-/** Did a look-up fail that could have changed the outcome? */
-function isUndecided(
-  { authorDomain, signatures, spf, dmarc }: MailEvidence,
-  proof: DkimSignature | undefined,
-): boolean {
+/** Did a look-up fail that could have changed the outcome? Of names the author's organization holds, not the sender. */
+function isUndecided(evidence: MailEvidence, proof: DkimSignature | undefined): boolean {
+  const { signatures, spf, dmarc } = evidence
   if (dmarc.result === 'temperror') return true
   if (proof) return false
   const isKeyMissing = signatures.some(
-    ({ verdict, domain }) => verdict === 'dns_trouble' && couldAlign(domain, authorDomain),
+    ({ verdict, domain }) => verdict === 'dns_trouble' && mightAlign(domain, evidence),
   )
-  const couldSave = spf?.result === 'temperror' && couldAlign(spf.domain, authorDomain)
+  const couldSave = spf?.result === 'temperror' && mightAlign(spf.domain, evidence)
   return isKeyMissing || (couldSave && dmarc.result === 'fail' && dmarc.policy !== 'none')
+}
+
+function mightAlign(domain: string, { dmarc, authorDomain }: MailEvidence): boolean {
+  const { organization = authorDomain } = dmarc
+  if (dmarc.policy === undefined) return alignsWithoutPolicy(domain, authorDomain)
+  return domain === organization || domain.endsWith(`.${organization}`)
 }
 
 function refuseByPolicy({ dmarc }: MailEvidence): void {
