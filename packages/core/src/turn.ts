@@ -10,6 +10,7 @@ import type { Channel } from './protocol.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import type { RetryPolicy } from './retry.ts'
 import { describeFailure, settlementFor } from './retry.ts'
+import { startTurnClock } from './turn-clock.ts'
 import type { Log, World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
 
@@ -91,13 +92,11 @@ async function callAgent(
   stop: AbortSignal,
 ): Promise<PartialResponse | undefined> {
   const { desk, world } = working
-  const canceled = new AbortController()
+  const clock = startTurnClock(deadlineMs, stop)
+  const { signal } = clock
   const unlisten = desk.listen(`message:${turn.message}`, notice => {
-    if ((notice as { kind?: string }).kind === 'canceled') canceled.abort(new Error('canceled'))
+    if ((notice as { kind?: string }).kind === 'canceled') clock.abort(new Error('canceled'))
   })
-  const deadline = AbortSignal.timeout(deadlineMs)
-  const signal = AbortSignal.any([stop, canceled.signal, deadline])
-  const ended = new AbortController()
   try {
     const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
     const message = withMembers(turn.content, {
@@ -112,10 +111,10 @@ async function callAgent(
     }
     const run = async () => collectAnswer(await agent.handle(message, context), onChunk)
     signal.throwIfAborted()
-    return await Promise.race([run(), rejectOn(signal, ended.signal)])
+    return await Promise.race([run(), clock.expired])
   } finally {
     unlisten()
-    ended.abort()
+    clock.stop()
   }
 }
 
@@ -126,15 +125,6 @@ function withMembers(
 ): NormalizedMessage {
   const descriptors = { ...Object.getOwnPropertyDescriptors(content), ...Object.getOwnPropertyDescriptors(members) }
   return Object.defineProperties({}, descriptors) as NormalizedMessage
-}
-
-/** Listens no longer than to the end of the turn: its deadline would hold the answer for as long as it runs. */
-function rejectOn(signal: AbortSignal, ended: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = () => reject(signal.reason)
-    if (signal.aborted) fail()
-    else signal.addEventListener('abort', fail, { once: true, signal: ended })
-  })
 }
 
 interface ContextParts {
