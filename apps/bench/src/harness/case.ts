@@ -8,6 +8,8 @@ export interface Contender {
   /** The file that runs it, and what that file is told. */
   readonly entry: URL
   readonly setup: unknown
+  /** Flags of Node it is started with. */
+  readonly nodeFlags?: readonly string[] | undefined
   /** Least ratio "its CPU time per message ÷ ours" we aim for; absent for ourselves and for mere information. */
   readonly aim?: number | undefined
   /** The contender this one is compared with; default: the case's first one. */

@@ -26,7 +26,7 @@ export async function profileContender(
 ): Promise<ProfileSummary> {
   const own = join(directory, `${benchCase.name} ${contender.name}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
   mkdirSync(own, { recursive: true })
-  const nodeFlags = ['--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
+  const nodeFlags = [...(contender.nodeFlags ?? []), '--cpu-prof', `--cpu-prof-dir=${own}`, '--cpu-prof-interval=500']
   // Not kept to one core: the profiler counts a thread that waits for its turn as busy.
   const server = await startServer({ ...contender, core: undefined, nodeFlags })
   const load = async (count: number) => ({

@@ -11,12 +11,15 @@ export interface GatewaySetup {
 
 const entry = new URL('./gateway.ts', import.meta.url)
 
+/** As the first line of the program's launcher has them. */
+const startFlags = ['--max-semi-space-size=8']
+
 export function isOurs(contender: Contender): boolean {
   return contender.entry.href === entry.href
 }
 
 /** The real gateway, with what a case adds to its configuration. */
-export function describeGateway(tree: GatewaySetup['tree']): Pick<Contender, 'entry' | 'setup'> {
+export function describeGateway(tree: GatewaySetup['tree']): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
   const setup: GatewaySetup = { origin: `https://${gatewayHost}`, tree }
-  return { entry, setup }
+  return { entry, setup, nodeFlags: startFlags }
 }
