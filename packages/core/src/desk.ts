@@ -240,6 +240,8 @@ export interface MessageRecord {
   /** How often the peer sent it again. */
   readonly duplicates: number
   readonly correlation_id: string
+  /** Numbers of further messages that claim the same id. */
+  readonly namesakes?: readonly number[] | undefined
 }
 
 /** Traffic we did not take. Never a secret, never a body. */
@@ -337,6 +339,10 @@ export interface TaskDesk {
 
 export interface OperatorDesk {
   listMessages(page: Page): Promise<readonly MessageSummary[]>
+  /**
+   * By the peer's id or by our number (`#12`). Ids are the peers' claims: of several messages of one id the first is shown,
+   * so that nobody can hide it behind a later one.
+   */
   findMessage(id: string): Promise<MessageRecord | undefined>
   listDeliveries(
     filter: Page & { readonly state?: DeliveryRecord['state'] | undefined },

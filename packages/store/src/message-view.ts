@@ -41,17 +41,22 @@ export function createMessageView(
      FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
      WHERE m.number < ? ORDER BY m.number DESC LIMIT +?`,
   )
-  const findStanding = prepareQuery<StandingRow>(
+  const standing = `m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates`
+  const joins = 'LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number'
+  const findByNumber = prepareQuery<StandingRow>(db, `SELECT ${standing} FROM messages m ${joins} WHERE m.number = ?`)
+  const findById = prepareQuery<StandingRow>(
     db,
-    `SELECT m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates
-     FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
-       LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number
-     WHERE n.name = ? ORDER BY m.number DESC LIMIT 1`,
+    `SELECT ${standing} FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
+     WHERE n.name = ? ORDER BY m.number`,
   )
+  const findNamesakes = (name: string) => {
+    const numbered = /^#(\d{1,15})$/.exec(name)
+    return numbered ? findByNumber.all(Number(numbered[1])) : findById.all(name)
+  }
   return {
     listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),
     async findMessage(id): Promise<MessageRecord | undefined> {
-      const standing = findStanding.get(id)
+      const [standing, ...others] = findNamesakes(id)
       if (!standing) return undefined
       const stored = readMessage(standing.number)
       return {
@@ -66,6 +71,7 @@ export function createMessageView(
         deliveries: deliveries.ofMessage(standing.number),
         duplicates: standing.duplicates,
         correlation_id: stored.correlationId,
+        ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
       }
     },
   }

@@ -34,8 +34,9 @@ export function printMessages(file: ConfigFile, output: Output, limit: string): 
     `/operator/api/messages?limit=${encodeURIComponent(limit)}`,
     ({ messages }) =>
       formatTable(
-        ['received', 'via', 'agent', 'state', 'sender', 'id'],
-        messages.map(({ received_at, via, agent, state, sender, verified, id }) => [
+        ['#', 'received', 'via', 'agent', 'state', 'sender', 'id'],
+        messages.map(({ message, received_at, via, agent, state, sender, verified, id }) => [
+          `#${message}`,
           received_at.slice(0, 19),
           via,
           agent,

@@ -3,6 +3,7 @@ import { toTerminalLine } from '../terminal-text.ts'
 
 /** One message as a person reads it: who, how proven, what was said, what was answered, where it went. */
 export function formatRecord({
+  number,
   message,
   proofs,
   state,
@@ -12,13 +13,15 @@ export function formatRecord({
   duplicates,
   error,
   correlation_id,
+  namesakes = [],
 }: MessageRecord): string {
   const { sender } = message
   const sections: readonly (readonly [string, readonly string[]])[] = [
     [
       'message',
       [
-        `${message.id}`,
+        `#${number} ${message.id}`,
+        ...(namesakes.length > 0 ? [`also ${namesakes.map(other => `#${other}`).join(', ')}: same id`] : []),
         `thread ${message.thread_id}`,
         `${message.received_via} to ${message.recipient} at ${message.received_at}`,
       ],

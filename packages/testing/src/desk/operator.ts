@@ -56,6 +56,18 @@ function describeMessages(open: OpenDesk): void {
     }),
   )
   test(
+    'findMessage() shows the first of several messages that claim one id, and any by its number',
+    withDesk(open, async ({ desk }) => {
+      const first = await desk.admit(sketchIntake('m1'), 'c1')
+      const later = { ...sketchIntake('m1'), duplicateKey: 'another key' }
+      const second = await desk.admit({ ...later, message: { ...later.message, received_via: 'email' } }, 'c2')
+      const shown = await desk.findMessage('m1')
+      expect(shown).toMatchObject({ number: first.message, correlation_id: 'c1', namesakes: [second.message] })
+      expect(await desk.findMessage(`#${second.message}`)).toMatchObject({ correlation_id: 'c2' })
+      expect(await desk.findMessage('#999')).toBeUndefined()
+    }),
+  )
+  test(
     'findMessage() shows all there is to know',
     withDesk(open, async ({ desk }) => {
       const first = sketchIntake('m1', inThread('t', { flags: ['odd'] }))
