@@ -12,8 +12,11 @@ export const submitConfigSchema = z.strictObject({
   secure: z.boolean().default(false),
   /** Parallel connections kept open. */
   max_connections: z.number().int().positive().default(5),
-  /** Longest silence of the smarthost, ms. */
-  timeout_ms: z.number().int().positive().default(60_000),
+  /**
+   * Longest silence of the smarthost, ms. Whoever hangs up before the reply to DATA sends the mail twice: RFC 5321
+   * §4.5.3.2.6 asks for ten minutes.
+   */
+  timeout_ms: z.number().int().positive().default(600_000),
 })
 
 const listenConfigSchema = z.strictObject({
@@ -33,6 +36,12 @@ export const mailLimitsSchema = z.strictObject({
     .int()
     .positive()
     .default(25 * 1024 * 1024),
+  /** All messages that SMTP clients are bringing at a time; over it they are asked to come back. */
+  held_bytes: z
+    .number()
+    .int()
+    .positive()
+    .default(256 * 1024 * 1024),
   header_bytes: z
     .number()
     .int()

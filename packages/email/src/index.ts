@@ -44,6 +44,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
         openSmtpListener({
           config: listen,
           maxBytes: limits.message_bytes,
+          maxHeld: limits.held_bytes,
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
           recordRefusal: intake.recordRefusal,

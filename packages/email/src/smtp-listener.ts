@@ -1,14 +1,17 @@
 import { createServer } from 'node:net'
 import type { Listening } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { SMTPServer, SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
+import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from './config.ts'
 import type { MailEnvelopeIn } from './mail.ts'
+import { createDataReader } from './smtp-data.ts'
 import { toSmtpReply } from './smtp-replies.ts'
 
 export interface SmtpListening {
   readonly config: MailListenConfig
   readonly maxBytes: number
+  /** Octets of all messages that are being taken at a time. */
+  readonly maxHeld: number
   /** The name we greet with. */
   readonly domain: string
   /** Is this recipient one of our agents? @throws Rejection when it is not */
@@ -20,9 +23,6 @@ export interface SmtpListening {
   /** Takes a message for one recipient after the other; what is found out about the sender is shared. */
   takeEach(octets: Uint8Array, envelope: MailEnvelopeIn): Promise<readonly PromiseSettledResult<unknown>[]>
 }
-
-/** A chunk may be one octet, and each costs a hundred to keep: so many become one. */
-const gathered = 512
 
 type Taken = (error?: Error | null, message?: string | (string | Error)[]) => void
 
@@ -66,6 +66,7 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const { SMTPServer } = await import('smtp-server')
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
+  const reader = createDataReader(listening)
   const server = new SMTPServer({
     lmtp: isLmtp,
     name: domain,
@@ -89,7 +90,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     },
     onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
-      const taking = takeData(stream, session, listening)
+      const taking = reader
+        .read(stream as AsyncIterable<Uint8Array>, octets => takeData(octets, session, listening))
         .then(outcome => done(null, outcome))
         .catch(error => done(asSmtpError(error)))
         .finally(() => busy.delete(taking))
@@ -110,11 +112,10 @@ function recordAnnounced(session: SMTPServerSession, { maxBytes, recordRefusal }
 
 /** The reply to DATA: one for all recipients, or with LMTP (RFC 2033 §4.2) one for each. */
 async function takeData(
-  stream: SMTPServerDataStream,
+  octets: Uint8Array,
   session: SMTPServerSession,
   listening: SmtpListening,
 ): Promise<Parameters<Taken>[1]> {
-  const octets = await readData(stream, listening.maxBytes)
   const envelope = readEnvelope(session)
   if (listening.config.protocol === 'smtp') {
     await listening.take(octets, envelope)
@@ -122,23 +123,6 @@ async function takeData(
   }
   const settled = await listening.takeEach(octets, envelope)
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
-}
-
-/** Reads to the end whatever happens, because the reply comes after it; keeps no more than allowed. */
-async function readData(stream: SMTPServerDataStream, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let recent: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    size += chunk.length
-    if (size > maxBytes) chunks.length = recent.length = 0
-    else if (recent.push(chunk) === gathered) {
-      chunks.push(Buffer.concat(recent))
-      recent = []
-    }
-  }
-  if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-  return Buffer.concat([...chunks, ...recent])
 }
 
 function readEnvelope({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): MailEnvelopeIn {

@@ -1,8 +1,11 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import type { Log } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
 import { openSimWorld } from '@postern/sim'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { submitConfigSchema } from './config.ts'
 import type { MailSubmitter } from './submit.ts'
 import { classifySmtpError, createMailSubmitter } from './submit.ts'
 
@@ -67,6 +70,16 @@ test('nobody listening is a matter of time', async () => {
   nowhere.close()
 })
 
+test('a smarthost that will not talk to us says nothing about the mail: it waits', async () => {
+  const server = createServer(socket => socket.on('error', () => undefined).end('554 5.7.1 not you\r\n'))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const refused = createMailSubmitter({ host: '127.0.0.1', port }, log)
+  await expect(refused(envelope, octets)).rejects.toThrow(new Unavailable('the mail server put it off: 554 5.7.1'))
+  refused.close()
+  server.close()
+})
+
 test.each([
   [
     { code: 'EAUTH', responseCode: 535, response: '535 5.7.8 no' },
@@ -84,4 +97,8 @@ test.each([
   const classified = classifySmtpError(error)
   expect(classified).toBeInstanceOf(kind)
   expect(classified.message).toBe(message)
+})
+
+test('the reply to DATA is waited for as long as RFC 5321 §4.5.3.2.6 asks, so that no mail is sent twice', () => {
+  expect(submitConfigSchema.parse({ host: 'mail.example' }).timeout_ms).toBeGreaterThanOrEqual(600_000)
 })

@@ -14,7 +14,12 @@ interface SmtpError {
   readonly responseCode?: number
   readonly response?: string
   readonly message?: string
+  /** What was being said when it failed; `CONN` is the greeting. */
+  readonly command?: string
 }
+
+/** Nothing was handed over yet, so nothing is lost by trying again, ms. */
+const longestGreeting = 60_000
 
 type SubmitOptions = Pick<SubmitConfig, 'host' | 'port'> & Partial<SubmitConfig>
 
@@ -44,7 +49,7 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
 
 async function openTransport(config: SubmitOptions): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
-  const { host, port, user, password, secure = false, max_connections = 5, timeout_ms = 60_000 } = config
+  const { host, port, user, password, secure = false, max_connections = 5, timeout_ms = 600_000 } = config
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host)
   return createTransport({
     pool: true,
@@ -57,8 +62,8 @@ async function openTransport(config: SubmitOptions): Promise<Transporter> {
     ...(user !== undefined && { auth: { user, pass: password ?? '' } }),
     maxConnections: max_connections,
     maxMessages: Number.POSITIVE_INFINITY,
-    connectionTimeout: timeout_ms,
-    greetingTimeout: timeout_ms,
+    connectionTimeout: Math.min(timeout_ms, longestGreeting),
+    greetingTimeout: Math.min(timeout_ms, longestGreeting),
     socketTimeout: timeout_ms,
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -74,13 +79,16 @@ const permanentCodes: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE'])
 /** Faults of our own account: an operator mends them, and the mail still goes. */
 const accountCodes: ReadonlySet<string> = new Set(['EAUTH', 'ENOAUTH', 'EOAUTH2', 'ETLS', 'EREQUIRETLS'])
 
+/** Refused before anything was said about a mail: a smarthost that will not have us (RFC 5321 §3.1), which an operator mends. */
+const openings: ReadonlySet<string> = new Set(['CONN', 'EHLO', 'HELO'])
+
 /** What a failed hand-over means for the mail (RFC 5321 §4.2.1: 5 is for good, 4 is for now). */
 export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
-  const { code = '', responseCode, response, message } = (error ?? {}) as SmtpError
+  const { code = '', responseCode, response, message, command = '' } = (error ?? {}) as SmtpError
   const reply = describeStatus(responseCode, response ?? message ?? '')
   if (accountCodes.has(code))
     return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, { cause: error })
-  if (responseCode !== undefined && responseCode >= 500)
+  if (responseCode !== undefined && responseCode >= 500 && !openings.has(command))
     return new Undeliverable(`the mail server refused it: ${reply}`, { cause: error })
   if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, { cause: error })
   if (permanentCodes.has(code))

@@ -140,6 +140,31 @@ describe('the SMTP listener', () => {
     )
   })
 
+  test('more than may be held at a time is put off, and taken once there is room', async () => {
+    const narrow = await openMailHouse({ config: { listen: { port: 0 }, limits: { held_bytes: 5_000 } } })
+    const open = async () => (await greet(narrow.listening?.port ?? 0)).client
+    const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
+    const begin = async (client: SmtpClient) => {
+      await client.say('MAIL FROM:<bob@nodmarc.test>')
+      await client.say(`RCPT TO:<echo@${domain}>`)
+      await client.say('DATA')
+    }
+    const offer = async (client: SmtpClient) => {
+      await begin(client)
+      return client.say(`${message}.`)
+    }
+    const [first, second] = [await open(), await open()]
+    await begin(first)
+    first.write(message)
+    await vi.waitFor(async () =>
+      expect(await offer(second)).toBe('451 4.4.3 Cannot accept mail: too much comes at once'),
+    )
+    expect(await first.say('.')).toMatch(/^250 /)
+    expect(await offer(second)).toMatch(/^250 /)
+    for (const client of [first, second]) client.end()
+    await narrow.close()
+  })
+
   test('a message of more pieces than are kept apart arrives whole', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
