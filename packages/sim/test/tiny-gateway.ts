@@ -7,6 +7,7 @@ import { answerJson, openLoopbackServer } from '../src/net/loopback-server.ts'
 export interface TinyGateway extends LoopbackServer {
   readonly actorId: string
   readonly keyId: string
+  readonly privatePem: string
   /** Whatever was posted to it. */
   readonly posted: readonly SimRequest[]
   /** Signs and posts an activity; `change` may spoil the headers. */
@@ -62,6 +63,7 @@ export async function openTinyGateway(world: SimWorld, { onPost }: TinyGatewayOp
     ...server,
     actorId,
     keyId,
+    privatePem,
     posted,
     async post(url, activity, options = {}) {
       const body = JSON.stringify(activity)

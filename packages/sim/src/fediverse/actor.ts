@@ -70,6 +70,11 @@ export async function describeKeyStub(actor: SimActor): Promise<Record<string, u
   return { '@context': context, id, type: 'Person', preferredUsername: name, publicKey: await describeKey(actor) }
 }
 
+/** The key alone, with whom it says it belongs to. */
+export async function describeBareKey(actor: SimActor): Promise<Record<string, unknown>> {
+  return { '@context': 'https://w3id.org/security/v1', type: 'Key', ...(await describeKey(actor)) }
+}
+
 async function describeKey(actor: SimActor): Promise<Record<string, string>> {
   const { publicPem } = await actor.key()
   return { id: actor.keyId, owner: actor.id, publicKeyPem: publicPem }

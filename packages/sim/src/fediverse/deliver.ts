@@ -1,15 +1,16 @@
 import { randomInt } from 'node:crypto'
 import type { Fault } from '../fault.ts'
-import type { LoopbackAnswer, LoopbackFetch } from '../net/loopback-fetch.ts'
+import type { ActivityDelivery, ActivityReceipt, SentActivity } from './activity.ts'
+import { composeActivity } from './activity.ts'
 import type { SimActor } from './actor.ts'
 import type { ActivityDocument, NotePlan, NoteVisibility } from './note.ts'
 import { composeCreateNote } from './note.ts'
 import type { NoteFault } from './note-fault.ts'
 import { noteFaults } from './note-fault.ts'
+import type { PostParts } from './post.ts'
+import { bareAddress, findActor, postSigned } from './post.ts'
 import type { ResolvedRecipient } from './recipient.ts'
 import { inventNeighbour } from './recipient.ts'
-import type { DraftRequest } from './sign.ts'
-import { draftHeaders, signDraft } from './sign.ts'
 
 export interface NoteDelivery {
   /** `alice@mastodon.test` unless said otherwise. */
@@ -44,12 +45,9 @@ export interface NoteReceipt {
   readonly body: string
 }
 
-export interface NoteSender {
-  readonly actors: ReadonlyMap<string, SimActor>
-  readonly loopback: LoopbackFetch
+export interface NoteSender extends PostParts {
   /** Notes sent from here, by their id. */
   readonly notes: Map<string, ActivityDocument>
-  now(): number
   resolve(address: string): Promise<ResolvedRecipient>
   /** Conversation and context of a note sent from here or received. */
   findThread(objectId: string): Pick<NotePlan, 'context' | 'conversation'>
@@ -57,33 +55,50 @@ export interface NoteSender {
 
 /** Composes, signs and posts one `Create{Note}`. */
 export async function deliverNote(delivery: NoteDelivery, sender: NoteSender): Promise<NoteReceipt> {
+  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
+  sender.notes.set(activity.object.id, activity)
+  const { oversizedBytes } = delivery
+  const { status, headers, body } = await postSigned({ activity, author, url, fault, oversizedBytes }, sender)
+  return { activityId: activity.id, objectId: activity.object.id, activity, status, headers, body: body.toString() }
+}
+
+/** Composes, signs and posts anything else; what it does to a note of ours is done to it here, too. */
+export async function deliverActivity(delivery: ActivityDelivery, sender: NoteSender): Promise<ActivityReceipt> {
+  const { fault, author, recipient, url } = await prepare(delivery, sender)
+  const { type, object, fields = {} } = delivery
+  const activity = composeActivity({ author, recipient: recipient.id, type, object, fields, now: sender.now() })
+  if (!delivery.fault) noteChanges[type]?.(activity, sender.notes)
+  const { status, headers, body } = await postSigned({ activity, author, url, fault }, sender)
+  return { activityId: activity.id, activity, status, headers, body: body.toString() }
+}
+
+const noteChanges: Readonly<Record<string, (activity: SentActivity, notes: NoteSender['notes']) => void>> = {
+  Update({ object }, notes) {
+    const { id, ...changed } = object as { readonly id: string }
+    const create = notes.get(id)
+    if (create) notes.set(id, { ...create, object: { ...create.object, ...changed } })
+  },
+  Delete({ object }, notes) {
+    notes.delete(typeof object === 'string' ? object : (object as { readonly id: string }).id)
+  },
+}
+
+interface Prepared {
+  readonly fault: NoteFault
+  readonly author: SimActor
+  readonly recipient: ResolvedRecipient
+  /** The inbox. */
+  readonly url: string
+}
+
+async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSender): Promise<Prepared> {
   const fault: NoteFault = delivery.fault ? noteFaults[delivery.fault] : {}
   const author = findActor(fault.author ?? delivery.from ?? 'alice@mastodon.test', sender)
   const resolved = await sender.resolve(bareAddress(delivery.to))
   const recipient = fault.unknownRecipient ? inventNeighbour(resolved) : resolved
-  const activity = composeCreateNote(planNote(delivery, { author, recipient, sender }))
-  sender.notes.set(activity.object.id, activity)
-  const octets = fault.encode?.(activity, delivery.oversizedBytes ?? 2 ** 21) ?? Buffer.from(JSON.stringify(activity))
   const url = delivery.inbox === 'shared' ? (recipient.sharedInbox ?? recipient.inbox) : recipient.inbox
-  const draft = { method: 'POST', url, body: octets, at: sender.now() + (fault.dateShiftMs ?? 0) } as const
-  const headers = await sealDraft(draft, fault, author, sender)
-  const post = () =>
-    sender.loopback.request(url, { method: 'POST', headers, body: fault.alter?.(octets) ?? octets, timeoutMs: 30_000 })
-  if (fault.twice) await post()
-  return describeReceipt(activity, await post())
-}
-
-async function sealDraft(
-  draft: DraftRequest,
-  fault: NoteFault,
-  author: SimActor,
-  sender: NoteSender,
-): Promise<Record<string, string>> {
-  const { persona } = author
-  if (fault.unsigned) return draftHeaders(draft, `${persona.software}/${persona.version}`)
-  const signer = fault.signer ? findActor(fault.signer, sender) : author
-  const stranger = fault.keyOf ? await findActor(fault.keyOf, sender).key() : undefined
-  return signDraft(draft, signer, stranger?.privatePem)
+  return { fault, author, recipient, url }
 }
 
 function planNote(
@@ -107,19 +122,4 @@ function planNote(
     context: delivery.context ?? thread.context,
     conversation: delivery.conversation ?? thread.conversation,
   }
-}
-
-function describeReceipt(activity: ActivityDocument, { status, headers, body }: LoopbackAnswer): NoteReceipt {
-  return { activityId: activity.id, objectId: activity.object.id, activity, status, headers, body: body.toString() }
-}
-
-function findActor(address: string, { actors }: Pick<NoteSender, 'actors'>): SimActor {
-  const actor = actors.get(bareAddress(address))
-  if (!actor) throw new Error(`Nobody is called ${address} here; there are ${[...actors.keys()].join(', ')}`)
-  return actor
-}
-
-/** `@echo@agents.test`, `acct:echo@agents.test` → `echo@agents.test` */
-export function bareAddress(address: string): string {
-  return address.replace(/^acct:/, '').replace(/^@/, '')
 }

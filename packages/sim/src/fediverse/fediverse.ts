@@ -3,10 +3,12 @@ import { createDisturbances } from '../net/disturbance.ts'
 import type { LoopbackFetch } from '../net/loopback-fetch.ts'
 import type { LoopbackServer } from '../net/loopback-server.ts'
 import { openLoopbackServer } from '../net/loopback-server.ts'
+import type { ActivityDelivery, ActivityReceipt } from './activity.ts'
 import type { SimActor } from './actor.ts'
 import { createActors } from './actor.ts'
 import type { NoteDelivery, NoteReceipt, NoteSender } from './deliver.ts'
-import { deliverNote } from './deliver.ts'
+import { deliverActivity, deliverNote } from './deliver.ts'
+import type { FetchDocument } from './find-key.ts'
 import type { ReceivedActivity } from './inbox.ts'
 import { createInbox } from './inbox.ts'
 import type { ActivityDocument } from './note.ts'
@@ -16,7 +18,7 @@ import { resolveRecipient } from './recipient.ts'
 import { answerFediverse } from './routes.ts'
 import type { DraftRequest } from './sign.ts'
 import { signDraft } from './sign.ts'
-import type { FetchDocument } from './verify.ts'
+import { createChecks } from './verify.ts'
 
 /** A few small fediverse servers behind one port, told apart by `Host`. */
 export interface SimFediverse {
@@ -25,6 +27,8 @@ export interface SimFediverse {
   /** Everybody who has an account, by `name@host`. */
   readonly actors: ReadonlyMap<string, SimActor>
   deliver(delivery: NoteDelivery): Promise<NoteReceipt>
+  /** Anything but a new note: `{ to, type: 'Follow' }`. Signed and posted like it. */
+  send(delivery: ActivityDelivery): Promise<ActivityReceipt>
   /** Everything that came to an inbox, the refused too. */
   readonly received: readonly ReceivedActivity[]
   /** The verified `Create` that answers the object `objectId`. @throws Error after `timeoutMs` */
@@ -44,13 +48,16 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   const actors = createActors(fediverseHosts)
   const reader = [...actors.values()][0] as SimActor
   const fetchDocument = createDocumentFetch(loopback, reader, now)
-  const checks = { now, fetchDocument }
-  const inbox = createInbox(checks)
+  const hosts = fediverseHosts
+  const checks = createChecks(hosts, now, fetchDocument)
+  const inbox = createInbox({ hosts, checks })
   const notes = new Map<string, ActivityDocument>()
   const recipients = new Map<string, Promise<ResolvedRecipient>>()
   const misbehaviour = createDisturbances()
-  misbehaviour.disturb('dead.test', { drop: true })
-  const rooms = { hosts: fediverseHosts, actors, inbox, notes, checks }
+  for (const [host, { habits = [] }] of Object.entries(hosts)) {
+    for (const habit of habits) misbehaviour.disturb(host, habit)
+  }
+  const rooms = { hosts, actors, inbox, notes, checks }
   const server: LoopbackServer = await openLoopbackServer(request =>
     misbehaviour.pass(request, () => answerFediverse(request, rooms)),
   )
@@ -70,9 +77,10 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   }
   return {
     port: server.port,
-    hosts: Object.keys(fediverseHosts),
+    hosts: Object.keys(hosts),
     actors,
     deliver: delivery => deliverNote(delivery, sender),
+    send: delivery => deliverActivity(delivery, sender),
     received: arrivals.items,
     awaitReply: (objectId, timeoutMs) => arrivals.waitFor(received => isReplyTo(received, objectId), timeoutMs),
     awaitActivity: (match, timeoutMs) => arrivals.waitFor(match, timeoutMs),

@@ -1,5 +1,6 @@
 import type { Fault } from '../fault.ts'
-import type { ActivityDocument } from './note.ts'
+
+type Encodable = Readonly<Record<string, unknown>>
 
 /** What a faulty delivery does otherwise than an honest one. */
 export interface NoteFault {
@@ -18,7 +19,7 @@ export interface NoteFault {
   /** Speaks to an agent that does not exist. */
   readonly unknownRecipient?: boolean
   /** The octets that are signed, when they are not the plain JSON. */
-  encode?(activity: ActivityDocument, oversizedBytes: number): Buffer
+  encode?(activity: Encodable, oversizedBytes: number): Buffer
   /** What happens to the octets after signing. */
   alter?(octets: Buffer): Buffer
 }
@@ -45,7 +46,7 @@ function encodeJson(value: unknown): Buffer {
 }
 
 /** Written as text: building it as a value would make the depth our own problem. */
-function nest(activity: ActivityDocument, depth: number): Buffer {
+function nest(activity: Encodable, depth: number): Buffer {
   const text = JSON.stringify(activity).slice(0, -1)
   return Buffer.from(`${text},"nested":${'['.repeat(depth)}${']'.repeat(depth)}}`)
 }

@@ -1,5 +1,5 @@
+import type { FetchDocument } from './find-key.ts'
 import type { NoteRecipient } from './note.ts'
-import type { FetchDocument } from './verify.ts'
 
 /** An agent as its gateway describes it, with the doors to deliver at. */
 export interface ResolvedRecipient extends NoteRecipient {

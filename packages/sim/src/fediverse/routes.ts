@@ -1,11 +1,11 @@
 import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SimActor } from './actor.ts'
-import { describeActor, describeKeyStub } from './actor.ts'
+import { describeActor, describeBareKey, describeKeyStub } from './actor.ts'
 import type { SimInbox } from './inbox.ts'
 import type { ActivityDocument } from './note.ts'
 import { publicCollection } from './note.ts'
-import type { HostPlan } from './persona.ts'
+import type { HostPlan, Persona } from './persona.ts'
 import { activityType } from './sign.ts'
 import type { SignatureChecks } from './verify.ts'
 import { verifySigner } from './verify.ts'
@@ -16,7 +16,8 @@ export interface FediverseRooms {
   readonly inbox: SimInbox
   /** Notes by their id. */
   readonly notes: ReadonlyMap<string, ActivityDocument>
-  readonly checks: SignatureChecks
+  /** By host. */
+  readonly checks: ReadonlyMap<string, SignatureChecks>
 }
 
 type Handler = (request: SimRequest, rooms: FediverseRooms, match: RegExpMatchArray) => Promise<SimAnswer>
@@ -34,7 +35,7 @@ const routes: readonly Route[] = [
   { method: 'GET', path: /^\/\.well-known\/nodeinfo$/, handle: async ({ host }) => answerJson(linkNodeInfo(host)) },
   { method: 'GET', path: /^\/nodeinfo\/2\.0$/, handle: async (request, rooms) => answerNodeInfo(request, rooms) },
   { method: 'GET', path: /^\/users\/([^/]+)\/main-key$/, handle: answerKey },
-  { method: 'GET', path: /^\/users\/([^/]+)$/, handle: answerActor },
+  { method: 'GET', path: /^\/(?:users|moved)\/([^/]+)$/, handle: answerActor },
   { method: 'GET', path: /^\/users\/([^/]+)\/statuses\/([^/]+)(\/activity)?$/, handle: answerNote },
   { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: answerCollection },
   { method: 'POST', path: /^\/inbox$/, handle: (request, { inbox }) => inbox.accept(request) },
@@ -81,11 +82,18 @@ async function answerActor(request: SimRequest, rooms: FediverseRooms, [, name]:
 async function answerKey(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
   const actor = findActor(request, rooms, name)
   if (!actor?.keyId.endsWith(request.path)) return notFound
-  return answerJson(await describeKeyStub(actor), activityType)
+  return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityType)
+}
+
+const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeKeyStub>> = {
+  stub: describeKeyStub,
+  bare: describeBareKey,
 }
 
 async function isSigned(request: SimRequest, { checks }: FediverseRooms): Promise<boolean> {
-  return verifySigner(request, checks).then(
+  const ofHost = checks.get(request.host)
+  if (!ofHost) return false
+  return verifySigner(request, ofHost).then(
     () => true,
     () => false,
   )
