@@ -39,7 +39,6 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     actors: createActorCache({ fetchDocument, now }),
     handles: createHandles({ fetch: world.fetch, now }),
     isBlocked: createBlocklist(config.block),
-    publicHost: new URL(origin).host,
     windowMs: parseDuration(config.date_window),
   }
   const inbound: Inbound<InboxRequest, VerifiedDelivery> = {

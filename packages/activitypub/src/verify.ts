@@ -7,12 +7,9 @@ import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { idOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
-import type { SignedRequest } from './signature/cavage.ts'
-import { checkAlgorithm, checkCoverage, isSignedBy } from './signature/cavage.ts'
-import { checkDigest } from './signature/digest.ts'
-import type { SignatureParameters } from './signature/header.ts'
-import { parseSignatureHeader } from './signature/header.ts'
-import { checkTimes } from './signature/window.ts'
+import type { RequestProof } from './signature/request-proof.ts'
+import { readRequestProof } from './signature/request-proof.ts'
+import { toSignedRequest } from './signature/signed-request.ts'
 import { isActivityMediaType } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
 
@@ -46,8 +43,8 @@ export interface VerifyParts {
   readonly actors: RemoteActors
   readonly handles: Pick<Handles, 'confirm'>
   readonly isBlocked: IsBlocked
-  /** Host (with port, if any) that peers sign for. */
-  readonly publicHost: string
+  /** The configured origin that peers sign for. */
+  readonly origin: string
   readonly windowMs: number
   now(): number
 }
@@ -67,19 +64,18 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   checkAddressee(raw, parts.agents)
   checkMediaType(headers)
   const bytes = await readBody(request, maxBodyBytes)
-  const parameters = readSignature(headers)
-  checkTimes(parameters, headers.get('date'), { now: parts.now(), windowMs: parts.windowMs })
-  checkDigest(headers.get('digest'), bytes)
-  const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), parameters.keyId)
+  const proof = readRequestProof(toSignedRequest(request, parts.origin))
+  proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
+  proof.checkBody(bytes)
+  const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
   const actor = await findSigner(activity, parts)
   if (!actor) return endOfGone(activity)
-  const signed = { method: request.method, target: targetOf(request.url), host: parts.publicHost, headers }
-  const signer = await proveSigner({ activity, actor, parameters, signed }, parts)
+  const signer = await proveSigner({ activity, actor, proof }, parts)
   const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
   // The domain of a name may be another than its server's.
   if (address && parts.isBlocked(address.slice(address.lastIndexOf('@') + 1))) throw blocked()
-  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, parameters)
+  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, proof)
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {
@@ -91,19 +87,6 @@ function checkMediaType(headers: Headers): void {
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
 }
 
-/** When `Signature-Input` is there the peer speaks RFC 9421, and a second signature of the old kind counts for nothing. */
-function readSignature(headers: Headers): SignatureParameters {
-  const header = headers.get('signature')
-  if (headers.has('signature-input')) {
-    throw new Rejection('signature_invalid', 'Cannot verify activity: sign with draft-cavage-http-signatures-12')
-  }
-  if (!header) throw new Rejection('unsigned', 'Cannot verify activity: there is no Signature header')
-  const parameters = parseSignatureHeader(header)
-  checkAlgorithm(parameters)
-  checkCoverage(parameters)
-  return parameters
-}
-
 /** Undefined when the actor is gone for good. */
 async function findSigner({ actor }: Activity, { actors }: VerifyParts): Promise<RemoteActor | undefined> {
   return asPeersFault(() => actors.find(actor))
@@ -112,8 +95,7 @@ async function findSigner({ actor }: Activity, { actors }: VerifyParts): Promise
 interface Claim {
   readonly activity: Activity
   readonly actor: RemoteActor
-  readonly parameters: SignatureParameters
-  readonly signed: SignedRequest
+  readonly proof: RequestProof
 }
 
 /** The key must be listed by the actor's own document; a key that changed since is looked up once more. */
@@ -125,10 +107,10 @@ async function proveSigner(claim: Claim, { actors }: VerifyParts): Promise<Remot
   return actor
 }
 
-function findFault({ actor, parameters, signed }: Claim): Rejection | undefined {
-  const key = actor.keys.get(parameters.keyId)
+function findFault({ actor, proof }: Claim): Rejection | undefined {
+  const key = actor.keys.get(proof.keyId)
   if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
-  if (isSignedBy(key, parameters, signed)) return undefined
+  if (proof.isMadeBy(key)) return undefined
   return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
 }
 
@@ -159,15 +141,9 @@ function endOfGone({ type, json, actor }: Activity): 'nothing' {
 
 type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'proofs'>
 
-function prove(established: Established, { keyId, algorithm, covered }: SignatureParameters): ProvenActivity {
+function prove(established: Established, { scheme, keyId, algorithm, covered }: RequestProof): ProvenActivity {
   const proofs: Proof[] = [
-    {
-      kind: 'http-signature',
-      verdict: 'pass',
-      key_id: keyId,
-      algorithm: algorithm ?? 'rsa-sha256',
-      covered: covered.join(' '),
-    },
+    { kind: 'http-signature', verdict: 'pass', key_id: keyId, scheme, algorithm, covered: covered.join(' ') },
     { kind: 'digest', verdict: 'pass' },
   ]
   if (actsOn(established.activity)) proofs.push(proveHandle(established.address))
@@ -177,13 +153,6 @@ function prove(established: Established, { keyId, algorithm, covered }: Signatur
 function proveHandle(address: string | undefined): Proof {
   if (address) return { kind: 'webfinger', verdict: 'pass', address }
   return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
-}
-
-/** Path and query as they stood on the request line, as far as the server has kept them. */
-function targetOf(url: string): string {
-  const path = url.indexOf('/', url.indexOf('//') + 2)
-  const hash = url.indexOf('#')
-  return url.slice(path < 0 ? url.length : path, hash < 0 ? url.length : hash) || '/'
 }
 
 function blocked(): Rejection {

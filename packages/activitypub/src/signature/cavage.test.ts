@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { Rejection } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { testKey } from '../../test/keys.ts'
-import type { SignedRequest } from './cavage.ts'
 import { buildSigningString, checkAlgorithm, checkCoverage, isSignedBy } from './cavage.ts'
 import { checkDigest } from './digest.ts'
 import { parseSignatureHeader } from './header.ts'
 import { parsePublicKeyPem } from './public-key.ts'
+import type { SignedRequest } from './signed-request.ts'
 
 interface Vectors {
   readonly publicKeyPem: string
@@ -21,7 +21,7 @@ const key = createPublicKey(publicKeyPem)
 const signed: SignedRequest = {
   method: request.method,
   target: request.target,
-  host: request.headers.host ?? '',
+  origin: `https://${request.headers.host}`,
   headers: new Headers(request.headers),
 }
 
@@ -62,7 +62,7 @@ test('buildSigningString() refuses a covered field that is not there', () => {
 
 test('checkCoverage() names what is missing', () => {
   const parameters = parseSignatureHeader('keyId="k",signature="AAAA",headers="(request-target) host date"')
-  expect(() => checkCoverage(parameters)).toThrow(
+  expect(() => checkCoverage(parameters, signed)).toThrow(
     new Rejection('signature_invalid', 'Cannot verify activity: signature is invalid, it does not cover digest'),
   )
 })

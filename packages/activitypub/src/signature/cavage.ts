@@ -2,31 +2,28 @@ import type { KeyObject } from 'node:crypto'
 import { verify } from 'node:crypto'
 import { Rejection } from '@postern/core'
 import type { SignatureParameters } from './header.ts'
-
-/** What a signature may cover, as we saw it or, for the host, as it has to be. */
-export interface SignedRequest {
-  readonly method: string
-  /** Path and query as on the request line. */
-  readonly target: string
-  /** The configured public host: neither `Host` nor a proxy's header is believed. */
-  readonly host: string
-  readonly headers: Headers
-}
+import type { SignedRequest } from './signed-request.ts'
+import { hasContent, hostOf } from './signed-request.ts'
 
 /** Both mean RSASSA-PKCS1-v1_5 with SHA-256 on this network; the key decides, the name only narrows (cavage-12 §2.1). */
 const acceptedAlgorithms: ReadonlySet<string | undefined> = new Set(['rsa-sha256', 'hs2019', undefined])
 
-/** What a POST must cover so that nothing of it can be swapped (SWICG report on HTTP signatures). */
-const requiredOfPost = ['(request-target)', 'host', 'digest'] as const
+/** What a request must cover so that nothing of it can be swapped (SWICG report on HTTP signatures). */
+const requiredOfAll = ['(request-target)', 'host'] as const
+const requiredOfContent = [...requiredOfAll, 'digest'] as const
 
 /** @throws Rejection `signature_invalid` */
 export function checkAlgorithm({ algorithm }: SignatureParameters): void {
   if (!acceptedAlgorithms.has(algorithm)) throw invalidSignature('its algorithm is not accepted, use rsa-sha256')
 }
 
-/** @throws Rejection `signature_invalid` unless target, host, digest and a time are covered */
-export function checkCoverage({ covered }: SignatureParameters): void {
-  const missing = requiredOfPost.find(name => !covered.includes(name))
+/** @throws Rejection `signature_invalid` unless target, host, a time and, with content, its digest are covered */
+export function checkCoverage(
+  { covered }: Pick<SignatureParameters, 'covered'>,
+  request: Pick<SignedRequest, 'method'>,
+): void {
+  const required = hasContent(request) ? requiredOfContent : requiredOfAll
+  const missing = required.find(name => !covered.includes(name))
   if (missing) throw invalidSignature(`it does not cover ${missing}`)
   if (!covered.includes('date') && !covered.includes('(created)')) {
     throw invalidSignature('it covers neither date nor (created)')
@@ -49,6 +46,8 @@ export function isSignedBy(key: KeyObject, parameters: SignatureParameters, requ
 }
 
 function isVerified(key: KeyObject, parameters: SignatureParameters, request: SignedRequest): boolean {
+  // Only RSA is spoken in this scheme; node:crypto throws for a digest with an Ed25519 key.
+  if (key.asymmetricKeyType !== 'rsa') return false
   return verify('sha256', Buffer.from(buildSigningString(parameters, request)), key, parameters.signature)
 }
 
@@ -58,7 +57,7 @@ const specialValues: ReadonlyMap<string, ReadValue> = new Map<string, ReadValue>
   ['(request-target)', ({ method, target }) => `${method.toLowerCase()} ${target}`],
   ['(created)', (_, { created, algorithm }) => (isNamedByFamily(algorithm) ? undefined : created)],
   ['(expires)', (_, { expires, algorithm }) => (isNamedByFamily(algorithm) ? undefined : expires)],
-  ['host', ({ host }) => host],
+  ['host', request => hostOf(request)],
 ])
 
 /** With an algorithm name of the old kind `(created)` and `(expires)` are an error (cavage-12 §2.3). */

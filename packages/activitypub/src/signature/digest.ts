@@ -31,7 +31,8 @@ function splitDigest(entry: string): { readonly algorithm: string | undefined; r
   return { algorithm: digestAlgorithms.get(name.toLowerCase()), value: value.join('=') }
 }
 
-function isDigestOf(body: Uint8Array, algorithm: string, value: string): boolean {
+/** Whether `value` (base64) is the digest of `body`; `algorithm` is a name of node:crypto. */
+export function isDigestOf(body: Uint8Array, algorithm: string, value: string): boolean {
   const computed = Buffer.from(hash(algorithm, body, 'base64'))
   const claimed = Buffer.from(value)
   return computed.length === claimed.length && timingSafeEqual(computed, claimed)

@@ -55,8 +55,8 @@ test('isSignedBy() verifies what another implementation signed', async () => {
   )
   const headers = new Headers(signed.headers as Record<string, string>)
   const parameters = parseSignatureHeader(headers.get('signature') ?? '')
-  const request = { method: 'POST', target: '/users/alice/inbox?a=1', host: 'good.test', headers }
+  const request = { method: 'POST', target: '/users/alice/inbox?a=1', origin: 'https://good.test', headers }
   expect(parameters.keyId).toBe('https://agents.test/key')
   expect(isSignedBy(createPublicKey(publicPem), parameters, request)).toBe(true)
-  expect(isSignedBy(createPublicKey(publicPem), parameters, { ...request, host: 'evil.test' })).toBe(false)
+  expect(isSignedBy(createPublicKey(publicPem), parameters, { ...request, origin: 'https://evil.test' })).toBe(false)
 })

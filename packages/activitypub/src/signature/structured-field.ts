@@ -1,0 +1,146 @@
+import { Rejection } from '@postern/core'
+
+/** What a parameter may hold here; tokens, decimals and the rest of RFC 8941 have no meaning in a signature. */
+export type ParameterValue = string | number | true
+
+export type Parameters = ReadonlyMap<string, ParameterValue>
+
+/** A string with parameters. */
+export interface ListItem {
+  readonly value: string
+  readonly parameters: Parameters
+}
+
+export interface InnerList {
+  readonly items: readonly ListItem[]
+  readonly parameters: Parameters
+}
+
+const maxFieldLength = 8_192
+
+/**
+ * A dictionary whose members are inner lists of strings (RFC 8941 §3.2), as `Signature-Input` is one. Stricter than the
+ * RFC: what is repeated is refused, because two readers may take different ones of it. Linear.
+ * @throws Rejection `signature_invalid`; `what` names the field
+ */
+export function parseInnerLists(text: string, what: string): ReadonlyMap<string, InnerList> {
+  return parseDictionary(text, what, takeInnerList)
+}
+
+/** A dictionary of byte sequences, like `Signature` and `Content-Digest`. @throws Rejection `signature_invalid` */
+export function parseByteSequences(text: string, what: string): ReadonlyMap<string, Uint8Array> {
+  return parseDictionary(text, what, ({ take }) => Buffer.from(take(patterns.bytes)[1] ?? '', 'base64'))
+}
+
+/** The one way to write it (RFC 8941 §4.1.1.1). */
+export function formatInnerList({ items, parameters }: InnerList): string {
+  const written = items.map(item => formatString(item.value) + formatParameters(item.parameters))
+  return `(${written.join(' ')})${formatParameters(parameters)}`
+}
+
+const patterns = {
+  key: /([a-z*][a-z0-9_.*-]*)/y,
+  equals: /=/y,
+  comma: /[ \t]*,[ \t]*/y,
+  semicolon: /; */y,
+  open: /\( */y,
+  close: / *\)/y,
+  space: / +/y,
+  string: /"((?:[ !#-[\]-~]|\\["\\])*)"/y,
+  integer: /(-?\d{1,15})/y,
+  yes: /\?1/y,
+  bytes: /:([A-Za-z0-9+/]*={0,2}):/y,
+} as const
+
+interface Cursor {
+  readonly isAtEnd: boolean
+  /** Undefined when the text goes on with something else. */
+  find(pattern: RegExp): RegExpExecArray | undefined
+  /** @throws Rejection */
+  take(pattern: RegExp): RegExpExecArray
+}
+
+function openCursor(text: string, what: string): Cursor {
+  let at = 0
+  function find(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = at
+    const found = pattern.exec(text) ?? undefined
+    if (found) at = pattern.lastIndex
+    return found
+  }
+  return {
+    get isAtEnd() {
+      return at === text.length
+    },
+    find,
+    take: pattern => find(pattern) ?? refuseField(what, 'it does not have the form of its kind'),
+  }
+}
+
+function parseDictionary<Value>(
+  field: string,
+  what: string,
+  takeValue: (cursor: Cursor, what: string) => Value,
+): ReadonlyMap<string, Value> {
+  if (field.length > maxFieldLength) refuseField(what, 'it is too long')
+  const cursor = openCursor(field.trim(), what)
+  const members = new Map<string, Value>()
+  do {
+    const [, key = ''] = cursor.take(patterns.key)
+    if (members.has(key)) refuseField(what, `"${key}" is repeated`)
+    cursor.take(patterns.equals)
+    members.set(key, takeValue(cursor, what))
+  } while (!cursor.isAtEnd && cursor.take(patterns.comma))
+  return members
+}
+
+function takeInnerList(cursor: Cursor, what: string): InnerList {
+  const items: ListItem[] = []
+  cursor.take(patterns.open)
+  while (!cursor.find(patterns.close)) {
+    if (items.length > 0) cursor.take(patterns.space)
+    items.push({
+      value: unescapeString(cursor.take(patterns.string)[1] ?? ''),
+      parameters: takeParameters(cursor, what),
+    })
+  }
+  return { items, parameters: takeParameters(cursor, what) }
+}
+
+function takeParameters(cursor: Cursor, what: string): Parameters {
+  const parameters = new Map<string, ParameterValue>()
+  while (cursor.find(patterns.semicolon)) {
+    const [, key = ''] = cursor.take(patterns.key)
+    if (parameters.has(key)) refuseField(what, `the parameter "${key}" is repeated`)
+    parameters.set(key, cursor.find(patterns.equals) ? takeParameterValue(cursor) : true)
+  }
+  return parameters
+}
+
+function takeParameterValue(cursor: Cursor): ParameterValue {
+  const string = cursor.find(patterns.string)
+  if (string) return unescapeString(string[1] ?? '')
+  return cursor.find(patterns.yes) ? true : Number(cursor.take(patterns.integer)[1])
+}
+
+function unescapeString(text: string): string {
+  return text.replace(/\\(.)/g, '$1')
+}
+
+function formatString(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+function formatParameters(parameters: Parameters): string {
+  let text = ''
+  for (const [key, value] of parameters) text += value === true ? `;${key}` : `;${key}=${formatValue(value)}`
+  return text
+}
+
+function formatValue(value: string | number): string {
+  return typeof value === 'number' ? String(value) : formatString(value)
+}
+
+function refuseField(what: string, problem: string): never {
+  throw new Rejection('signature_invalid', `Cannot verify activity: ${what} is invalid, ${problem}`)
+}
