@@ -41,3 +41,8 @@ test('row 55: references with commas, junk and thousands of ids keep beginning a
   expect(references).toHaveLength(50)
   expect([references[0], references[4], references[5], references[49]]).toEqual(['0@x', '4@x', '3955@x', '3999@x'])
 })
+
+test('readThread() knows no id that an answer could not quote in one line', () => {
+  const long = `<${'x'.repeat(950)}@x>`
+  expect(read(`Message-ID: ${long}\r\nIn-Reply-To: ${long}`)).toMatchObject({ id: 'sha256:d1g3st', references: [] })
+})
