@@ -47,7 +47,7 @@ export function createMessageView(
   const findById = prepareQuery<StandingRow>(
     db,
     `SELECT ${standing} FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name ${joins}
-     WHERE n.name = ? ORDER BY m.number`,
+     WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.number`,
   )
   const findNamesakes = (name: string) => {
     const numbered = /^#(\d{1,15})$/.exec(name)
