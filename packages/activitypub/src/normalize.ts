@@ -1,4 +1,4 @@
-import type { AgentDirectory, Intake, Sender, SenderProfile, Visibility } from '@postern/core'
+import type { AgentDirectory, IdentityEvidence, Intake, Sender, SenderProfile, Visibility } from '@postern/core'
 import { isoTime, mentionRelays, mintTransportEvidence } from '@postern/core'
 import { actsOn } from './activity.ts'
 import type { ReadNote } from './note-reading.ts'
@@ -97,16 +97,7 @@ function addressOf({ address, actor }: ProvenActivity): string {
 }
 
 function toSender(proven: ProvenActivity, recipient: string, language: string | undefined): Sender {
-  const { actor, keyId, receivedAt } = proven
-  const evidence = mintTransportEvidence({
-    method: 'ap-http-signature',
-    subject: actor.id,
-    issuer: actor.host,
-    assurance: 'address',
-    audience: recipient,
-    issuedAt: isoTime(receivedAt),
-    keyId,
-  })
+  const { actor, keyId } = proven
   return {
     address: addressOf(proven),
     ...(actor.name && { display_name: actor.name }),
@@ -114,8 +105,22 @@ function toSender(proven: ProvenActivity, recipient: string, language: string | 
     auth_method: 'ap-http-signature',
     verified: true,
     key_id: keyId,
-    identities: [evidence],
+    identities: toEvidence(proven, recipient),
   }
+}
+
+/** One piece for the request, and a second for the document when it carries a proof of its own. */
+function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, audience: string): IdentityEvidence[] {
+  const said = {
+    subject: actor.id,
+    issuer: actor.host,
+    assurance: 'address',
+    audience,
+    issuedAt: isoTime(receivedAt),
+  } as const
+  const byRequest = mintTransportEvidence({ ...said, method: 'ap-http-signature', keyId })
+  if (!objectKeyId) return [byRequest]
+  return [byRequest, mintTransportEvidence({ ...said, method: 'ap-object-integrity-proof', keyId: objectKeyId })]
 }
 
 function toProfile({ actor, address }: ProvenActivity, language: string | undefined): SenderProfile {

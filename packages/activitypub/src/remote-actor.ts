@@ -4,6 +4,7 @@ import type { Iri } from './iri.ts'
 import { findWebAddress, isOnOrigin } from './iri.ts'
 import type { JsonObject } from './reading.ts'
 import { asObject, idOf, listOf, textOf } from './reading.ts'
+import { parseMultikey } from './signature/multikey.ts'
 import { parsePublicKeyPem } from './signature/public-key.ts'
 import { cleanName } from './text-hygiene.ts'
 
@@ -13,6 +14,8 @@ export interface RemoteActor {
   readonly host: string
   /** Ready to verify with, by key id. A key this document does not list does not speak for this actor. */
   readonly keys: ReadonlyMap<string, KeyObject>
+  /** Those that also speak for documents (FEP-521a, `assertionMethod`). */
+  readonly assertionKeys: ReadonlyMap<string, KeyObject>
   readonly inbox: string | undefined
   /** Only when it lives on the actor's own origin. */
   readonly sharedInbox: string | undefined
@@ -33,10 +36,13 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
   const json = asObject(document)
   if (!json || json.id !== iri.href) throw new Undeliverable('Cannot read actor: the document is of another actor')
   const username = textOf(json.preferredUsername)
+  const assertionKeys = readMultikeys(json.assertionMethod, iri)
+  const otherMultikeys = readMultikeys(json.authentication, iri)
   return {
     id: iri.href,
     host: iri.host,
-    keys: readKeys(json, iri),
+    keys: new Map([...otherMultikeys, ...assertionKeys, ...readKeys(json, iri)]),
+    assertionKeys,
     inbox: idOf(json.inbox),
     sharedInbox: readSharedInbox(json, iri),
     followers: idOf(json.followers),
@@ -59,6 +65,17 @@ function readKeys(json: JsonObject, { href, origin }: Iri): ReadonlyMap<string, 
     const owner = entry?.owner ?? href
     const key = parsePublicKeyPem(textOf(entry?.publicKeyPem) ?? '')
     if (id && key && owner === href && isOnOrigin(id, origin)) keys.set(id, key)
+  }
+  return keys
+}
+
+/** Ed25519 keys embedded in the document; references to other documents prove nothing. */
+function readMultikeys(value: unknown, { href, origin }: Iri): ReadonlyMap<string, KeyObject> {
+  const keys = new Map<string, KeyObject>()
+  for (const entry of listOf(value).slice(0, maxKeys).map(asObject)) {
+    const id = idOf(entry?.id)
+    const key = entry?.type === 'Multikey' ? parseMultikey(textOf(entry.publicKeyMultibase) ?? '') : undefined
+    if (id && key && entry?.controller === href && isOnOrigin(id, origin)) keys.set(id, key)
   }
   return keys
 }

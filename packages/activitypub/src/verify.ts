@@ -5,6 +5,7 @@ import type { Activity } from './activity.ts'
 import { actsOn, parseActivity } from './activity.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
+import { verifyObjectProof } from './object-integrity.ts'
 import { idOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { RequestProof } from './signature/request-proof.ts'
@@ -29,6 +30,8 @@ export interface ProvenActivity {
   /** `@user@host` as confirmed by WebFinger; absent when it is not, or nobody needs it. */
   readonly address: string | undefined
   readonly keyId: string
+  /** Of the proof the document itself carries, when it holds. */
+  readonly objectKeyId: string | undefined
   readonly bytes: Uint8Array
   readonly proofs: readonly Proof[]
   /** Milliseconds. */
@@ -75,7 +78,8 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
   // The domain of a name may be another than its server's.
   if (address && parts.isBlocked(address.slice(address.lastIndexOf('@') + 1))) throw blocked()
-  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, proof)
+  const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
+  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, proof, objectProof)
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {
@@ -139,15 +143,21 @@ function endOfGone({ type, json, actor }: Activity): 'nothing' {
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
-type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'proofs'>
+type Established = Omit<ProvenActivity, typeof provenBrand | 'keyId' | 'objectKeyId' | 'proofs'>
 
-function prove(established: Established, { scheme, keyId, algorithm, covered }: RequestProof): ProvenActivity {
+function prove(
+  established: Established,
+  { scheme, keyId, algorithm, covered }: RequestProof,
+  objectProof: Proof | undefined,
+): ProvenActivity {
   const proofs: Proof[] = [
     { kind: 'http-signature', verdict: 'pass', key_id: keyId, scheme, algorithm, covered: covered.join(' ') },
     { kind: 'digest', verdict: 'pass' },
   ]
+  if (objectProof) proofs.push(objectProof)
   if (actsOn(established.activity)) proofs.push(proveHandle(established.address))
-  return { ...established, keyId, proofs } as unknown as ProvenActivity
+  const objectKeyId = objectProof?.verdict === 'pass' ? objectProof.key_id : undefined
+  return { ...established, keyId, objectKeyId, proofs } as unknown as ProvenActivity
 }
 
 function proveHandle(address: string | undefined): Proof {

@@ -1,0 +1,22 @@
+import type { KeyObject } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
+import { decodeBase58, encodeBase58 } from './base58.ts'
+
+/** Multicodec of an Ed25519 public key, 0xed as a varint. */
+const ed25519Prefix = Buffer.from([0xed, 0x01])
+const ed25519Length = 32
+
+/** The public half of an Ed25519 key as `publicKeyMultibase` (FEP-521a). */
+export function formatMultikey(key: KeyObject): string {
+  const { x = '' } = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
+  return `z${encodeBase58(Buffer.concat([ed25519Prefix, Buffer.from(x, 'base64url')]))}`
+}
+
+/** An Ed25519 key from `publicKeyMultibase`, ready to verify with; undefined when it is anything else. */
+export function parseMultikey(text: string): KeyObject | undefined {
+  const bytes = text.startsWith('z') ? decodeBase58(text.slice(1)) : undefined
+  if (bytes?.length !== ed25519Prefix.length + ed25519Length) return undefined
+  if (!ed25519Prefix.equals(bytes.subarray(0, ed25519Prefix.length))) return undefined
+  const x = Buffer.from(bytes.subarray(ed25519Prefix.length)).toString('base64url')
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+}
