@@ -1,12 +1,13 @@
 import type { AgentProfile, Json } from '@postern/core'
-import type { ActorKey } from './keys.ts'
+import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
-import { activityStreams, securityContext } from './vocabulary.ts'
+import { activityStreams, multikeyContexts, securityContext } from './vocabulary.ts'
 
 const actorContext: Json = [
   activityStreams,
   securityContext,
+  ...multikeyContexts,
   {
     manuallyApprovesFollowers: 'as:manuallyApprovesFollowers',
     toot: 'http://joinmastodon.org/ns#',
@@ -17,7 +18,7 @@ const actorContext: Json = [
 ]
 
 /** An agent's actor document: a `Service`, which servers show as automated. */
-export function renderActor(agent: AgentProfile, key: ActorKey, origin: string): Json {
+export function renderActor(agent: AgentProfile, keys: ActorKeys, origin: string): Json {
   const { actor, ...collections } = agentIris(origin, agent.name)
   return {
     '@context': actorContext,
@@ -35,14 +36,14 @@ export function renderActor(agent: AgentProfile, key: ActorKey, origin: string):
     manuallyApprovesFollowers: false,
     discoverable: false,
     indexable: false,
-    published: key.madeAt,
+    published: keys.actorMadeAt,
     ...(agent.iconUrl && { icon: { type: 'Image', url: agent.iconUrl } }),
-    publicKey: renderKey(key, actor),
+    ...renderKeys(keys, actor),
   }
 }
 
 /** The actor that signs our own fetches; strict servers fetch it before they answer, so it is readable by all. */
-export function renderInstanceActor(domain: string, key: ActorKey, origin: string): Json {
+export function renderInstanceActor(domain: string, keys: ActorKeys, origin: string): Json {
   const id = instanceActorIri(origin)
   return {
     '@context': actorContext,
@@ -57,10 +58,18 @@ export function renderInstanceActor(domain: string, key: ActorKey, origin: strin
     manuallyApprovesFollowers: true,
     discoverable: false,
     indexable: false,
-    publicKey: renderKey(key, id),
+    ...renderKeys(keys, id),
   }
 }
 
-function renderKey({ id, publicKeyPem }: ActorKey, owner: string): Json {
-  return { id, owner, publicKeyPem }
+/** One key stands without a list: some servers read no lists there. Those that do take the first. */
+function renderKeys({ listed }: ActorKeys, owner: string) {
+  const requestKeys = listed.map(({ request: { id, publicKeyPem } }) => ({ id, owner, publicKeyPem }))
+  const [newest] = requestKeys
+  return {
+    publicKey: newest && requestKeys.length === 1 ? newest : requestKeys,
+    assertionMethod: listed.map(({ document: { id, publicKeyMultibase } }) => {
+      return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
+    }),
+  }
 }

@@ -14,6 +14,8 @@ export const activityPubConfigSchema = z.strictObject({
     .regex(durationPattern, 'must be a number and a unit, like "1h" or "30m"')
     .refine(text => isWithin(parseDuration(text), 60_000, 24 * 3_600_000), 'must be between "1m" and "24h"')
     .default('1h'),
+  /** Sign each activity itself too (FEP-8b32), so that it can be believed wherever it is passed on. */
+  object_proofs: z.boolean().default(true),
   /** Domains whose actors are refused, with all their sub-domains. */
   block: z.array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name')).default([]),
 })

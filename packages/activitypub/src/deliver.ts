@@ -6,18 +6,21 @@ import { othersMentioned } from './address-answer.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
 import type { KeyRing } from './keys.ts'
+import type { SendSigned } from './knock.ts'
+import type { ProveOutgoing } from './outgoing-proof.ts'
 import { agentIris } from './own-iris.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered, Mentioned } from './render.ts'
 import { renderCreate } from './render.ts'
 import { readDeliveryTarget } from './reply-target.ts'
-import { signRequest } from './signature/sign.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
 
 export interface DeliverParts {
-  readonly world: Pick<World, 'fetch' | 'now' | 'log'>
-  readonly keys: KeyRing
+  readonly world: Pick<World, 'now' | 'log'>
+  readonly send: SendSigned
+  readonly keys: Pick<KeyRing, 'find'>
+  readonly proveOutgoing: ProveOutgoing
   readonly actors: Pick<RemoteActors, 'find'>
   readonly handles: Pick<Handles, 'resolve'>
   readonly isBlocked: IsBlocked
@@ -30,6 +33,8 @@ export interface OutgoingActivity {
   readonly document: Json
 }
 
+/** For both knocks together. */
+const postMs = 15_000
 /** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
 const maxRefusals = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
@@ -57,7 +62,7 @@ export async function deliverActivity(
   if (!host || parts.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
   const sent = mentions.length > 0 ? renderCreate({ ...answered, mentions }) : document
-  const answer = await postActivity(inbox, sent, delivery.agent, parts)
+  const answer = await postActivity(inbox, sent, delivery, parts)
   checkAnswer(answer, delivery.attempt, parts.world.now())
   return { note: `answered ${answer.status}` }
 }
@@ -65,14 +70,13 @@ export async function deliverActivity(
 async function postActivity(
   inbox: string,
   document: Json,
-  agent: string,
-  { world, keys, origin }: DeliverParts,
+  { agent, queuedAt }: Delivery,
+  { send, keys, proveOutgoing, origin }: DeliverParts,
 ): Promise<FetchAnswer> {
-  const bytes = Buffer.from(JSON.stringify(document))
-  const key = await keys.find(agentIris(origin, agent).actor)
-  const request = { method: 'POST', url: inbox, now: world.now(), body: { bytes, type: activityJson } } as const
-  const headers = await signRequest(request, key)
-  return world.fetch(inbox, { method: 'POST', headers, body: bytes })
+  const { request, document: documentKey } = await keys.find(agentIris(origin, agent).actor)
+  const proven = proveOutgoing(document, documentKey, queuedAt)
+  const bytes = Buffer.from(JSON.stringify(proven))
+  return send({ method: 'POST', url: inbox, body: { bytes, type: activityJson }, timeoutMs: postMs }, request)
 }
 
 /** @throws Unavailable later may help; Undeliverable it will not */

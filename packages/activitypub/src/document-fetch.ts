@@ -3,7 +3,7 @@ import { Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import { isOnOrigin } from './iri.ts'
 import type { KeyRing } from './keys.ts'
-import { signRequest } from './signature/sign.ts'
+import type { SendSigned } from './knock.ts'
 import { activityAccept, isActivityMediaType } from './vocabulary.ts'
 
 /** `gone`: the origin says there is no such document, any more or at all (410, 404). */
@@ -18,8 +18,9 @@ export type FetchedDocument = { readonly state: 'found'; readonly document: unkn
 export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
 export interface DocumentFetchParts {
-  readonly world: Pick<World, 'fetch' | 'now'>
-  readonly keys: KeyRing
+  readonly world: Pick<World, 'now'>
+  readonly send: SendSigned
+  readonly keys: Pick<KeyRing, 'find'>
   /** IRI of the actor whose key signs. */
   readonly instanceActor: string
 }
@@ -30,12 +31,12 @@ const maxHops = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-export function createDocumentFetch({ world, keys, instanceActor }: DocumentFetchParts): FetchDocument {
+export function createDocumentFetch({ world, send, keys, instanceActor }: DocumentFetchParts): FetchDocument {
   async function get(url: string, deadline: number): Promise<FetchAnswer> {
     const timeoutMs = deadline - world.now()
     if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
-    const signed = await signRequest({ method: 'GET', url, now: world.now() }, await keys.find(instanceActor))
-    return world.fetch(url, { headers: { ...signed, accept: activityAccept }, timeoutMs, maxBytes })
+    const { request } = await keys.find(instanceActor)
+    return send({ method: 'GET', url, headers: { accept: activityAccept }, timeoutMs, maxBytes }, request)
   }
 
   return async function fetchDocument(iri) {

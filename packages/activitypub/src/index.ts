@@ -1,5 +1,5 @@
-import type { Channel, House, Inbound, Outbound, PublishedKey } from '@postern/core'
-import { ConfigError, createSender } from '@postern/core'
+import type { AgentDirectory, Channel, House, Inbound, Outbound } from '@postern/core'
+import { createSender, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { addressAnswer } from './address-answer.ts'
@@ -10,10 +10,14 @@ import { parseDuration } from './config.ts'
 import type { OutgoingActivity } from './deliver.ts'
 import { deliverActivity, renderDelivery } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
-import type { KeyRing } from './keys.ts'
+import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
+import { createKnocker } from './knock.ts'
 import { normalizeDelivery } from './normalize.ts'
+import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
+import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
+import { createReaders } from './readers.ts'
 import { createRoutes } from './routes.ts'
 import type { InboxRequest, VerifiedDelivery } from './verify.ts'
 import { verifyDelivery } from './verify.ts'
@@ -25,18 +29,21 @@ export { activityPubConfigSchema } from './config.ts'
 
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
 export function openActivityPub(config: ActivityPubConfig, { world, desk, agents }: House): Channel<Hono> {
-  if (config.require_signed_fetch) throw notYet()
   const { origin } = agents
   const now = () => world.now()
   const keys = createKeyRing({ desk, origin, now })
-  const fetchDocument = createDocumentFetch({ world, keys, instanceActor: instanceActorIri(origin) })
+  const send = createKnocker({ fetch: world.fetch, now })
+  const fetchDocument = createDocumentFetch({ world, send, keys, instanceActor: instanceActorIri(origin) })
   const shared = {
     world,
+    send,
     keys,
     agents,
     origin,
     now,
     actors: createActorCache({ fetchDocument, now }),
+    findKeyOwner: createKeyOwners({ fetchDocument, now }),
+    proveOutgoing: createOutgoingProof(config.object_proofs),
     handles: createHandles({ fetch: world.fetch, now }),
     isBlocked: createBlocklist(config.block),
     windowMs: parseDuration(config.date_window),
@@ -54,29 +61,26 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     deliver: (wire, delivery) => deliverActivity(wire, delivery, shared),
   }
   const outbox = createOutbox(desk, origin, now)
+  const readers = createReaders(config.require_signed_fetch, shared)
   const posts = { desk, handles: shared.handles, origin }
   return {
     ...createSender(outbound),
-    routes: createRoutes({ agents, desk, world, keys, outbox, posts, inbound }),
+    routes: createRoutes({ agents, desk, world, keys, outbox, posts, readers, inbound }),
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
-    publishedKeys: () =>
-      publishKeys(keys, [...agents.list().map(({ name }) => agentIris(origin, name).actor), instanceActorIri(origin)]),
+    publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
+    rotateKeys: async agent => rotateActorKeys(keys, findActors(agents, agent)),
   }
 }
 
-function publishKeys(keys: KeyRing, actors: readonly string[]): Promise<readonly PublishedKey[]> {
-  return Promise.all(
-    actors.map(async actor => {
-      const { id, publicKeyPem } = await keys.find(actor)
-      return { purpose: 'ActivityPub HTTP signatures', id, algorithm: 'RSA-2048, rsa-sha256', publicKey: publicKeyPem }
-    }),
-  )
-}
-
-function notYet(): ConfigError {
-  return new ConfigError(
-    'activitypub.require_signed_fetch',
-    'this version serves its public documents to everybody',
-    'Leave it out or set it to false',
-  )
+/** The actor of one agent, or all there are here. @throws Rejection `no_recipient` */
+function findActors(agents: AgentDirectory, agent?: string): readonly string[] {
+  const { origin } = agents
+  if (agent !== undefined && !agents.find(agent)) {
+    throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+  }
+  const names = agent === undefined ? agents.list().map(({ name }) => name) : [agent]
+  return [
+    ...names.map(name => agentIris(origin, name).actor),
+    ...(agent === undefined ? [instanceActorIri(origin)] : []),
+  ]
 }

@@ -1,22 +1,39 @@
-import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
-import { promisify } from 'node:util'
 import type { LookupDesk } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { createExpiringMap } from './expiring-map.ts'
+import { createKeyGenerations } from './key-generations.ts'
 import type { SigningKey } from './signature/sign.ts'
 
-const generateInThreadpool = promisify(generateKeyPair)
-
-/** A key pair of ours; peers cache the public half, so it must outlive restarts (it is kept before it is shown). */
-export interface ActorKey extends SigningKey {
+/** What signs requests: RSA, the one kind that every server verifies. */
+export interface RequestKey extends SigningKey {
   /** SPKI. */
   readonly publicKeyPem: string
-  /** When it was made, and with it the actor; ISO 8601 UTC. */
+}
+
+/** What signs documents: Ed25519 (FEP-521a). */
+export interface DocumentKey extends SigningKey {
+  readonly publicKeyMultibase: string
+}
+
+/** The keys of one generation; peers cache the public halves, so they outlive restarts (they are kept before they are shown). */
+export interface KeyPairs {
+  readonly request: RequestKey
+  readonly document: DocumentKey
+  /** ISO 8601 UTC. */
   readonly madeAt: string
 }
 
+export interface ActorKeys extends KeyPairs {
+  /** Newest first: those that sign, and those that signed until lately. */
+  readonly listed: readonly KeyPairs[]
+  /** When the first were made, and with them the actor; ISO 8601 UTC. */
+  readonly actorMadeAt: string
+}
+
 export interface KeyRing {
-  /** The key of the actor with this IRI. Made once, durable before first use. */
-  find(actor: string): Promise<ActorKey>
+  /** The keys of the actor with this IRI. Made once, durable before first use. */
+  find(actor: string): Promise<ActorKeys>
+  /** Makes new keys, which sign from now on. The old ones stay listed while peers still meet their signatures. */
+  rotate(actor: string): Promise<ActorKeys>
 }
 
 export interface KeyRingParts {
@@ -25,28 +42,50 @@ export interface KeyRingParts {
   now(): number
 }
 
-export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
-  const loaded = new Map<string, Promise<ActorKey>>()
+/** How long keys stay listed after they were replaced: longer than peers keep what they have not yet verified. */
+const overlapMs = 7 * 86_400_000
+/** More keys than these are not read by everybody. */
+const maxListed = 4
+/** After this, another gateway's rotation is seen here too. */
+const loadedMs = 60_000
+const maxActors = 10_000
 
-  async function loadKey(actor: string, path: string): Promise<ActorKey> {
-    const id = `${actor}#main-key`
-    const privateKey = createPrivateKey(await desk.secret(`activitypub${path}#main-key`, generatePrivatePem))
-    const publicKeyPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
-    const madeAt = await desk.secret(`activitypub${path}#made-at`, async () => isoTime(now()))
-    return { id, privateKey, publicKeyPem, madeAt }
+export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
+  const loaded = createExpiringMap<Promise<ActorKeys>>(maxActors, now)
+  const store = createKeyGenerations(desk, now)
+
+  function keep(actor: string, found: Promise<ActorKeys>): Promise<ActorKeys> {
+    loaded.set(actor, found, loadedMs)
+    found.catch(() => loaded.delete(actor))
+    return found
+  }
+
+  async function load(actor: string): Promise<ActorKeys> {
+    const path = actor.slice(origin.length)
+    const times = await store.listTimes(path)
+    const newest = times.length
+    const wanted = times.flatMap((_, at) => (isListed(times, at, now()) ? [at + 1] : [])).slice(-maxListed)
+    const pairs = await Promise.all(wanted.map(generation => store.read(actor, path, generation)))
+    const listed = pairs.reverse()
+    const [current = await store.read(actor, path, newest)] = listed
+    return { ...current, listed, actorMadeAt: times[0] ?? current.madeAt }
+  }
+
+  /** In turn: a look for the next generation must not meet its making. */
+  async function renew(actor: string, before: Promise<unknown> | undefined): Promise<ActorKeys> {
+    await before?.catch(() => undefined)
+    await store.add(actor.slice(origin.length))
+    return load(actor)
   }
 
   return {
-    find(actor) {
-      const found = loaded.get(actor) ?? loadKey(actor, actor.slice(origin.length))
-      loaded.set(actor, found)
-      found.catch(() => loaded.delete(actor))
-      return found
-    },
+    find: actor => loaded.get(actor) ?? keep(actor, load(actor)),
+    rotate: actor => keep(actor, renew(actor, loaded.get(actor))),
   }
 }
 
-async function generatePrivatePem(): Promise<string> {
-  const { privateKey } = await generateInThreadpool('rsa', { modulusLength: 2048 })
-  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+/** The newest generation is listed, and each other one for a while after the next was made. */
+function isListed(times: readonly string[], at: number, now: number): boolean {
+  const replacedAt = times[at + 1]
+  return replacedAt === undefined || Date.parse(replacedAt) + overlapMs > now
 }

@@ -1,5 +1,6 @@
 import type { LookupDesk } from '@postern/core'
 import { othersMentioned } from './address-answer.ts'
+import type { RemoteActor } from './remote-actor.ts'
 import type { Answered } from './render.ts'
 import { readReplyTarget } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'
@@ -7,25 +8,40 @@ import type { Handles } from './webfinger.ts'
 
 export interface PostsParts {
   readonly desk: Pick<LookupDesk, 'findResponse'>
-  readonly handles: Pick<Handles, 'recall'>
+  readonly handles: Pick<Handles, 'recall' | 'confirm'>
   readonly origin: string
 }
 
-/** A post of ours that everybody may read. What is not for everybody does not exist for strangers. */
-export async function findOpenPost(
+/** A post of ours, and who may read it. */
+export interface FoundPost {
+  readonly answered: Answered
+  readonly isOpen: boolean
+  /** Whether it was addressed to this actor. */
+  isFor(reader: RemoteActor): Promise<boolean>
+}
+
+export async function findPost(
   agent: string,
   id: string,
   { desk, handles, origin }: PostsParts,
-): Promise<Answered | undefined> {
+): Promise<FoundPost | undefined> {
   const found = await desk.findResponse(id)
   if (!found || found.agent !== agent || found.message.received_via !== 'activitypub') return undefined
   const { response, message } = found
   const target = readReplyTarget(found.target)
-  if (!isOpen(replyVisibility(target.visibility, response.visibility))) return undefined
   const others = othersMentioned(response.mentions, [target.address, message.recipient])
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []
   })
-  return { origin, agent, response, target, mentions }
+  return {
+    answered: { origin, agent, response, target, mentions },
+    isOpen: isOpen(replyVisibility(target.visibility, response.visibility)),
+    async isFor(reader) {
+      if (reader.id === target.actor) return true
+      // By name: the look-up of whom an answer mentioned is forgotten with the process.
+      const address = others.length > 0 ? await handles.confirm(reader) : undefined
+      return address !== undefined && others.includes(address)
+    },
+  }
 }

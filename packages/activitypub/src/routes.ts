@@ -9,8 +9,10 @@ import { renderEmptyCollection } from './collections.ts'
 import type { KeyRing } from './keys.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
-import type { PostsParts } from './posts.ts'
-import { findOpenPost } from './posts.ts'
+import type { FoundPost, PostsParts } from './posts.ts'
+import { findPost } from './posts.ts'
+import type { Readers } from './readers.ts'
+import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
 import type { InboxRequest, VerifiedDelivery } from './verify.ts'
 import { activityAccept, activityJson, activityJsonUtf8 } from './vocabulary.ts'
@@ -22,13 +24,14 @@ export interface RouteParts {
   readonly keys: KeyRing
   readonly outbox: Outbox
   readonly posts: PostsParts
+  readonly readers: Readers
   readonly inbound: Inbound<InboxRequest, VerifiedDelivery>
 }
 
 /** The ActivityPub routes of `interface.md`. */
 export function createRoutes(parts: RouteParts): Hono {
   const app = new Hono()
-  app.onError(error => toProblem(error, parts.world.log))
+  app.onError((error, context) => withAcceptSignature(toProblem(error, parts.world.log), context.req.method))
   addInboxes(app, parts)
   addActors(app, parts)
   addPosts(app, parts)
@@ -55,7 +58,7 @@ function refuseMethod(context: Context): Response {
   })
 }
 
-function addActors(app: Hono, { agents, keys }: RouteParts): void {
+function addActors(app: Hono, { agents, keys, readers }: RouteParts): void {
   const { origin, domain } = agents
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
@@ -68,32 +71,44 @@ function addActors(app: Hono, { agents, keys }: RouteParts): void {
       return undefined
     }
     const agent = requireAgent(agents, context.req.param('agent'))
-    return answerActivity(context, renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), origin))
+    await readers.admit(context.req.raw)
+    const document = renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), origin)
+    return answerActivity(context, document, audienceOf(readers))
   })
 }
 
-function addPosts(app: Hono, { posts }: RouteParts): void {
-  async function requirePost(context: Context) {
-    const found = await findOpenPost(context.req.param('agent') ?? '', context.req.param('id') ?? '', posts)
-    if (!found) throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
-    return found
+function addPosts(app: Hono, { posts, readers }: RouteParts): void {
+  async function requirePost({ req }: Context): Promise<FoundPost> {
+    await readers.admit(req.raw)
+    const found = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
+    if (found?.isOpen) return found
+    const reader = found && (await readers.identify(req.raw))
+    if (found && reader && (await found.isFor(reader))) return found
+    throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
-  app.get('/agents/:agent/posts/:id', async context => answerActivity(context, renderNote(await requirePost(context))))
-  app.get('/agents/:agent/posts/:id/activity', async context =>
-    answerActivity(context, renderCreate(await requirePost(context))),
-  )
+
+  async function servePost(context: Context, render: (answered: Answered) => Json): Promise<Response> {
+    const { answered, isOpen } = await requirePost(context)
+    return answerActivity(context, render(answered), isOpen ? audienceOf(readers) : 'signers')
+  }
+
+  app.get('/agents/:agent/posts/:id', context => servePost(context, renderNote))
+  app.get('/agents/:agent/posts/:id/activity', context => servePost(context, renderCreate))
 }
 
-function addCollections(app: Hono, { agents, outbox }: RouteParts): void {
+function addCollections(app: Hono, { agents, outbox, readers }: RouteParts): void {
   app.get('/agents/:agent/outbox', async context => {
     const { name } = requireAgent(agents, context.req.param('agent'))
+    await readers.admit(context.req.raw)
     const isPage = context.req.query('page') !== undefined
-    return answerActivity(context, await (isPage ? outbox.page(name, readPlace(context)) : outbox.describe(name)))
+    const document = await (isPage ? outbox.page(name, readPlace(context)) : outbox.describe(name))
+    return answerActivity(context, document, audienceOf(readers))
   })
   for (const kind of ['followers', 'following', 'featured'] as const) {
-    app.get(`/agents/:agent/${kind}`, context => {
+    app.get(`/agents/:agent/${kind}`, async context => {
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
-      return answerActivity(context, renderEmptyCollection(agentIris(agents.origin, name)[kind]))
+      await readers.admit(context.req.raw)
+      return answerActivity(context, renderEmptyCollection(agentIris(agents.origin, name)[kind]), audienceOf(readers))
     })
   }
 }
@@ -125,7 +140,27 @@ function asksForActivity(accept: string | undefined): boolean {
   return acceptsType(accept, [activityJson, ldJson, 'application/ld+json', 'text/html']) !== 'text/html'
 }
 
-function answerActivity(context: Context, document: Json): Response {
-  const headers = { 'content-type': activityJsonUtf8, vary: 'Accept', 'cache-control': 'public, max-age=60' }
+type Audience = 'everybody' | 'signers'
+
+function audienceOf({ isSignedOnly }: Readers): Audience {
+  return isSignedOnly ? 'signers' : 'everybody'
+}
+
+/** What depends on the signature must not be given to the next one who asks. */
+const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>>>> = {
+  everybody: { vary: 'Accept', 'cache-control': 'public, max-age=60' },
+  signers: { vary: 'Accept, Signature, Signature-Input', 'cache-control': 'private, no-store' },
+}
+
+function answerActivity(context: Context, document: Json, audience: Audience = 'everybody'): Response {
+  const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
   return context.body(JSON.stringify(document), 200, headers)
+}
+
+/** How to sign, for those who did not or not well enough (RFC 9421 §5.1). */
+function withAcceptSignature(problem: Response, method: string): Response {
+  if (problem.status !== 401) return problem
+  const covered = method === 'POST' ? '"@method" "@target-uri" "content-digest"' : '"@method" "@target-uri"'
+  problem.headers.set('accept-signature', `sig1=(${covered});created;keyid`)
+  return problem
 }

@@ -1,5 +1,5 @@
 import type { AgentDirectory, Proof } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './activity.ts'
 import { actsOn, parseActivity } from './activity.ts'
@@ -11,6 +11,7 @@ import type { RemoteActor } from './remote-actor.ts'
 import type { RequestProof } from './signature/request-proof.ts'
 import { readRequestProof } from './signature/request-proof.ts'
 import { toSignedRequest } from './signature/signed-request.ts'
+import { findSigner, proveSigner } from './signer.ts'
 import { isActivityMediaType } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
 
@@ -72,9 +73,9 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   proof.checkBody(bytes)
   const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
-  const actor = await findSigner(activity, parts)
+  const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity)
-  const signer = await proveSigner({ activity, actor, proof }, parts)
+  const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
   const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
   // The domain of a name may be another than its server's.
   if (address && parts.isBlocked(address.slice(address.lastIndexOf('@') + 1))) throw blocked()
@@ -89,52 +90,6 @@ function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']):
 function checkMediaType(headers: Headers): void {
   if (isActivityMediaType(headers.get('content-type'))) return
   throw new Rejection('unsupported', 'Cannot read activity: Content-Type is not application/activity+json')
-}
-
-/** Undefined when the actor is gone for good. */
-async function findSigner({ actor }: Activity, { actors }: VerifyParts): Promise<RemoteActor | undefined> {
-  return asPeersFault(() => actors.find(actor))
-}
-
-interface Claim {
-  readonly activity: Activity
-  readonly actor: RemoteActor
-  readonly proof: RequestProof
-}
-
-/** The key must be listed by the actor's own document; a key that changed since is looked up once more. */
-async function proveSigner(claim: Claim, { actors }: VerifyParts): Promise<RemoteActor> {
-  if (findFault(claim) === undefined) return claim.actor
-  const actor = (await asPeersFault(() => actors.refresh(claim.activity.actor))) ?? claim.actor
-  const fault = findFault({ ...claim, actor })
-  if (fault) throw fault
-  return actor
-}
-
-function findFault({ actor, proof }: Claim): Rejection | undefined {
-  const key = actor.keys.get(proof.keyId)
-  if (!key) return new Rejection('signer_mismatch', "Cannot verify activity: its actor does not list the signer's key")
-  if (proof.isMadeBy(key)) return undefined
-  return new Rejection('signature_invalid', 'Cannot verify activity: signature does not fit')
-}
-
-/** What the far side refuses to show or shows wrongly is the signer's failure, not ours. */
-async function asPeersFault<Result>(look: () => Promise<Result>): Promise<Result> {
-  try {
-    return await look()
-  } catch (cause) {
-    if (cause instanceof Undeliverable) {
-      throw new Rejection('signature_invalid', "Cannot verify activity: its actor's document cannot be had", { cause })
-    }
-    if (cause instanceof Unavailable) {
-      const { retryAfter } = cause
-      throw new Unavailable("Cannot verify activity: its actor's host does not answer", {
-        cause,
-        ...(retryAfter && { retryAfter }),
-      })
-    }
-    throw cause
-  }
 }
 
 /** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */

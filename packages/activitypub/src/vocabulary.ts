@@ -2,6 +2,8 @@ import { parseMediaType } from '@postern/http'
 
 export const activityStreams = 'https://www.w3.org/ns/activitystreams'
 export const securityContext = 'https://w3id.org/security/v1'
+/** Without the first, readers of JSON-LD do not see `assertionMethod`; without the second, not what a Multikey is. */
+export const multikeyContexts = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'] as const
 export const publicCollection = `${activityStreams}#Public`
 
 /** The three spellings of "everybody" found on the network (ActivityPub §5.6). */

@@ -79,6 +79,11 @@ export interface Channel<Routes = unknown> {
   prepare(delivery: Delivery): Prepared
   links(agent: string): readonly WebLink[]
   publishedKeys(): Promise<readonly PublishedKey[]>
+  /**
+   * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while.
+   * @throws Rejection `no_recipient`
+   */
+  rotateKeys?(agent?: string): Promise<readonly PublishedKey[]>
   listen?(): Promise<Listening>
   /** Shutdown begins: answer peers that wait with what there is now. */
   release?(): void

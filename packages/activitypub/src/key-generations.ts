@@ -1,0 +1,93 @@
+import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { LookupDesk } from '@postern/core'
+import { isoTime } from '@postern/core'
+import type { DocumentKey, KeyPairs, RequestKey } from './keys.ts'
+import { formatMultikey } from './signature/multikey.ts'
+
+const generateInThreadpool = promisify(generateKeyPair)
+
+export interface KeyGenerations {
+  /** When each was made, oldest first; the first is made if there is none. */
+  listTimes(path: string): Promise<readonly string[]>
+  read(actor: string, path: string, generation: number): Promise<KeyPairs>
+  add(path: string): Promise<void>
+}
+
+/** Generations are only ever added: each is three secrets, and begins with the last of them, its time. */
+export function createKeyGenerations(desk: Pick<LookupDesk, 'secret'>, now: () => number): KeyGenerations {
+  const secret = (path: string, name: string, generation: number, make: () => Promise<string>) =>
+    desk.secret(`activitypub${path}#${name}${suffixOf(generation)}`, make)
+
+  async function make(path: string, generation: number): Promise<string> {
+    await Promise.all([
+      secret(path, 'main-key', generation, generateRsaPem),
+      secret(path, 'ed25519-key', generation, generateEd25519Pem),
+    ])
+    return secret(path, 'made-at', generation, async () => isoTime(now()))
+  }
+
+  async function findTime(path: string, generation: number): Promise<string | undefined> {
+    try {
+      return await secret(path, 'made-at', generation, () => Promise.reject(new NotMade()))
+    } catch (error) {
+      if (error instanceof NotMade) return undefined
+      throw error
+    }
+  }
+
+  async function listTimes(path: string): Promise<readonly string[]> {
+    const times = [await make(path, 1)]
+    for (let time = await findTime(path, 2); time; time = await findTime(path, times.length + 1)) times.push(time)
+    return times
+  }
+
+  return {
+    listTimes,
+    async read(actor, path, generation) {
+      const suffix = suffixOf(generation)
+      const request = await secret(path, 'main-key', generation, generateRsaPem)
+      const document = await secret(path, 'ed25519-key', generation, generateEd25519Pem)
+      const madeAt = await secret(path, 'made-at', generation, async () => isoTime(now()))
+      return {
+        request: toRequestKey(`${actor}#main-key${suffix}`, request),
+        document: toDocumentKey(`${actor}#ed25519-key${suffix}`, document),
+        madeAt,
+      }
+    },
+    async add(path) {
+      await make(path, (await listTimes(path)).length + 1)
+    },
+  }
+}
+
+/** A new id with each new key: what is cached under the old one stays true. */
+function suffixOf(generation: number): string {
+  return generation === 1 ? '' : `-${generation}`
+}
+
+/** There is no such generation yet. */
+class NotMade extends Error {
+  override readonly name = 'NotMade'
+}
+
+function toRequestKey(id: string, pem: string): RequestKey {
+  const privateKey = createPrivateKey(pem)
+  const publicKeyPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
+  return { id, privateKey, publicKeyPem }
+}
+
+function toDocumentKey(id: string, pem: string): DocumentKey {
+  const privateKey = createPrivateKey(pem)
+  return { id, privateKey, publicKeyMultibase: formatMultikey(createPublicKey(privateKey)) }
+}
+
+async function generateRsaPem(): Promise<string> {
+  const { privateKey } = await generateInThreadpool('rsa', { modulusLength: 2048 })
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+async function generateEd25519Pem(): Promise<string> {
+  const { privateKey } = await generateInThreadpool('ed25519')
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
