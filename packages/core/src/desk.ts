@@ -1,6 +1,7 @@
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { Part } from './part.ts'
+import type { Authorship, RelationDesk, RelationEffect, WithdrawalDesk } from './relation.ts'
 import type { NormalizedResponse, ResponseStatus } from './response.ts'
 
 /** One check of a transport's own proof and how it came out; what the operator sees. */
@@ -34,6 +35,8 @@ export interface PlannedDelivery {
   /** Shown to the operator: an inbox address, a mailbox, a task id. */
   readonly to: string
   readonly target: Json
+  /** Whom it is meant for, by principal, where that is one: who has blocked the agent or is gone gets nothing more. */
+  readonly peer?: string | undefined
   /** True when the peer fetches the answer itself (an A2A call): committed means sent. */
   readonly pulled?: boolean | undefined
 }
@@ -75,6 +78,17 @@ export interface Intake {
   readonly task?: (TaskKey & { readonly context: string }) | undefined
   /** Handshakes that go out with the acceptance itself (an `Accept` of a `Follow`). */
   readonly deliveries?: readonly PlannedDelivery[]
+  /** Of words that their author may change or take back. Who is `blocked_by` is recognised by it: kept, flag `blocked_by`. */
+  readonly authorship?: Authorship | undefined
+  readonly effects?: readonly RelationEffect[]
+  /** For senders that are machines: what exceeds it in this thread is kept, flag `loop_guard`. Not for tasks. */
+  readonly quota?: TurnQuota | undefined
+}
+
+/** At most so many turns of one thread in a time. */
+export interface TurnQuota {
+  readonly turns: number
+  readonly withinMs: number
 }
 
 export interface Admitted {
@@ -90,6 +104,8 @@ export interface LeaseRequest {
   readonly limit: number
   /** Milliseconds the lease lasts from now. */
   readonly leaseMs: number
+  /** Agents (for turns) or destination hosts (for deliveries) that have as much running as they may: theirs is left alone. */
+  readonly busy?: readonly string[] | undefined
 }
 
 /** One agent's turn, leased. `token` fences: a commit with an outlived token is refused with `LeaseLost`. */
@@ -116,6 +132,8 @@ export interface Answer {
   readonly response?: NormalizedResponse | undefined
   /** Ids under which the answer is known on the wire; replies that name them come back to this thread. */
   readonly aliases?: readonly string[]
+  /** Everybody may read it: counted and listed among what the agent has published. */
+  readonly isListed?: boolean | undefined
   readonly deliveries: readonly PlannedDelivery[]
   /** The agent's new state for this thread; left out when unchanged. */
   readonly state?: Json | undefined
@@ -313,10 +331,11 @@ export interface LookupDesk {
       }
     | undefined
   >
-  /** Responses of an agent that left by a channel, newest first. */
+  /** Responses of an agent that left by a channel, newest first; with `isListed` only those everybody may read. */
   listResponses(filter: {
     readonly agent: string
     readonly via: ChannelName
+    readonly isListed?: true
     readonly limit: number
     readonly after?: number
   }): Promise<
@@ -327,6 +346,8 @@ export interface LookupDesk {
       readonly target: Json
     }[]
   >
+  /** How many responses of an agent, by a channel, everybody may read. */
+  countListed(filter: { readonly agent: string; readonly via: ChannelName }): Promise<number>
 }
 
 /** Owner and id together are the key: another owner's task does not exist. */
@@ -340,8 +361,8 @@ export interface TaskDesk {
 export interface OperatorDesk {
   listMessages(page: Page): Promise<readonly MessageSummary[]>
   /**
-   * By the peer's id or by our number (`#12`). Ids are the peers' claims: of several messages of one id the first is shown,
-   * so that nobody can hide it behind a later one.
+   * By the peer's id or by our number (`#12`). Ids are the peers' claims: of several messages of one id the first of a verified
+   * sender is shown, else the first, so that nobody can hide it behind another one.
    */
   findMessage(id: string): Promise<MessageRecord | undefined>
   listDeliveries(
@@ -364,6 +385,14 @@ export interface NoticeDesk {
 }
 
 /** Everything remembered. */
-export interface Desk extends IntakeDesk, WorkDesk, LookupDesk, TaskDesk, OperatorDesk, NoticeDesk {
+export interface Desk
+  extends IntakeDesk,
+    WorkDesk,
+    LookupDesk,
+    TaskDesk,
+    RelationDesk,
+    WithdrawalDesk,
+    OperatorDesk,
+    NoticeDesk {
   close(): Promise<void>
 }

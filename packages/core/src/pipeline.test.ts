@@ -26,12 +26,13 @@ function openReception() {
     outcome: 'accepted' as const,
     message: admitted.agent.length,
   }))
+  const withdraw = vi.fn(async () => {})
   const reception: Reception = {
-    desk: { admit, refuse: refusal => void refusals.push(refusal) },
+    desk: { admit, withdraw, refuse: refusal => void refusals.push(refusal) },
     world: createQuietWorld(),
     from: '192.0.2.1',
   }
-  return { reception, admit, refusals }
+  return { reception, admit, withdraw, refusals }
 }
 
 function inboundOf(steps: Partial<Inbound<string, string>>): Inbound<string, string> {
@@ -55,6 +56,21 @@ describe('receive()', () => {
     expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])
     expect(admit).not.toHaveBeenCalled()
     expect(refusals).toEqual([])
+  })
+
+  test('withdraws what its author takes back, once its agents are told', async () => {
+    const { reception, admit, withdraw } = openReception()
+    const withdrawal = { kind: 'forget', author: 'ada', object: 'note' } as const
+    await receive(inboundOf({ withdrawals: () => [withdrawal] }), 'raw', reception)
+    expect(withdraw).toHaveBeenCalledExactlyOnceWith('activitypub', [withdrawal])
+    expect(withdraw.mock.invocationCallOrder[0]).toBeGreaterThan(admit.mock.invocationCallOrder[0] ?? Number.NaN)
+  })
+
+  test('withdraws nothing when nothing is taken back', async () => {
+    const { reception, withdraw } = openReception()
+    await receive(inboundOf({ withdrawals: () => [] }), 'raw', reception)
+    await receive(inboundOf({}), 'raw', reception)
+    expect(withdraw).not.toHaveBeenCalled()
   })
 
   test('remembers what it refused, and normalizes nothing unproven', async () => {

@@ -2,13 +2,14 @@ import type { Admitted, Delivery, IntakeDesk, Settlement, WorkDesk } from './des
 import { Rejection } from './errors.ts'
 import type { ChannelName } from './message.ts'
 import type { Channel, Inbound } from './protocol.ts'
+import type { WithdrawalDesk } from './relation.ts'
 import type { RetryPolicy } from './retry.ts'
 import { settlementFor } from './retry.ts'
 import type { World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
 
 export interface Reception {
-  readonly desk: IntakeDesk
+  readonly desk: IntakeDesk & Pick<WithdrawalDesk, 'withdraw'>
   readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
   /** The peer's network address, for the operator. */
   readonly from: string
@@ -32,6 +33,9 @@ export async function receive<Raw, Proven>(
     for (const { outcome, message } of admitted) {
       world.log.info({ correlation_id: correlationId, via: inbound.name, message, outcome }, 'message admitted')
     }
+    // Last, so that a peer that has to repeat itself still finds told what it takes back.
+    const withdrawals = inbound.withdrawals?.(proven) ?? []
+    if (withdrawals.length > 0) await desk.withdraw(inbound.name, withdrawals)
     return admitted
   } catch (error) {
     recordRefusal(error, inbound.name, { desk, world, from })

@@ -2,6 +2,7 @@ import type { AgentDirectory } from './agent.ts'
 import type { Delivery, Desk, Intake, PlannedDelivery, Turn } from './desk.ts'
 import type { Json } from './json.ts'
 import type { ChannelName } from './message.ts'
+import type { Withdrawal } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
 import type { World } from './world.ts'
 
@@ -12,6 +13,8 @@ export interface Inbound<Raw, Proven> {
   verify(raw: Raw): Promise<Proven>
   /** One intake per local agent addressed; none for "well-formed, nothing to do". Pure. */
   normalize(proven: Proven): readonly Intake[]
+  /** What its author takes back by it, whether anybody here was told before or not. Pure. */
+  withdrawals?(proven: Proven): readonly Withdrawal[]
 }
 
 /** A turn and what its agent said, before it is durable. */
@@ -24,6 +27,8 @@ export interface AnsweredTurn {
 export interface Addressing {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
+  /** Whether everybody may read it. */
+  readonly isListed?: boolean | undefined
 }
 
 /** A delivery rendered and ready to go. `wire` is what the operator is shown, without signatures or secrets. */

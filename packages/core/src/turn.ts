@@ -1,7 +1,7 @@
 import type { Agent, AgentContext, AgentState, AttachmentBytes } from './agent.ts'
 import { collectAnswer, completeResponse, failedAnswer } from './answer.ts'
 import type { Answer, Desk, Turn } from './desk.ts'
-import { Unavailable } from './errors.ts'
+import { LeaseLost, Unavailable } from './errors.ts'
 import type { HistoryPolicy, HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
@@ -39,7 +39,7 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
   const { desk, world, retry } = working
   try {
     const answer = await answerTurn(turn, working, stop)
-    await desk.commit(turn, answer)
+    await commitAnswer(turn, answer, working)
     world.log.info(
       { correlation_id: turn.correlationId, message: turn.message, agent: turn.agent, status: answer.response?.status },
       'turn committed',
@@ -61,6 +61,18 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
       'agent unavailable',
     )
     await desk.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
+  }
+}
+
+/** What cannot be stored (an answer that is not JSON) is the agent's failure, not a reason to run it again. */
+async function commitAnswer(turn: Turn, answer: Answer, working: Working): Promise<void> {
+  try {
+    await working.desk.commit(turn, answer)
+  } catch (error) {
+    if (error instanceof LeaseLost || error instanceof Unavailable) throw error
+    const { correlationId, agent } = turn
+    working.world.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
+    await working.desk.commit(turn, failTurn(turn, working, 'the answer cannot be stored'))
   }
 }
 
@@ -159,7 +171,8 @@ function createAgentState(turn: Turn, desk: Desk): AgentState & { changed(): Jso
 function answerWith(turn: Turn, working: Working, partial: PartialResponse): Answer {
   const response = completeAnswer(turn, working, partial)
   const addressing = working.findChannel(turn.via)?.address({ turn, response })
-  return { response, deliveries: addressing?.deliveries ?? [], aliases: addressing?.aliases ?? [] }
+  const { deliveries = [], aliases = [], isListed } = addressing ?? {}
+  return { response, deliveries, aliases, ...(isListed && { isListed }) }
 }
 
 function completeAnswer(turn: Turn, { world }: Working, partial: PartialResponse): NormalizedResponse {

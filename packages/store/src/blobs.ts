@@ -6,7 +6,9 @@ import type { Store } from './store.ts'
 
 export interface BlobTable {
   /** Bytes already here are kept as they are. */
-  keep(blob: Blob): void
+  keepAll(blobs: readonly Blob[], message: number): void
+  /** Bytes that no other message needs are gone. */
+  release(message: number): void
 }
 
 export function createBlobTable(db: DatabaseSync): BlobTable {
@@ -14,7 +16,23 @@ export function createBlobTable(db: DatabaseSync): BlobTable {
     db,
     'INSERT INTO blobs (digest, mime, bytes) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
-  return { keep: ({ digest, mime, bytes }) => void insert.run(digest, mime ?? null, bytes) }
+  const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest) VALUES (?, ?)')
+  const endUses = prepareQuery<{ digest: string }>(db, 'DELETE FROM blob_uses WHERE message = ? RETURNING digest')
+  const remove = prepareQuery(
+    db,
+    'DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1)',
+  )
+  return {
+    keepAll(blobs, message) {
+      for (const { digest, mime, bytes } of blobs) {
+        insert.run(digest, mime ?? null, bytes)
+        use.run(message, digest)
+      }
+    },
+    release(message) {
+      for (const { digest } of endUses.all(message)) remove.run(digest)
+    },
+  }
 }
 
 export function createBlobLookup({ db }: Pick<Store, 'db'>): Pick<LookupDesk, 'findBlob'> {

@@ -42,7 +42,8 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
     const ended = { thread: row.thread_id, task: row.task_id ?? undefined }
     const response = sayResponse(turn, draft, ended)
     if (draft.agentState !== undefined) writeState.run(ended.thread, turn.agent, draft.agentState)
-    const cause = { message: turn.message, response, thread: ended.thread, now: at }
+    const { agent, via } = turn
+    const cause = { message: turn.message, response, thread: ended.thread, agent, via, now: at }
     tables.deliveries.queue(batch, draft.answer.deliveries, cause)
     if (ended.task !== undefined) tables.tasks.finish(ended.task, draft.taskState, response, at)
     tables.turns.promoteNext(batch, ended.thread, at)
@@ -54,7 +55,7 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
   function sayResponse(turn: Turn, { said, answer }: Draft, ended: EndedTurn): number | undefined {
     if (!said) return undefined
     const seq = tables.entries.append(said.entry, { ...ended, answers: turn.message })
-    tables.responses.insert(seq, turn, said.id, said.envelope)
+    tables.responses.insert(seq, turn, { ...said, isListed: answer.isListed === true })
     const naming = { message: turn.message, id: said.id, aliases: answer.aliases ?? [] }
     tables.threads.addNames(ended.thread, tables.threads.scopeOf(ended.thread), naming)
     return seq

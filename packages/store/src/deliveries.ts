@@ -29,7 +29,7 @@ export function createDeliveryLeases(
   const findDue = prepareQuery<DueDelivery>(
     db,
     `SELECT number, message, response_seq, destination, target, token, attempt, queued_at
-     FROM deliveries WHERE due_at <= ? ORDER BY due_at LIMIT +?`,
+     FROM deliveries WHERE due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
     db,
@@ -40,9 +40,9 @@ export function createDeliveryLeases(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
   )
   return {
-    leaseDeliveries: ({ holder, limit, leaseMs }) =>
+    leaseDeliveries: ({ holder, limit, leaseMs, busy = [] }) =>
       writeLightly(() => {
-        const due = findDue.all(now(), limit)
+        const due = findDue.all(now(), formatJson(busy), limit)
         for (const { number } of due) claim.run(now() + leaseMs, holder, number)
         return readDeliveries(due, tables)
       }),

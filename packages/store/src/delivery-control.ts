@@ -1,18 +1,12 @@
-import type { DeliveryRecord, OperatorDesk } from '@postern/core'
+import type { OperatorDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import type { OpenDelivery } from './delivery-table.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
-interface DeliveryRow {
-  readonly number: number
-  readonly thread_id: number
-  readonly destination: string
-  readonly state: DeliveryRecord['state']
-}
-
-type Control = (batch: Batch, row: DeliveryRow) => boolean
+type Control = (batch: Batch, row: OpenDelivery) => boolean
 
 /** What an operator may do to a delivery. */
 export function createDeliveryControl(
@@ -20,7 +14,7 @@ export function createDeliveryControl(
   tables: Tables,
 ): Pick<OperatorDesk, 'retryDelivery' | 'dropDelivery'> {
   const { db, write } = store
-  const find = prepareQuery<DeliveryRow>(
+  const find = prepareQuery<OpenDelivery>(
     db,
     'SELECT number, thread_id, destination, state FROM deliveries WHERE number = ?',
   )
@@ -57,18 +51,10 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
   }
 }
 
-function createDrop({ db, now }: Store, { deliveries }: Tables): Control {
-  // Without a holder, whoever is trying it now cannot settle it any more.
-  const drop = prepareQuery(
-    db,
-    `UPDATE deliveries SET state = 'dead', due_at = NULL, holder = NULL, ended_at = ?,
-       last_error = 'dropped by the operator' WHERE number = ?`,
-  )
-  return (batch, { number, thread_id, destination, state }) => {
-    if (state === 'dead') return false
-    drop.run(now(), number)
-    moveTotal(batch, `deliveries.${state}`, 'deliveries.dead')
-    deliveries.promoteNext(batch, { thread: thread_id, destination }, now())
+function createDrop({ now }: Store, { deliveries }: Tables): Control {
+  return (batch, row) => {
+    if (row.state === 'dead') return false
+    deliveries.giveUp(batch, row, 'dropped by the operator', now())
     return true
   }
 }

@@ -1,14 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { PlannedDelivery } from '@postern/core'
+import type { ChannelName, DeliveryRecord, PlannedDelivery } from '@postern/core'
+import { findDestinationHost } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addToTotal } from './batch.ts'
+import { addToTotal, moveTotal } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
+import type { RelationTable } from './relations.ts'
 
 export interface NewDelivery {
   readonly message: number
   /** Absent for a handshake. */
   readonly response: number | undefined
   readonly thread: number
+  /** Whose, and by which channel. */
+  readonly agent: string
+  readonly via: ChannelName
   readonly now: number
 }
 
@@ -23,21 +28,19 @@ export interface DeliveryTable {
   queue(batch: Batch, planned: readonly PlannedDelivery[], cause: NewDelivery): void
   /** To be called when a delivery has ended or may go again: unless another one may go, the first of the lane may. */
   promoteNext(batch: Batch, lane: Lane, now: number): void
+  /** Ends an open delivery for good: whoever is trying it now cannot settle it any more. Its lane goes on. */
+  giveUp(batch: Batch, open: OpenDelivery, error: string, now: number): void
 }
 
-export function createDeliveryTable(db: DatabaseSync): DeliveryTable {
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO deliveries (message, response_seq, thread_id, destination, target, state, due_at, queued_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, 'queued', CASE WHEN EXISTS
-       (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE ?6 END, ?6)`,
-  )
-  const insertPulled = prepareQuery(
-    db,
-    `INSERT INTO deliveries
-       (message, response_seq, thread_id, destination, target, state, attempt, queued_at, ended_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, 'sent', 1, ?6, ?6)`,
-  )
+export interface OpenDelivery {
+  readonly number: number
+  readonly thread_id: number
+  readonly destination: string
+  readonly state: DeliveryRecord['state']
+}
+
+export function createDeliveryTable(db: DatabaseSync, relations: Pick<RelationTable, 'has'>): DeliveryTable {
+  const insert = prepareInserts(db)
   const findGoing = prepareQuery(
     db,
     'SELECT 1 FROM deliveries WHERE thread_id = ? AND destination = ? AND ended_at IS NULL AND due_at > 0 LIMIT 1',
@@ -47,19 +50,57 @@ export function createDeliveryTable(db: DatabaseSync): DeliveryTable {
     `UPDATE deliveries SET due_at = ?1 WHERE number = (SELECT number FROM deliveries
        WHERE thread_id = ?2 AND destination = ?3 AND ended_at IS NULL AND due_at IS NULL ORDER BY number LIMIT 1)`,
   )
+  const end = prepareQuery(
+    db,
+    "UPDATE deliveries SET state = 'dead', due_at = NULL, holder = NULL, ended_at = ?, last_error = ? WHERE number = ?",
+  )
+  const isBlocking = ({ peer }: PlannedDelivery, { agent, via }: NewDelivery) =>
+    peer !== undefined && relations.has({ agent, via, relation: 'blocked_by', peer })
+  const promoteNext: DeliveryTable['promoteNext'] = (batch, { thread, destination }, now) => {
+    if (findGoing.get(thread, destination)) return
+    if (promote.run(now, thread, destination).changes > 0) batch.hasReadyWork = true
+  }
+  function insertOne(batch: Batch, planned: PlannedDelivery, cause: NewDelivery): void {
+    const state = isBlocking(planned, cause) ? 'dead' : planned.pulled ? 'sent' : 'queued'
+    const values = columnValues(planned, cause)
+    if (state === 'queued') insert.queued.run(...values)
+    else insert.ended.run(...values, state, ...endings[state])
+    addToTotal(batch, `deliveries.${state}`)
+    if (state === 'queued') batch.hasReadyWork = true
+  }
   return {
-    queue(batch, planned, { message, response, thread, now }) {
-      for (const { to, target, pulled } of planned) {
-        const values = [message, response ?? null, thread, to, formatJson(target), now] as const
-        if (pulled) insertPulled.run(...values)
-        else insert.run(...values)
-        addToTotal(batch, pulled ? 'deliveries.sent' : 'deliveries.queued')
-        if (!pulled) batch.hasReadyWork = true
-      }
+    queue(batch, planned, cause) {
+      for (const each of planned) insertOne(batch, each, cause)
     },
-    promoteNext(batch, { thread, destination }, now) {
-      if (findGoing.get(thread, destination)) return
-      if (promote.run(now, thread, destination).changes > 0) batch.hasReadyWork = true
+    promoteNext,
+    giveUp(batch, { number, thread_id, destination, state }, error, now) {
+      end.run(now, error, number)
+      moveTotal(batch, `deliveries.${state}`, 'deliveries.dead')
+      promoteNext(batch, { thread: thread_id, destination }, now)
     },
   }
+}
+
+/** One that may go waits for the others of its lane; one that is over from the beginning waits for nobody. */
+function prepareInserts(db: DatabaseSync) {
+  const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host'
+  const queued = prepareQuery(
+    db,
+    `INSERT INTO deliveries (${columns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', CASE WHEN EXISTS
+       (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE ?6 END)`,
+  )
+  const ended = prepareQuery(
+    db,
+    `INSERT INTO deliveries (${columns}, state, attempt, last_error, ended_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?6)`,
+  )
+  return { queued, ended }
+}
+
+/** Tries, and the error, of deliveries that are over from the beginning. */
+const endings = { sent: [1, null], dead: [0, 'the recipient has blocked this agent'] } as const
+
+function columnValues({ to, target, peer }: PlannedDelivery, { message, response, thread, now }: NewDelivery) {
+  const host = findDestinationHost(to) ?? null
+  return [message, response ?? null, thread, to, formatJson(target), now, peer ?? null, host] as const
 }

@@ -7,9 +7,11 @@ import { createLookupDesk } from './lookup.ts'
 import { createNotices } from './notices.ts'
 import { createOperatorDesk } from './operator.ts'
 import { createRefusals } from './refusals.ts'
+import { createRelationDesk } from './relations.ts'
 import type { Store } from './store.ts'
 import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
+import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk, endAllLeases } from './work.ts'
 import { createWriter } from './writer.ts'
 
@@ -59,6 +61,8 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
     ...createWorkDesk(store, tables),
     ...createLookupDesk(store, tables),
     ...createTaskDesk(store, tables),
+    ...createRelationDesk(store),
+    ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
     close() {

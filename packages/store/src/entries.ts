@@ -3,10 +3,13 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 
+/** Only the conversation is recalled. `event`: what else happened in it. `kept`: what no agent sees. `forgotten`: taken back. */
+export type EntryScope = 'conversation' | 'event' | 'kept' | 'forgotten'
+
 /** An entry as its columns, made before the transaction. */
 export interface EntryDraft {
   readonly nativeId: string
-  readonly scope: 'conversation' | 'kept'
+  readonly scope: EntryScope
   readonly role: Entry['role']
   readonly author: string
   readonly content: string
@@ -23,6 +26,8 @@ export interface EntryPlace {
 export interface EntryTable {
   /** @returns its seq */
   append(draft: EntryDraft, place: EntryPlace): number
+  /** Takes out all that was said; ids and order stay. */
+  erase(seq: number): void
 }
 
 export function createEntryTable(db: DatabaseSync): EntryTable {
@@ -31,7 +36,12 @@ export function createEntryTable(db: DatabaseSync): EntryTable {
     `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
+  const erase = prepareQuery(
+    db,
+    "UPDATE entries SET content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name') WHERE seq = ?",
+  )
   return {
+    erase: seq => void erase.run(seq),
     append({ nativeId, scope, role, author, content, at }, { thread, task, answers }) {
       const values = [
         randomUUID(),

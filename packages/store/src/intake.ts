@@ -5,7 +5,8 @@ import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { EntryDraft } from './entries.ts'
+import { createEffects } from './effects.ts'
+import type { EntryDraft, EntryScope } from './entries.ts'
 import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -18,10 +19,10 @@ const inlineLimit = 65_536
 interface Draft {
   readonly intake: Intake
   readonly correlationId: string
-  readonly entry: EntryDraft
+  readonly entry: Omit<EntryDraft, 'scope'>
   readonly envelope: string
   readonly proofs: string
-  readonly flags: string | null
+  readonly flags: readonly string[]
   readonly target: string
   /** The raw bytes, when they are too large for the row. */
   readonly rawBlob: Blob | undefined
@@ -31,6 +32,7 @@ interface Draft {
 export function createAdmission({ db, write, now }: Store, tables: Tables): Pick<IntakeDesk, 'admit'> {
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
+  const applyEffect = createEffects(db, tables)
   const countDuplicate = prepareQuery(
     db,
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
@@ -50,18 +52,43 @@ export function createAdmission({ db, write, now }: Store, tables: Tables): Pick
   function admitNew(batch: Batch, draft: Draft): Admitted | 'ended' {
     const { intake } = draft
     const at = now()
-    const isTurn = intake.disposition === 'answer'
-    const task = intake.task && isTurn ? tables.tasks.continueTask(intake.task, intake.agent, at) : undefined
+    const objection = findObjection(intake, at)
+    const wantsTurn = intake.disposition === 'answer' && !objection
+    const task = intake.task && wantsTurn ? tables.tasks.continueTask(intake.task, intake.agent, at) : undefined
     if (task === 'ended') return 'ended'
     const thread = tables.threads.place(intake)
-    const message = tables.entries.append(draft.entry, { thread, task })
-    insertMessage(draft, { message, thread, task })
-    for (const blob of draft.blobs) tables.blobs.keep(blob)
+    const isTurn = wantsTurn && (task !== undefined || isWithinQuota(intake, thread, at))
+    const message = tables.entries.append({ ...draft.entry, scope: scopeOf(intake, isTurn) }, { thread, task })
+    insertMessage(addFlag(draft, objection ?? quotaFlag(wantsTurn, isTurn)), { message, thread, task })
+    tables.blobs.keepAll(draft.blobs, message)
     tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: intake.aliases })
-    if (isTurn) tables.turns.queue(batch, { message, thread, task, now: at })
+    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at })
     else addToTotal(batch, 'messages.ignored')
-    tables.deliveries.queue(batch, intake.deliveries ?? [], { message, response: undefined, thread, now: at })
+    if (objection === 'deleted') tables.forget(batch, message, at)
+    else takeEffect(batch, intake, { message, thread, now: at })
     return { outcome: 'accepted', message, task: task === undefined ? undefined : keyOf(intake.task) }
+  }
+
+  function takeEffect(batch: Batch, intake: Intake, cause: { message: number; thread: number; now: number }): void {
+    const place = { ...cause, agent: intake.agent, via: intake.message.received_via }
+    tables.deliveries.queue(batch, intake.deliveries ?? [], { ...place, response: undefined })
+    for (const effect of intake.effects ?? []) applyEffect(batch, effect, place)
+  }
+
+  /** Why a message that asks for an answer gets none, whatever the channel wanted. */
+  function findObjection(
+    { agent, message: { received_via: via }, authorship }: Intake,
+    at: number,
+  ): 'deleted' | 'blocked_by' | undefined {
+    if (!authorship) return undefined
+    if (tables.withdrawals.has(via, authorship, at)) return 'deleted'
+    return tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
+      ? 'blocked_by'
+      : undefined
+  }
+
+  function isWithinQuota({ quota }: Intake, thread: number, at: number): boolean {
+    return quota === undefined || tables.quotas.take(thread, quota, at)
   }
 
   return {
@@ -78,6 +105,21 @@ function keyOf(task: TaskKey | undefined): TaskKey | undefined {
   return task && { owner: task.owner, id: task.id }
 }
 
+/** What was said is recalled later; what merely happened is not. */
+function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): EntryScope {
+  if (!isTurn) return 'kept'
+  return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
+}
+
+function quotaFlag(wantsTurn: boolean, isTurn: boolean): string | undefined {
+  return wantsTurn && !isTurn ? 'loop_guard' : undefined
+}
+
+/** What is forgotten gets its flag when it is. */
+function addFlag(draft: Draft, flag: string | undefined): Draft {
+  return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
+}
+
 function draftIntake(intake: Intake, correlationId: string): Draft {
   const { thread_id: _, parts, ...envelope } = intake.message
   const { bytes } = intake.raw
@@ -87,7 +129,6 @@ function draftIntake(intake: Intake, correlationId: string): Draft {
     correlationId,
     entry: {
       nativeId: envelope.id,
-      scope: intake.disposition === 'answer' ? 'conversation' : 'kept',
       role: 'user',
       author: formatJson({ address: envelope.sender.address, display_name: envelope.sender.display_name }),
       content: formatJson(parts),
@@ -95,7 +136,7 @@ function draftIntake(intake: Intake, correlationId: string): Draft {
     },
     envelope: formatJson(envelope),
     proofs: formatJson(intake.proofs),
-    flags: intake.flags?.length ? formatJson(intake.flags) : null,
+    flags: intake.flags ?? [],
     target: formatJson(intake.target),
     rawBlob,
     blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
@@ -130,11 +171,11 @@ function createMessageInserter(db: DatabaseSync): (draft: Draft, place: MessageP
   const insert = prepareQuery(
     db,
     `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
-       envelope, proofs, flags, target, raw_form, raw_digest, raw)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       envelope, proofs, flags, target, raw_form, raw_digest, raw, author, object)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return (draft, { message: number, thread, task }) => {
-    const { agent, message, duplicateKey, fingerprint, raw } = draft.intake
+    const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
     insert.run(
       number,
       message.id,
@@ -147,11 +188,13 @@ function createMessageInserter(db: DatabaseSync): (draft: Draft, place: MessageP
       draft.correlationId,
       draft.envelope,
       draft.proofs,
-      draft.flags,
+      draft.flags.length > 0 ? formatJson(draft.flags) : null,
       draft.target,
       raw.form,
       draft.rawBlob?.digest ?? null,
       draft.rawBlob ? null : raw.bytes,
+      authorship?.author ?? null,
+      authorship?.object ?? null,
     )
   }
 }

@@ -27,12 +27,14 @@ const allowedScans = [
   /^SCAN \(subquery/,
   /^SCAN d USING INDEX deliveries_(lane|dead)$/,
   /^SCAN CONSTANT ROW$/,
+  /^SCAN json_each VIRTUAL TABLE/,
 ]
 
 test('no statement reads a whole table, so that no cost grows with the number of messages', async () => {
   const statements = await collectStatements()
   expect(statements.length).toBeGreaterThan(40)
-  const db = new DatabaseSync(':memory:')
+  // As the desk opens it.
+  const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
   migrateDatabase(db)
   const scans = statements.flatMap(sql =>
     explain(db, sql)

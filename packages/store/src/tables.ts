@@ -5,8 +5,14 @@ import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
 import type { EntryTable } from './entries.ts'
 import { createEntryTable } from './entries.ts'
+import type { ForgetMessage } from './forget.ts'
+import { createForget } from './forget.ts'
 import type { ReadMessage } from './messages.ts'
 import { createMessageReader } from './messages.ts'
+import type { QuotaTable } from './quotas.ts'
+import { createQuotaTable } from './quotas.ts'
+import type { RelationTable } from './relations.ts'
+import { createRelationTable } from './relations.ts'
 import type { ResponseTable } from './responses.ts'
 import { createResponseTable } from './responses.ts'
 import type { TaskTable } from './task-table.ts'
@@ -15,6 +21,8 @@ import type { ThreadTable } from './threads.ts'
 import { createThreadTable } from './threads.ts'
 import type { TurnTable } from './turn-table.ts'
 import { createTurnTable } from './turn-table.ts'
+import type { WithdrawalTable } from './withdrawal-table.ts'
+import { createWithdrawalTable } from './withdrawal-table.ts'
 
 /** The tables that several desks write to, each with its rules. Synchronous: they run inside a write. */
 export interface Tables {
@@ -25,18 +33,30 @@ export interface Tables {
   readonly turns: TurnTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
+  readonly relations: RelationTable
+  readonly quotas: QuotaTable
+  readonly withdrawals: WithdrawalTable
   readonly readMessage: ReadMessage
+  readonly forget: ForgetMessage
 }
 
 export function createTables(db: DatabaseSync): Tables {
-  return {
-    threads: createThreadTable(db),
+  const relations = createRelationTable(db)
+  const parts = {
     entries: createEntryTable(db),
     blobs: createBlobTable(db),
-    tasks: createTaskTable(db),
     turns: createTurnTable(db),
-    deliveries: createDeliveryTable(db),
+    deliveries: createDeliveryTable(db, relations),
+  }
+  return {
+    ...parts,
+    relations,
+    threads: createThreadTable(db),
+    tasks: createTaskTable(db),
     responses: createResponseTable(db),
+    quotas: createQuotaTable(db),
+    withdrawals: createWithdrawalTable(db),
     readMessage: createMessageReader(db),
+    forget: createForget(db, parts),
   }
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { MessageState, Turn, WorkDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
-import { prepareQuery } from './database.ts'
+import { formatJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -23,7 +23,8 @@ export function createTurnLeases(
 ): Pick<WorkDesk, 'leaseTurns' | 'release'> & { readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void> } {
   const findDue = prepareQuery<DueTurn>(
     db,
-    'SELECT message, state, token, attempt, unended, task_id FROM turns WHERE due_at <= ? ORDER BY due_at LIMIT +?',
+    `SELECT message, state, token, attempt, unended, task_id FROM turns
+     WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
     db,
@@ -40,10 +41,10 @@ export function createTurnLeases(
   }
 
   return {
-    leaseTurns: ({ holder, limit, leaseMs }) =>
+    leaseTurns: ({ holder, limit, leaseMs, busy = [] }) =>
       writeLightly(batch => {
         const until = now() + leaseMs
-        return findDue.all(now(), limit).map(due => claimTurn(batch, due, { holder, until }))
+        return findDue.all(now(), formatJson(busy), limit).map(due => claimTurn(batch, due, { holder, until }))
       }),
     release: createRelease(db, write),
     renewTurn: async ({ message, token }, leaseMs) =>

@@ -5,10 +5,12 @@ import { intakeContract } from './desk/intake.ts'
 import { lookupContract } from './desk/lookup.ts'
 import { noticeContract } from './desk/notices.ts'
 import { operatorContract } from './desk/operator.ts'
+import { relationContract } from './desk/relations.ts'
 import { taskContract } from './desk/tasks.ts'
 import { threadContract } from './desk/threads.ts'
 import { turnContract } from './desk/turns.ts'
 import type { OpenDesk } from './desk/under-test.ts'
+import { withdrawalContract } from './desk/withdrawals.ts'
 
 export type { DeskUnderTest, OpenDesk } from './desk/under-test.ts'
 export { sketchAnswer, sketchIntake } from './desk/under-test.ts'
@@ -22,6 +24,8 @@ export function deskContract(name: string, open: OpenDesk): void {
     deliveryContract(open)
     lookupContract(open)
     taskContract(open)
+    relationContract(open)
+    withdrawalContract(open)
     operatorContract(open)
     noticeContract(open)
     durabilityContract(open)

@@ -88,6 +88,7 @@ CREATE TABLE blobs (digest TEXT NOT NULL UNIQUE, mime TEXT, bytes BLOB NOT NULL)
 -- One per message that is to be answered. Of the open turns of a thread the first has due_at, the others wait for it.
 CREATE TABLE turns (
   message INTEGER PRIMARY KEY REFERENCES messages,
+  agent TEXT NOT NULL,
   thread_id INTEGER NOT NULL REFERENCES threads,
   task_id INTEGER REFERENCES tasks,
   state TEXT NOT NULL,
@@ -121,6 +122,8 @@ CREATE TABLE deliveries (
   response_seq INTEGER REFERENCES responses,
   thread_id INTEGER NOT NULL REFERENCES threads,
   destination TEXT NOT NULL,
+  -- of a destination that is a URL
+  host TEXT,
   target TEXT NOT NULL,
   state TEXT NOT NULL,
   due_at INTEGER,

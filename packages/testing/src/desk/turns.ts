@@ -20,6 +20,7 @@ export function turnContract(open: OpenDesk): void {
     describeLeases(open)
     describeOrder(open)
     describeFencing(open)
+    describeBusyAgents(open)
     describeRelease(open)
     describeStates(open)
   })
@@ -147,6 +148,20 @@ function describeFencing(open: OpenDesk): void {
       advance(leaseMs - 1)
       expect(await leaseTurns(desk)).toEqual([])
       await desk.commit(turn, sayNothing())
+    }),
+  )
+}
+
+function describeBusyAgents(open: OpenDesk): void {
+  test(
+    'leaseTurns() leaves the turns of busy agents alone and takes those behind them',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1'), 'c')
+      const { message } = await desk.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
+      const request = { holder: 'w', limit: 9, leaseMs }
+      expect(await desk.leaseTurns({ ...request, busy: ['echo', 'help'] })).toEqual([])
+      expect(await desk.leaseTurns({ ...request, busy: ['echo'] })).toMatchObject([{ message, agent: 'help' }])
+      expect(await desk.leaseTurns(request)).toMatchObject([{ agent: 'echo' }])
     }),
   )
 }

@@ -1,0 +1,92 @@
+import type { Json } from './json.ts'
+import type { ChannelName, MessageKind } from './message.ts'
+
+/**
+ * How somebody outside stands to an agent of ours. `pending`: asks to follow and waits for the operator. `following`: the
+ * agent follows. `blocked_by`: wants nothing of the agent; nothing is delivered there, and what comes from there is kept.
+ */
+export const relationKinds = ['follower', 'pending', 'following', 'blocked_by'] as const
+
+export type RelationKind = (typeof relationKinds)[number]
+
+export interface RelationKey {
+  readonly via: ChannelName
+  readonly agent: string
+  readonly relation: RelationKind
+  /** The peer's principal: an actor IRI. */
+  readonly peer: string
+}
+
+export interface Relation extends RelationKey {
+  /** What the channel needs to reach the peer; its own business. */
+  readonly target: Json
+  /** Its place in the list. */
+  readonly place: number
+  /** Since when, ms. */
+  readonly since: number
+}
+
+/**
+ * What a message changes beside itself, for its own agent, in the transaction that admits it; a duplicate changes nothing.
+ * Relating twice renews the target; unrelating who is not related does nothing. `blocked_by` also ends the agent's open
+ * turns for that peer and its open deliveries to him. `reopen`: what was undone may be done again under its old id, by
+ * servers that give the second try the same one.
+ */
+export type RelationEffect =
+  | { readonly kind: 'relate'; readonly relation: RelationKind; readonly peer: string; readonly target: Json }
+  | { readonly kind: 'unrelate'; readonly relation: RelationKind; readonly peer: string }
+  | ({ readonly kind: 'reopen' } & Authorship)
+
+/** Whose words a message is, and of what: by these two it is found again when its author changes it or takes it back. */
+export interface Authorship {
+  /** The proven principal. */
+  readonly author: string
+  /** What is said, edited or done, by the author's own id: the object's IRI. An edit has the same as what it edits. */
+  readonly object: string
+}
+
+/**
+ * What an author takes back, from all agents. `forget`: every message of this authorship; also one that arrives only later
+ * (for 48 hours). `forget_peer`: everything of this author, and every relation to him; what waits to be delivered there dies.
+ */
+export type Withdrawal =
+  | ({ readonly kind: 'forget' } & Authorship)
+  | { readonly kind: 'forget_peer'; readonly peer: string }
+
+/** How long a withdrawal waits for the message that it has overtaken, ms. */
+export const withdrawalMemoryMs = 48 * 3_600_000
+
+/** A stored message, not taken back, as its author may speak of it again. */
+export interface KnownMessage extends Authorship {
+  readonly agent: string
+  readonly message: number
+  readonly id: string
+  readonly kind: MessageKind
+  readonly thread_id: string
+  readonly scope: string
+  readonly target: Json
+}
+
+export interface RelationDesk {
+  findRelation(key: RelationKey): Promise<Relation | undefined>
+  /** Oldest first. */
+  listRelations(filter: {
+    readonly via: ChannelName
+    readonly agent: string
+    readonly relation: RelationKind
+    readonly limit: number
+    /** The last place of the page before. */
+    readonly after?: number | undefined
+  }): Promise<readonly Relation[]>
+  countRelations(filter: Omit<RelationKey, 'peer'>): Promise<number>
+}
+
+export interface WithdrawalDesk {
+  /**
+   * The content of what is taken back is gone when this resolves (entries, raw, bytes that nothing else refers to); its ids
+   * stay, so that a duplicate is still one. Open turns fail with `canceled`, deliveries not yet sent die.
+   */
+  withdraw(via: ChannelName, withdrawals: readonly Withdrawal[]): Promise<void>
+  /** Every message of this authorship that is not taken back, one or more per agent, oldest first. */
+  findAuthored(via: ChannelName, authorship: Authorship): Promise<readonly KnownMessage[]>
+}

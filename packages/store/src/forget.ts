@@ -1,0 +1,34 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Batch } from './batch.ts'
+import { prepareQuery } from './database.ts'
+import type { OpenDelivery } from './delivery-table.ts'
+import type { Tables } from './tables.ts'
+
+/** Takes the content out of a message and ends what it caused; its ids, its sender's address and its place stay. */
+export type ForgetMessage = (batch: Batch, message: number, now: number) => void
+
+export function createForget(
+  db: DatabaseSync,
+  { entries, blobs, turns, deliveries }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'deliveries'>,
+): ForgetMessage {
+  const erase = prepareQuery(
+    db,
+    `UPDATE messages SET raw = NULL, raw_digest = NULL, forgotten_at = ?2,
+       envelope = json_remove(envelope, '$.sender.profile', '$.sender.display_name'),
+       flags = json_insert(coalesce(flags, '[]'), '$[#]', 'deleted')
+     WHERE number = ?1 AND forgotten_at IS NULL`,
+  )
+  const findOpen = prepareQuery<OpenDelivery>(
+    db,
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE message = ? AND ended_at IS NULL',
+  )
+  return (batch, message, now) => {
+    if (erase.run(message, now).changes === 0) return
+    entries.erase(message)
+    blobs.release(message)
+    turns.cancelOf(batch, message, now)
+    for (const open of findOpen.all(message)) {
+      deliveries.giveUp(batch, open, 'what it answers was taken back by its author', now)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Relation, RelationDesk, RelationKey } from '@postern/core'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { Store } from './store.ts'
+
+/** Changes of who stands how to whom. Synchronous: inside a write. */
+export interface RelationTable {
+  has(key: RelationKey): boolean
+  relate(key: RelationKey, target: Relation['target'], now: number): void
+  unrelate(key: RelationKey): void
+  forgetPeer(via: string, peer: string): void
+}
+
+const isKey = 'agent = ? AND via = ? AND relation = ? AND peer = ?'
+
+export function createRelationTable(db: DatabaseSync): RelationTable {
+  const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO relations (agent, via, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET target = excluded.target`,
+  )
+  const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
+  const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND via = ?')
+  return {
+    has: key => find.get(...keyValues(key)) !== undefined,
+    relate: (key, target, now) => void insert.run(...keyValues(key), formatJson(target), now),
+    unrelate: key => void remove.run(...keyValues(key)),
+    forgetPeer: (via, peer) => void removePeer.run(peer, via),
+  }
+}
+
+function keyValues({ agent, via, relation, peer }: RelationKey): [string, string, string, string] {
+  return [agent, via, relation, peer]
+}
+
+interface RelationRow extends RelationKey {
+  readonly place: number
+  readonly target: string
+  readonly since: number
+}
+
+export function createRelationDesk({ db }: Pick<Store, 'db'>): RelationDesk {
+  const select = 'SELECT place, agent, via, relation, peer, target, since FROM relations'
+  const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
+  const list = prepareQuery<RelationRow>(
+    db,
+    `${select} INDEXED BY relations_oldest WHERE agent = ? AND via = ? AND relation = ? AND place > ? ORDER BY place LIMIT +?`,
+  )
+  const count = prepareAgentTotal(db)
+  return {
+    async findRelation(key) {
+      const row = find.get(...keyValues(key))
+      return row && readRelation(row)
+    },
+    listRelations: async ({ agent, via, relation, limit, after = 0 }) =>
+      list.all(agent, via, relation, after, limit).map(readRelation),
+    countRelations: async ({ agent, via, relation }) => count(agent, via, relation),
+  }
+}
+
+function readRelation({ target, ...row }: RelationRow): Relation {
+  return { ...row, target: parseJson(target) }
+}
+
+/** A running total of an agent on a channel. */
+export function prepareAgentTotal(db: DatabaseSync): (agent: string, via: string, name: string) => number {
+  const find = prepareQuery<{ value: number }>(
+    db,
+    'SELECT value FROM agent_totals WHERE agent = ? AND via = ? AND name = ?',
+  )
+  return (agent, via, name) => find.get(agent, via, name)?.value ?? 0
+}

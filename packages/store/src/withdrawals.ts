@@ -1,0 +1,84 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalDesk } from '@postern/core'
+import { parseJson, prepareQuery } from './database.ts'
+import { createSilencing } from './silence.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Messages forgotten in one transaction at most, so that others get their turn. */
+const sliceSize = 200
+
+type Find = (withdrawal: Withdrawal, via: ChannelName) => readonly { readonly number: number }[]
+
+export function createWithdrawalDesk(store: Store, tables: Tables): WithdrawalDesk {
+  const { db, write, now } = store
+  const findNext = createNextFinder(db)
+  const silencing = createSilencing(db, tables)
+
+  const announce = (via: ChannelName, withdrawal: Withdrawal) =>
+    write(batch => {
+      if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
+      tables.relations.forgetPeer(via, withdrawal.peer)
+      silencing.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
+    })
+
+  const forgetSlice = (via: ChannelName, withdrawal: Withdrawal) =>
+    write(batch => {
+      const next = findNext(withdrawal, via)
+      for (const { number } of next) tables.forget(batch, number, now())
+      return next.length
+    })
+
+  return {
+    async withdraw(via, withdrawals) {
+      for (const withdrawal of withdrawals) {
+        await announce(via, withdrawal)
+        while ((await forgetSlice(via, withdrawal)) === sliceSize);
+      }
+    },
+    findAuthored: createAuthoredFinder(db),
+  }
+}
+
+function createNextFinder(db: DatabaseSync): Find {
+  const select = 'SELECT number FROM messages WHERE forgotten_at IS NULL AND author = ?'
+  const ofObject = prepareQuery<{ number: number }>(db, `${select} AND object = ? AND via = ? LIMIT ${sliceSize}`)
+  const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND via = ? LIMIT ${sliceSize}`)
+  return (withdrawal, via) =>
+    withdrawal.kind === 'forget'
+      ? ofObject.all(withdrawal.author, withdrawal.object, via)
+      : ofPeer.all(withdrawal.peer, via)
+}
+
+interface AuthoredRow {
+  readonly number: number
+  readonly id: string
+  readonly agent: string
+  readonly kind: MessageKind | null
+  readonly key: string
+  readonly scope: string
+  readonly target: string
+}
+
+function createAuthoredFinder(db: DatabaseSync): WithdrawalDesk['findAuthored'] {
+  const find = prepareQuery<AuthoredRow>(
+    db,
+    `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target
+     FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.via = ? LIMIT 1000`,
+  )
+  return async (via, { author, object }) =>
+    find.all(author, object, via).map(
+      ({ number, id, agent, kind, key, scope, target }): KnownMessage => ({
+        author,
+        object,
+        agent,
+        message: number,
+        id,
+        kind: kind ?? 'message',
+        thread_id: key,
+        scope,
+        target: parseJson(target),
+      }),
+    )
+}

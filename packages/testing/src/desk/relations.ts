@@ -1,0 +1,236 @@
+import type { Desk, RelationEffect, RelationKind } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenDesk } from './under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyTurn,
+  leaseTurns,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  toDeliveryPlan,
+  withDesk,
+} from './under-test.ts'
+
+export function relationContract(open: OpenDesk): void {
+  describe('relations', () => {
+    describeRelating(open)
+    describeBlocks(open)
+    describeReopening(open)
+    describeQuotas(open)
+    describeListed(open)
+  })
+}
+
+const ada = 'https://peer.test/ada'
+
+/** A message that is only kept, and what it changes. */
+function effecting(...effects: readonly RelationEffect[]): IntakeSketch {
+  return { disposition: 'keep', effects }
+}
+
+function relate(peer: string, relation: RelationKind = 'follower', target = `inbox of ${peer}`): RelationEffect {
+  return { kind: 'relate', relation, peer, target }
+}
+
+/** Who follows `echo`, oldest first. */
+async function followersOf(desk: Desk, agent = 'echo'): Promise<readonly string[]> {
+  const found = await desk.listRelations({ via: 'a2a', agent, relation: 'follower', limit: 100 })
+  expect(await desk.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(found.length)
+  return found.map(({ peer }) => peer)
+}
+
+function describeRelating(open: OpenDesk): void {
+  test(
+    'a message relates a peer to its own agent, with what is needed to reach him',
+    withDesk(open, async ({ desk, now }) => {
+      await desk.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      const key = { via: 'a2a', agent: 'echo', relation: 'follower', peer: ada } as const
+      const found = await desk.findRelation(key)
+      expect(found).toEqual({ ...key, target: `inbox of ${ada}`, since: now(), place: expect.any(Number) })
+      expect(await desk.findRelation({ ...key, relation: 'pending' })).toBeUndefined()
+      expect(await desk.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+      expect(await desk.findRelation({ ...key, via: 'activitypub' })).toBeUndefined()
+      expect(await followersOf(desk)).toEqual([ada])
+      expect(await followersOf(desk, 'help')).toEqual([])
+    }),
+  )
+  test(
+    'who relates twice is related once, with the newer target',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const since = now()
+      await desk.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      advance(10)
+      await desk.admit(sketchIntake('m2', effecting(relate(ada, 'follower', 'elsewhere'))), 'c')
+      const relation = await desk.findRelation({ via: 'a2a', agent: 'echo', relation: 'follower', peer: ada })
+      expect(relation).toMatchObject({ target: 'elsewhere', since })
+      expect(await followersOf(desk)).toEqual([ada])
+    }),
+  )
+  test(
+    'unrelating takes away that relation alone, and nothing from who is not related',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', effecting(relate(ada), relate(ada, 'pending'), relate('bob'))), 'c')
+      const leaving: RelationEffect = { kind: 'unrelate', relation: 'follower', peer: ada }
+      await desk.admit(sketchIntake('m2', effecting(leaving)), 'c')
+      await desk.admit(sketchIntake('m3', effecting(leaving)), 'c')
+      expect(await followersOf(desk)).toEqual(['bob'])
+      expect(await desk.countRelations({ via: 'a2a', agent: 'echo', relation: 'pending' })).toBe(1)
+    }),
+  )
+  test(
+    'a duplicate changes nothing',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', effecting(relate(ada))), 'c')
+      await desk.admit(sketchIntake('m2', effecting({ kind: 'unrelate', relation: 'follower', peer: ada })), 'c')
+      expect(await desk.admit(sketchIntake('m1', effecting(relate(ada))), 'c')).toMatchObject({ outcome: 'duplicate' })
+      expect(await followersOf(desk)).toEqual([])
+    }),
+  )
+  test(
+    'listRelations() gives the oldest first, page by page',
+    withDesk(open, async ({ desk }) => {
+      const peers = ['zoe', 'ada', 'bob']
+      await desk.admit(sketchIntake('m1', effecting(...peers.map(peer => relate(peer)))), 'c')
+      const filter = { via: 'a2a', agent: 'echo', relation: 'follower', limit: 2 } as const
+      const first = await desk.listRelations(filter)
+      expect(first.map(({ peer }) => peer)).toEqual(['zoe', 'ada'])
+      const second = await desk.listRelations({ ...filter, after: first.at(-1)?.place })
+      expect(second.map(({ peer }) => peer)).toEqual(['bob'])
+    }),
+  )
+}
+
+/** A message of Ada's that waits for an answer. */
+function fromAda(id: string, sketch: IntakeSketch = {}): IntakeSketch {
+  return inThread('t', { ...sketch, authorship: { author: ada, object: `object of ${id}` } })
+}
+
+function toAda(to: string) {
+  return { ...toDeliveryPlan(to), peer: ada }
+}
+
+function describeBlocks(open: OpenDesk): void {
+  const block = effecting(relate(ada, 'blocked_by'))
+  test(
+    'what comes from who has blocked the agent is kept and flagged, until the block is lifted',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('block', block), 'c')
+      await desk.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      expect(await leaseTurns(desk)).toEqual([])
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'ignored', flags: ['blocked_by'] })
+      const lift = effecting({ kind: 'unrelate', relation: 'blocked_by', peer: ada })
+      await desk.admit(sketchIntake('lift', lift), 'c')
+      await desk.admit(sketchIntake('m2', fromAda('m2')), 'c')
+      expect((await leaseOnlyTurn(desk)).content.id).toBe('m2')
+    }),
+  )
+  test(
+    'a block ends the open turns for that peer; others go on',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.admit(sketchIntake('block', block), 'c')
+      await expect(desk.commit(turn, sketchAnswer(turn, 'too late'))).rejects.toMatchObject({ name: 'LeaseLost' })
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
+      expect((await leaseOnlyTurn(desk)).content.id).toBe('m2')
+    }),
+  )
+  test(
+    'nothing is delivered any more to who has blocked the agent, not even what was waiting',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', inThread('t')), 'c')
+      const first = await leaseOnlyTurn(desk)
+      await desk.commit(first, { ...sketchAnswer(first, 'hello'), deliveries: [toAda('x'), toDeliveryPlan('y')] })
+      await desk.admit(sketchIntake('block', block), 'c')
+      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      const second = await leaseOnlyTurn(desk)
+      await desk.commit(second, { ...sketchAnswer(second, 'again'), deliveries: [toAda('x'), toDeliveryPlan('z')] })
+      expect((await leaseDeliveries(desk)).map(({ to }) => to)).toEqual(['y', 'z'])
+      const dead = await desk.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead.map(({ to, last_error }) => [to, last_error])).toEqual([
+        ['x', 'the recipient has blocked this agent'],
+        ['x', 'the recipient has blocked this agent'],
+      ])
+      expect((await desk.count()).deliveries).toMatchObject({ dead: 2, queued: 2 })
+    }),
+  )
+  test(
+    'a block is about one agent',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('block', { ...block, agent: 'help' }), 'c')
+      await desk.admit(sketchIntake('m1', fromAda('m1')), 'c')
+      expect((await leaseOnlyTurn(desk)).content.id).toBe('m1')
+    }),
+  )
+}
+
+function describeReopening(open: OpenDesk): void {
+  test(
+    'what was undone may be done again under its old id',
+    withDesk(open, async ({ desk }) => {
+      const authorship = { author: ada, object: 'follow 1' }
+      const follow = sketchIntake('follow 1', { ...effecting(relate(ada)), authorship })
+      const first = await desk.admit(follow, 'c')
+      const undo = effecting({ kind: 'unrelate', relation: 'follower', peer: ada }, { kind: 'reopen', ...authorship })
+      await desk.admit(sketchIntake('undo 1', undo), 'c')
+      const again = await desk.admit(follow, 'c')
+      expect(again.outcome).toBe('accepted')
+      expect(again.message).not.toBe(first.message)
+      expect(await followersOf(desk)).toEqual([ada])
+    }),
+  )
+  test(
+    'nobody else can reopen it',
+    withDesk(open, async ({ desk }) => {
+      const follow = sketchIntake('follow 1', { authorship: { author: ada, object: 'follow 1' } })
+      await desk.admit(follow, 'c')
+      const forged = effecting({ kind: 'reopen', author: 'mallory', object: 'follow 1' })
+      await desk.admit(sketchIntake('undo 1', forged), 'c')
+      expect((await desk.admit(follow, 'c')).outcome).toBe('duplicate')
+    }),
+  )
+}
+
+function describeQuotas(open: OpenDesk): void {
+  test(
+    'what exceeds the quota of a thread is kept and flagged, until its time is over',
+    withDesk(open, async ({ desk, advance }) => {
+      const quota = { turns: 2, withinMs: 1_000 }
+      for (const id of ['m1', 'm2', 'm3']) await desk.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      await desk.admit(sketchIntake('other', inThread('u', { quota })), 'c')
+      await desk.admit(sketchIntake('human', inThread('t')), 'c')
+      expect(await desk.findMessage('m3')).toMatchObject({ state: 'ignored', flags: ['loop_guard'] })
+      for (const id of ['m1', 'm2', 'other', 'human']) {
+        expect(await desk.findMessage(id)).toMatchObject({ state: 'received', flags: [] })
+      }
+      advance(1_000)
+      await desk.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
+      expect(await desk.findMessage('m4')).toMatchObject({ state: 'received' })
+    }),
+  )
+}
+
+function describeListed(open: OpenDesk): void {
+  test(
+    'what everybody may read is counted and can be listed alone',
+    withDesk(open, async ({ desk }) => {
+      const said = [true, false, true]
+      for (const [at, isListed] of said.entries()) {
+        await desk.admit(sketchIntake(`m${at}`), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        await desk.commit(turn, sketchAnswer(turn, 'hello', [], { isListed }))
+      }
+      await desk.admit(sketchIntake('silent'), 'c')
+      await desk.commit(await leaseOnlyTurn(desk), sayNothing())
+      const mine = { agent: 'echo', via: 'a2a' } as const
+      expect(await desk.countListed(mine)).toBe(2)
+      expect(await desk.countListed({ ...mine, agent: 'help' })).toBe(0)
+      const listed = await desk.listResponses({ ...mine, isListed: true, limit: 9 })
+      expect(listed.map(({ message }) => message.id)).toEqual(['m2', 'm0'])
+      expect(await desk.listResponses({ ...mine, limit: 9 })).toHaveLength(3)
+    }),
+  )
+}

@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import type { Authorship, Desk } from '@postern/core'
+import { withdrawalMemoryMs } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { IntakeSketch, OpenDesk } from './under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  toDeliveryPlan,
+  withDesk,
+} from './under-test.ts'
+
+export function withdrawalContract(open: OpenDesk): void {
+  describe('withdrawals', () => {
+    describeForgetting(open)
+    describeBytes(open)
+    describeParking(open)
+    describePeers(open)
+    describeAuthored(open)
+  })
+}
+
+const ada = 'https://peer.test/ada'
+const note: Authorship = { author: ada, object: 'https://peer.test/notes/1' }
+
+function byAda(sketch: IntakeSketch = {}, object = note.object): IntakeSketch {
+  return { ...sketch, authorship: { author: ada, object } }
+}
+
+function forget(desk: Desk, authorship: Authorship = note): Promise<void> {
+  return desk.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+}
+
+function describeForgetting(open: OpenDesk): void {
+  test(
+    'a message that is taken back keeps its ids and loses its content; its duplicate is still one',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await desk.admit(sketchIntake('m1', byAda()), 'c')
+      await forget(desk)
+      const record = await desk.findMessage('m1')
+      expect(record).toMatchObject({ number: message, message: { id: 'm1', parts: [] }, flags: ['deleted'] })
+      expect(record?.message.raw).toBeUndefined()
+      expect(record?.message.sender).toEqual({ address: '@ada@peer.test', auth_method: 'none', verified: false })
+      expect(JSON.stringify(await desk.listMessages({ limit: 9 }))).not.toContain('words of')
+      expect(await desk.admit(sketchIntake('m1', byAda()), 'c')).toEqual({ outcome: 'duplicate', message })
+      expect(JSON.stringify(await desk.findMessage('m1'))).not.toContain('words of')
+    }),
+  )
+  test(
+    'its open turn is canceled, whoever holds it, and its thread goes on',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await desk.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
+      await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      const notices: unknown[] = []
+      desk.listen(`message:${message}`, notice => notices.push(notice))
+      await forget(desk)
+      expect(notices).toEqual([{ kind: 'canceled' }])
+      await expect(desk.commit(turn, sketchAnswer(turn, 'late'))).rejects.toMatchObject({ name: 'LeaseLost' })
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
+      const next = await leaseOnlyTurn(desk)
+      expect(next.content.id).toBe('m2')
+      expect(await desk.readHistory({ thread: next.thread, before: next.message, head: 0, tail: 9 })).toEqual([])
+      expect((await desk.count()).messages).toMatchObject({ failed: 1, working: 1, received: 0 })
+    }),
+  )
+  test(
+    'an answer to it that has not left yet never leaves; one that has is still there',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', byAda()), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y']))
+      const sent = (await leaseDeliveries(desk)).find(({ to }) => to === 'x')
+      if (sent) await desk.settle(sent, { state: 'sent' })
+      await forget(desk)
+      const record = await desk.findMessage('m1')
+      expect(record?.deliveries).toMatchObject([
+        { to: 'x', state: 'sent' },
+        { to: 'y', state: 'dead', last_error: 'what it answers was taken back by its author' },
+      ])
+      expect(record?.response).toMatchObject({ parts: [{ content: 'hello' }] })
+    }),
+  )
+  test(
+    'it is taken back from every agent, with its edits; what others wrote under that name stays',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', byAda()), 'c')
+      await desk.admit(sketchIntake('edit', byAda({ message: { kind: 'edit' } })), 'c')
+      await desk.admit(sketchIntake('m1 to help', byAda({ agent: 'help' })), 'c')
+      await desk.admit(sketchIntake('other', byAda({}, 'another note')), 'c')
+      await desk.admit(sketchIntake('forged', { authorship: { ...note, author: 'mallory' } }), 'c')
+      await forget(desk)
+      expect((await leaseTurns(desk)).map(({ content }) => content.id).sort()).toEqual(['forged', 'other'])
+    }),
+  )
+  test(
+    'a withdrawal by anybody else, or for another channel, changes nothing',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', byAda()), 'c')
+      await forget(desk, { ...note, author: 'mallory' })
+      await desk.withdraw('activitypub', [{ kind: 'forget', ...note }])
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'received', flags: [] })
+    }),
+  )
+  test(
+    'only what was said is recalled, not what merely happened',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', inThread('t')), 'c')
+      await desk.admit(sketchIntake('like', { message: { thread_id: 't', kind: 'reaction' } }), 'c')
+      await desk.admit(sketchIntake('edit', { message: { thread_id: 't', kind: 'edit' } }), 'c')
+      const { message } = await desk.admit(sketchIntake('m2', inThread('t')), 'c')
+      const [turn] = await leaseTurns(desk)
+      const history = await desk.readHistory({ thread: turn?.thread ?? 0, before: message, head: 0, tail: 9 })
+      expect(history.map(({ nativeId }) => nativeId)).toEqual(['m1', 'edit'])
+    }),
+  )
+}
+
+function describeBytes(open: OpenDesk): void {
+  const blobOf = (text: string) => {
+    const bytes = new TextEncoder().encode(text)
+    return { digest: createHash('sha256').update(bytes).digest('hex'), bytes, mime: 'text/plain' }
+  }
+  test(
+    'bytes go with the last message that needs them',
+    withDesk(open, async ({ desk }) => {
+      const [shared, own] = [blobOf('shared'), blobOf('own')]
+      await desk.admit(sketchIntake('m1', byAda({ blobs: [shared, own] })), 'c')
+      await desk.admit(sketchIntake('m2', byAda({ blobs: [shared] }, 'second')), 'c')
+      await forget(desk)
+      expect(await desk.findBlob(own.digest)).toBeUndefined()
+      expect(await desk.findBlob(shared.digest)).toBeDefined()
+      await forget(desk, { author: ada, object: 'second' })
+      expect(await desk.findBlob(shared.digest)).toBeUndefined()
+    }),
+  )
+  test(
+    'large raw bytes go too',
+    withDesk(open, async ({ desk }) => {
+      const bytes = new TextEncoder().encode(JSON.stringify('x'.repeat(200_000)))
+      const raw = { bytes, form: 'json' } as const
+      await desk.admit(sketchIntake('m1', byAda({ raw })), 'c')
+      await desk.admit(sketchIntake('m1 to help', byAda({ raw, agent: 'help' })), 'c')
+      const digest = createHash('sha256').update(bytes).digest('hex')
+      await forget(desk)
+      expect((await desk.findMessage('m1'))?.message.raw).toBeUndefined()
+      expect(await desk.findBlob(digest)).toBeUndefined()
+    }),
+  )
+}
+
+function describeParking(open: OpenDesk): void {
+  test(
+    'a message that arrives after it was taken back leaves nothing but its ids, and nobody is called',
+    withDesk(open, async ({ desk }) => {
+      await forget(desk)
+      const late = sketchIntake('m1', byAda({ deliveries: [toDeliveryPlan('x')] }))
+      expect(await desk.admit(late, 'c')).toMatchObject({ outcome: 'accepted' })
+      const record = await desk.findMessage('m1')
+      expect(record).toMatchObject({ state: 'ignored', flags: ['deleted'], message: { parts: [] }, deliveries: [] })
+      expect(record?.message.raw).toBeUndefined()
+      expect(await leaseTurns(desk)).toEqual([])
+      expect((await desk.admit(late, 'c')).outcome).toBe('duplicate')
+    }),
+  )
+  test(
+    'a withdrawal waits 48 hours, and only for words of its own author',
+    withDesk(open, async ({ desk, advance }) => {
+      await forget(desk)
+      await desk.admit(sketchIntake('other', { authorship: { ...note, author: 'bob' } }), 'c')
+      expect(await desk.findMessage('other')).toMatchObject({ state: 'received' })
+      advance(withdrawalMemoryMs - 1)
+      await desk.admit(sketchIntake('m1', byAda()), 'c')
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'ignored' })
+      advance(1)
+      await desk.admit(sketchIntake('m2', byAda()), 'c')
+      expect(await desk.findMessage('m2')).toMatchObject({ state: 'received' })
+    }),
+  )
+}
+
+function describePeers(open: OpenDesk): void {
+  test(
+    'a peer that is gone leaves nothing: messages, relations, deliveries that wait',
+    withDesk(open, async ({ desk }) => {
+      const relate = { kind: 'relate', relation: 'follower', peer: ada, target: null } as const
+      await desk.admit(sketchIntake('m1', byAda({ effects: [relate] })), 'c')
+      await desk.admit(sketchIntake('m2', byAda({ agent: 'help', effects: [relate] }, 'second')), 'c')
+      await desk.admit(sketchIntake('m3'), 'c')
+      const turn = (await leaseTurns(desk)).find(({ content }) => content.id === 'm3')
+      if (turn) {
+        const deliveries = [{ ...toDeliveryPlan('x'), peer: ada }, toDeliveryPlan('y')]
+        await desk.commit(turn, { ...sketchAnswer(turn, 'hello'), deliveries })
+      }
+      await desk.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
+      for (const id of ['m1', 'm2']) {
+        expect(await desk.findMessage(id)).toMatchObject({
+          state: 'failed',
+          flags: ['deleted'],
+          message: { parts: [] },
+        })
+      }
+      for (const agent of ['echo', 'help']) {
+        expect(await desk.countRelations({ via: 'a2a', agent, relation: 'follower' })).toBe(0)
+      }
+      expect((await leaseOnlyDelivery(desk)).to).toBe('y')
+      const [dead] = await desk.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead).toMatchObject({ to: 'x', last_error: 'the recipient is gone' })
+    }),
+  )
+  test(
+    'all of his messages are taken back, however many',
+    withDesk(open, async ({ desk }) => {
+      const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
+      await Promise.all(ids.map(id => desk.admit(sketchIntake(id, byAda({}, id)), 'c')))
+      await desk.withdraw('a2a', [{ kind: 'forget_peer', peer: ada }])
+      expect((await desk.count()).messages).toMatchObject({ received: 0, failed: 450 })
+      expect(JSON.stringify(await desk.listMessages({ limit: 450 }))).not.toContain('words of')
+    }),
+  )
+}
+
+function describeAuthored(open: OpenDesk): void {
+  test(
+    'findAuthored() gives what the author may change, for each agent, until it is taken back',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await desk.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
+      await desk.admit(sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' } })), 'c')
+      const [first, second] = await desk.findAuthored('a2a', note)
+      const known = { ...note, message, agent: 'echo', id: 'm1', kind: 'message', thread_id: 't', scope: 'public' }
+      expect(first).toEqual({ ...known, target: { answerTo: 'm1' } })
+      expect(second).toMatchObject({ agent: 'help', kind: 'edit' })
+      expect(await desk.findAuthored('a2a', { ...note, author: 'bob' })).toEqual([])
+      expect(await desk.findAuthored('email', note)).toEqual([])
+      await forget(desk)
+      expect(await desk.findAuthored('a2a', note)).toEqual([])
+    }),
+  )
+}
