@@ -221,13 +221,6 @@ test.each(['hs2019', undefined, 'RSA-SHA256'])(
   },
 )
 
-test('24: beside a Signature-Input an old signature counts for nothing', async () => {
-  const { house, alice } = stage
-  const headers = { 'signature-input': 'sig1=("@method");created=1' }
-  const posted = postActivity(house, alice, composeNote(alice), { headers })
-  await expectRefused(posted, 'signature_invalid', /"keyid" is missing|not exactly one|Signature is invalid/)
-})
-
 test.each([
   ['for the shared inbox', { target: 'post /inbox' }],
   ['for another agent', { target: 'post /agents/help/inbox' }],

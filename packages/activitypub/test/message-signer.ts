@@ -1,0 +1,57 @@
+import { createHash, createPrivateKey, sign } from 'node:crypto'
+import type { TestHouse } from './house.ts'
+import { origin } from './house.ts'
+import type { Person } from './person.ts'
+
+export interface MessageOptions {
+  readonly path?: string
+  readonly method?: 'GET' | 'POST'
+  readonly covered?: readonly string[]
+  /** After the list; the default is honest. `undefined` leaves one out. */
+  readonly parameters?: Readonly<Record<string, string | number | undefined>>
+  /** Values as they are signed, when they are not the honest ones. */
+  readonly values?: Readonly<Record<string, string>>
+  readonly label?: string
+  readonly keyPem?: string
+  readonly contentDigest?: string
+}
+
+/** Signs by RFC 9421 with node:crypto alone, so that anything can be got wrong on purpose. */
+export function signMessageHeaders(
+  house: Pick<TestHouse, 'world'>,
+  signer: Pick<Person, 'keyId' | 'key'>,
+  body: string | undefined,
+  options: MessageOptions = {},
+): Record<string, string> {
+  const { path = '/agents/echo/inbox', label = 'sig1', method = body === undefined ? 'GET' : 'POST' } = options
+  const contentDigest =
+    options.contentDigest ??
+    `sha-256=:${createHash('sha256')
+      .update(body ?? '')
+      .digest('base64')}:`
+  const covered = options.covered ?? ['@method', '@target-uri', ...(body === undefined ? [] : ['content-digest'])]
+  const parameters = { created: Math.floor(house.world.now() / 1_000), keyid: signer.keyId, ...options.parameters }
+  const values: Record<string, string> = {
+    '@method': method,
+    '@target-uri': origin + path,
+    '@authority': new URL(origin).host,
+    '@path': path.replace(/\?.*/, ''),
+    '@query': path.includes('?') ? path.slice(path.indexOf('?')) : '?',
+    'content-digest': contentDigest,
+    ...options.values,
+  }
+  const list = `(${covered.map(name => `"${name}"`).join(' ')})${Object.entries(parameters).map(writeParameter).join('')}`
+  const base = [...covered.map(name => `"${name}": ${values[name]}`), `"@signature-params": ${list}`].join('\n')
+  const key = createPrivateKey(options.keyPem ?? signer.key.privatePem)
+  const signature = sign(key.asymmetricKeyType === 'rsa' ? 'sha256' : null, Buffer.from(base), key)
+  return {
+    'signature-input': `${label}=${list}`,
+    signature: `${label}=:${signature.toString('base64')}:`,
+    ...(body !== undefined && { 'content-digest': contentDigest }),
+  }
+}
+
+function writeParameter([name, value]: [string, string | number | undefined]): string {
+  if (value === undefined) return ''
+  return typeof value === 'number' ? `;${name}=${value}` : `;${name}="${value}"`
+}
