@@ -116,8 +116,10 @@ export async function openGateway(
     const holder = `${hostname()}:${process.pid}`
     const worker = startWorker(working, { desk, world, retry, findChannel }, world, {
       holder,
-      turnSlots: 32,
-      deliverySlots: 32,
+      turnSlots: 128,
+      turnsPerAgent: 32,
+      deliverySlots: 128,
+      deliveriesPerHost: 8,
       leaseMs: 60_000,
     })
     closers.push(() => worker.stop(shutdownGraceMs))

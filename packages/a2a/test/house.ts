@@ -133,7 +133,9 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       : startWorker(working, { desk, world, retry, findChannel }, world, {
           holder: 'test',
           turnSlots: 8,
+          turnsPerAgent: 8,
           deliverySlots: 2,
+          deliveriesPerHost: 2,
           leaseMs: 30_000,
         })
   const token = await issuer.sign()

@@ -69,7 +69,14 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       presentParts: (parts: NormalizedMessage['parts']) => [...parts],
       readAttachment: async () => ({ bytes: new Uint8Array() }),
     }
-    const lanes = { holder: 'test', turnSlots: 8, deliverySlots: 8, leaseMs: 900 }
+    const lanes = {
+      holder: 'test',
+      turnSlots: 8,
+      turnsPerAgent: 8,
+      deliverySlots: 8,
+      deliveriesPerHost: 8,
+      leaseMs: 900,
+    }
     const worker = startWorker(working as never, { desk, world, retry, findChannel }, world, lanes)
     workers.push(worker)
     return worker

@@ -222,7 +222,14 @@ describe('a worker on a real desk', () => {
     )
     const world = { ...base.world, sleep: testWorld.sleep }
     const sending = { desk, world, retry: base.retry, findChannel: () => undefined }
-    const options = { holder: 'worker', turnSlots: 4, deliverySlots: 4, leaseMs: 60_000 }
+    const options = {
+      holder: 'worker',
+      turnSlots: 4,
+      turnsPerAgent: 4,
+      deliverySlots: 4,
+      deliveriesPerHost: 4,
+      leaseMs: 60_000,
+    }
     const worker = startWorker(base, sending, world, options)
     const message = await say('hello')
     await new Promise<void>(resolve => {

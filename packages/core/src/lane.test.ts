@@ -13,6 +13,8 @@ function openLane(work: number[], options: Partial<LaneOptions<number>> = {}) {
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
   const lane = createLane<number>({
     slots: 2,
+    groupSlots: 2,
+    groupOf: () => undefined,
     lease,
     async run(piece) {
       begun.push(piece)
@@ -40,6 +42,24 @@ describe('createLane()', () => {
     await settle()
     expect(begun).toEqual([1, 2, 3])
     expect([...lane.running.keys()]).toEqual([1, 3])
+  })
+
+  test('leaves room for others when one group hangs', async () => {
+    const waiting = [1, 2, 3, 4, 10]
+    const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
+    const lease = vi.fn(async (limit: number, busy: readonly string[]) => {
+      const taken = waiting.filter(piece => !busy.includes(groupOf(piece))).slice(0, limit)
+      for (const piece of taken) waiting.splice(waiting.indexOf(piece), 1)
+      return taken
+    })
+    const { lane, begun, finish } = openLane([1, 2, 3, 4, 10], { slots: 4, groupSlots: 2, groupOf, lease })
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2, 10])
+    expect(lease).toHaveBeenLastCalledWith(expect.any(Number), ['hanging'])
+    finish(1)
+    await settle()
+    expect(begun).toEqual([1, 2, 10, 3])
   })
 
   test('asks once for many wakes of one instant', async () => {

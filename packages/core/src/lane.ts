@@ -1,8 +1,11 @@
 export interface LaneOptions<Work> {
   /** How much runs at once. */
   readonly slots: number
-  /** Takes up to `limit` pieces of ready work. */
-  lease(limit: number): Promise<readonly Work[]>
+  /** How much of one group runs at once, so that one that hangs leaves room for the others. */
+  readonly groupSlots: number
+  groupOf(work: Work): string | undefined
+  /** Takes up to `limit` pieces of ready work, none of a `busy` group. */
+  lease(limit: number, busy: readonly string[]): Promise<readonly Work[]>
   run(work: Work): Promise<void>
   isClosed(): boolean
   onError(error: unknown): void
@@ -16,7 +19,7 @@ export interface Lane<Work> {
   drain(): Promise<void>
 }
 
-/** Keeps `slots` pieces of work running for as long as there are any. */
+/** Keeps `slots` pieces of work running for as long as there are any, and no more than `groupSlots` of one group. */
 export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
   const running = new Map<Work, Promise<void>>()
   let isScheduled = false
@@ -26,11 +29,11 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
   async function fill(): Promise<void> {
     do {
       isWokenMeanwhile = false
-      const free = options.slots - running.size
-      if (free <= 0 || options.isClosed()) break
-      const leased = await leaseQuietly(free)
+      const { limit, busy } = findRoom()
+      if (limit <= 0 || options.isClosed()) break
+      const leased = await leaseQuietly(limit, busy)
       for (const work of leased) begin(work)
-      if (leased.length === free) isWokenMeanwhile = true
+      if (leased.length === limit) isWokenMeanwhile = true
     } while (isWokenMeanwhile)
   }
 
@@ -38,9 +41,22 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
     filling = undefined
   }
 
-  async function leaseQuietly(limit: number): Promise<readonly Work[]> {
+  /** How much may be taken now without any group getting more than its share. */
+  function findRoom(): { readonly limit: number; readonly busy: readonly string[] } {
+    const counts = new Map<string, number>()
+    for (const work of running.keys()) {
+      const group = options.groupOf(work)
+      if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
+    }
+    const open = [...counts].filter(([, count]) => count < options.groupSlots)
+    const room = Math.min(options.groupSlots, ...open.map(([, count]) => options.groupSlots - count))
+    const busy = [...counts].filter(([, count]) => count >= options.groupSlots).map(([group]) => group)
+    return { limit: Math.min(options.slots - running.size, room), busy }
+  }
+
+  async function leaseQuietly(limit: number, busy: readonly string[]): Promise<readonly Work[]> {
     try {
-      return await options.lease(limit)
+      return await options.lease(limit, busy)
     } catch (error) {
       options.onError(error)
       return []

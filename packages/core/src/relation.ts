@@ -65,6 +65,8 @@ export interface KnownMessage extends Authorship {
   readonly thread_id: string
   readonly scope: string
   readonly target: Json
+  /** The agent was never given it. */
+  readonly isKept: boolean
 }
 
 export interface RelationDesk {

@@ -46,7 +46,7 @@ function openShop({
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
   const sending = { desk: memory.desk, world: quiet, retry, findChannel: () => channel }
-  const options = { holder: 'me', turnSlots: 2, deliverySlots: 2, leaseMs }
+  const options = { holder: 'me', turnSlots: 2, turnsPerAgent: 2, deliverySlots: 2, deliveriesPerHost: 2, leaseMs }
   return { memory, worker: startWorker(working, sending, quiet, options) }
 }
 
@@ -114,7 +114,8 @@ describe('startWorker()', () => {
     await vi.waitFor(() => expect(log.error).toHaveBeenCalledTimes(1))
     expect(log.warn).toHaveBeenCalledWith({ err: expect.any(LeaseLost) }, 'lease lost, result thrown away')
     memory.addTurns(turn(3))
-    await vi.waitFor(() => expect(memory.commits).toMatchObject([{ turn: { message: 3 } }]))
+    const failed = { turn: { message: 2 }, answer: { error: 'the answer cannot be stored' } }
+    await vi.waitFor(() => expect(memory.commits).toMatchObject([failed, { turn: { message: 3 } }]))
     await worker.stop(1_000)
   })
 })

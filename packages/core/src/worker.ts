@@ -1,4 +1,5 @@
 import type { Delivery, LeaseRequest, Turn } from './desk.ts'
+import { findDestinationHost } from './destination-host.ts'
 import { LeaseLost } from './errors.ts'
 import { createLane } from './lane.ts'
 import type { Sending } from './pipeline.ts'
@@ -14,7 +15,9 @@ export interface WorkerOptions {
   /** One name per process. */
   readonly holder: string
   readonly turnSlots: number
+  readonly turnsPerAgent: number
   readonly deliverySlots: number
+  readonly deliveriesPerHost: number
   readonly leaseMs: number
 }
 
@@ -28,21 +31,25 @@ export type WorkerWorld = Pick<World, 'now' | 'randomBytes' | 'log' | 'sleep'>
 /** Works turns and deliveries side by side until stopped. */
 export function startWorker(working: Working, sending: Sending, world: WorkerWorld, options: WorkerOptions): Worker {
   const { desk } = working
-  const { holder, leaseMs, turnSlots, deliverySlots } = options
+  const { holder, leaseMs } = options
   const stopping = new AbortController()
   const abandoning = new AbortController()
-  const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
+  const leaseOf = (limit: number, busy: readonly string[]): LeaseRequest => ({ holder, limit, leaseMs, busy })
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
   const turns = createLane<Turn>({
     ...shared,
-    slots: turnSlots,
-    lease: limit => desk.leaseTurns(leaseOf(limit)),
+    slots: options.turnSlots,
+    groupSlots: options.turnsPerAgent,
+    groupOf: turn => turn.agent,
+    lease: (limit, busy) => desk.leaseTurns(leaseOf(limit, busy)),
     run: turn => workTurn(turn, working, abandoning.signal),
   })
   const deliveries = createLane<Delivery>({
     ...shared,
-    slots: deliverySlots,
-    lease: limit => desk.leaseDeliveries(leaseOf(limit)),
+    slots: options.deliverySlots,
+    groupSlots: options.deliveriesPerHost,
+    groupOf: delivery => findDestinationHost(delivery.to),
+    lease: (limit, busy) => desk.leaseDeliveries(leaseOf(limit, busy)),
     run: async delivery => void (await send(delivery, sending)),
   })
   const running = () => [...turns.running, ...deliveries.running]

@@ -58,18 +58,20 @@ interface AuthoredRow {
   readonly key: string
   readonly scope: string
   readonly target: string
+  readonly kept: number
 }
 
 function createAuthoredFinder(db: DatabaseSync): WithdrawalDesk['findAuthored'] {
   const find = prepareQuery<AuthoredRow>(
     db,
-    `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target
+    `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,
+       NOT EXISTS (SELECT 1 FROM turns WHERE message = m.number) AS kept
      FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.forgotten_at IS NULL AND m.author = ? AND m.object = ? AND m.via = ? LIMIT 1000`,
   )
   return async (via, { author, object }) =>
     find.all(author, object, via).map(
-      ({ number, id, agent, kind, key, scope, target }): KnownMessage => ({
+      ({ number, id, agent, kind, key, scope, target, kept }): KnownMessage => ({
         author,
         object,
         agent,
@@ -79,6 +81,7 @@ function createAuthoredFinder(db: DatabaseSync): WithdrawalDesk['findAuthored'] 
         thread_id: key,
         scope,
         target: parseJson(target),
+        isKept: kept === 1,
       }),
     )
 }

@@ -230,11 +230,11 @@ function describeAuthored(open: OpenDesk): void {
     'findAuthored() gives what the author may change, for each agent, until it is taken back',
     withDesk(open, async ({ desk }) => {
       const { message } = await desk.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
-      await desk.admit(sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' } })), 'c')
+      await desk.admit(sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' }, disposition: 'keep' })), 'c')
       const [first, second] = await desk.findAuthored('a2a', note)
       const known = { ...note, message, agent: 'echo', id: 'm1', kind: 'message', thread_id: 't', scope: 'public' }
-      expect(first).toEqual({ ...known, target: { answerTo: 'm1' } })
-      expect(second).toMatchObject({ agent: 'help', kind: 'edit' })
+      expect(first).toEqual({ ...known, target: { answerTo: 'm1' }, isKept: false })
+      expect(second).toMatchObject({ agent: 'help', kind: 'edit', isKept: true })
       expect(await desk.findAuthored('a2a', { ...note, author: 'bob' })).toEqual([])
       expect(await desk.findAuthored('email', note)).toEqual([])
       await forget(desk)
