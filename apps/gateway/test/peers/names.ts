@@ -1,0 +1,8 @@
+/** The names of the private network; all of them are this machine. */
+export const ourHost = 'agents.test'
+export const ourOrigin = `https://${ourHost}`
+export const snacHost = 'snac.test'
+export const snacOrigin = `https://${snacHost}`
+
+/** Where each listens behind the TLS terminator. The network is private: nobody else can have them. */
+export const ports = { gateway: 8787, snac: 8001 } as const

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { MessageRecord, MessageSummary, Refusal } from '@postern/core'
+import { waitUntil } from './eventually.ts'
+import { ourOrigin, ports, snacOrigin } from './names.ts'
+
+/** Our own program, started as an operator starts it. */
+export interface OurGateway {
+  readonly actor: string
+  messages(): Promise<readonly MessageRecord[]>
+  refusals(): Promise<readonly Refusal[]>
+  followerCount(): Promise<number>
+  /** What it printed. */
+  log(): string
+  stop(): Promise<void>
+}
+
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const patientAgent = fileURLToPath(new URL('./patient-agent.ts', import.meta.url))
+const operatorToken = 'operator-token-of-the-peers-exam'
+
+/** Production mode; out of the ordinary are a peer at a private address and the authority in `caPath`. */
+export async function startOurGateway(directory: string, caPath: string): Promise<OurGateway> {
+  const path = join(directory, 'postern.config.json')
+  const config = {
+    origin: ourOrigin,
+    listen: { port: ports.gateway },
+    data: join(directory, 'data'),
+    operator_token: operatorToken,
+    agents: {
+      echo: { name: 'Echo', description: 'Answers what you said', use: 'builtin:echo' },
+      patient: { name: 'Patient', description: 'Thinks first', use: patientAgent },
+    },
+    network: { allow_private: [snacOrigin] },
+    delivery: { retry_after: 1 },
+  }
+  writeFileSync(path, JSON.stringify(config))
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: caPath }
+  const child = spawn(process.execPath, [program, 'start', '--config', path], { env })
+  let log = ''
+  const read = (chunk: Buffer) => {
+    log += chunk.toString()
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  await waitUntil('our gateway listens', () => {
+    if (child.exitCode !== null) throw new Error(`our gateway ended: ${log}`)
+    return log.includes('listens on') || undefined
+  })
+  const actor = `${ourOrigin}/agents/echo`
+  return {
+    actor,
+    async messages() {
+      const { messages } = await ask<{ messages: readonly MessageSummary[] }>('/messages?limit=500')
+      return Promise.all(messages.map(({ id }) => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)))
+    },
+    refusals: async () => (await ask<{ refusals: readonly Refusal[] }>('/refusals?limit=100')).refusals,
+    async followerCount() {
+      const accept = 'application/activity+json'
+      const answer = await fetch(`http://127.0.0.1:${ports.gateway}/agents/echo/followers`, { headers: { accept } })
+      return ((await answer.json()) as { totalItems: number }).totalItems
+    },
+    log: () => log,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+async function ask<Answer>(path: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const answer = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { headers })
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
+  return (await answer.json()) as Answer
+}

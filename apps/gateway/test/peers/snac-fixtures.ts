@@ -1,0 +1,4 @@
+import { fileURLToPath } from 'node:url'
+
+/** What snac2 sent in one run of `npm run test:peers -- --capture`. */
+export const snacFixtures = fileURLToPath(new URL('../../../../fixtures/activitypub/snac2/2.75', import.meta.url))

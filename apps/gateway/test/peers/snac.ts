@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { waitUntil } from './eventually.ts'
+import { ports, snacHost, snacOrigin } from './names.ts'
+import { runCommand } from './run-command.ts'
+
+export type SnacDocument = Readonly<Record<string, unknown>> & { readonly id: string; readonly type: string }
+
+/** A snac server with one user, alice. */
+export interface Snac {
+  readonly actor: string
+  /** One of snac's commands, on its own data and, where it wants one, as alice. */
+  run(command: string, ...parameters: readonly string[]): Promise<string>
+  /** What the buttons of alice's web page do: like, delete, edit. */
+  press(form: 'action' | 'note', fields: Readonly<Record<string, string>>): Promise<void>
+  /** Everything it knows: its own posts and what peers have sent. */
+  documents(): readonly SnacDocument[]
+  /** The follow relation, as far as the other side has confirmed it. */
+  isFollowing(actor: string): boolean
+  /** What it wrote to its log. */
+  log(): string
+  close(): void
+}
+
+/** Sets up and starts `program` on `directory`. */
+export async function openSnac(program: string, directory: string): Promise<Snac> {
+  await runCommand(program, ['init', directory], { input: `127.0.0.1\n${ports.snac}\n${snacHost}\n\n\n` })
+  const password = /password is (\S+)/.exec(await runCommand(program, ['adduser', directory, 'alice']))?.[1]
+  const server = spawn(program, ['httpd', directory], { env: { ...process.env, DEBUG: '1' } })
+  let log = ''
+  server.stderr.on('data', chunk => {
+    log += String(chunk)
+  })
+  server.stdout.resume()
+  await waitUntil('snac listens', () => canConnect(ports.snac))
+  const credentials = Buffer.from(`alice:${password}`).toString('base64')
+  return {
+    actor: `${snacOrigin}/alice`,
+    run: (command, ...parameters) => runCommand(program, [command, directory, ...parameters]),
+    async press(form, fields) {
+      const address = `http://127.0.0.1:${ports.snac}/alice/admin/${form}`
+      // With a charset behind it snac does not know the type.
+      const headers = { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' }
+      const body = new URLSearchParams(fields).toString()
+      const { status } = await fetch(address, { method: 'POST', headers, body, redirect: 'manual' })
+      if (status !== 303) throw new Error(`snac answered its own form "${form}" with ${status}`)
+    },
+    documents: () => readDocuments(join(directory, 'object')),
+    isFollowing: actor => readDocuments(join(directory, 'user/alice/following')).some(isAcceptBy(actor)),
+    log: () => log,
+    close: () => server.kill('SIGTERM'),
+  }
+}
+
+function canConnect(port: number): Promise<true | undefined> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(undefined))
+    socket.once('connect', () => socket.destroy())
+  })
+}
+
+/** A file that is being written just now is read the next time. */
+function readDocuments(directory: string): readonly SnacDocument[] {
+  return listFiles(directory).flatMap(file => {
+    try {
+      return [JSON.parse(readFileSync(file, 'utf8')) as SnacDocument]
+    } catch {
+      return []
+    }
+  })
+}
+
+function listFiles(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.json'))
+      .map(name => join(directory, name))
+  } catch {
+    return []
+  }
+}
+
+function isAcceptBy(actor: string): (document: SnacDocument) => boolean {
+  return document => document.type === 'Accept' && document.actor === actor
+}

@@ -1,0 +1,74 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { request } from 'node:http'
+import { createServer } from 'node:https'
+import { buffer } from 'node:stream/consumers'
+import type { CapturedRequest } from './captured.ts'
+import type { PrivateNetwork } from './private-network.ts'
+
+export interface TlsFront {
+  /** Every request that came, with its answer. */
+  readonly seen: readonly CapturedRequest[]
+  close(): void
+}
+
+/** What stands before every server of the real network: takes TLS off and hands the request to the host it names. */
+export async function openTlsFront(
+  { certPath, keyPath }: PrivateNetwork,
+  backends: Readonly<Record<string, number>>,
+): Promise<TlsFront> {
+  const seen: CapturedRequest[] = []
+  const server = createServer({ cert: readFileSync(certPath), key: readFileSync(keyPath) }, (incoming, outgoing) => {
+    passOn(incoming, outgoing, backends).then(
+      captured => seen.push(captured),
+      () => outgoing.destroy(),
+    )
+  })
+  server.listen(443, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    seen,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+async function passOn(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  backends: Readonly<Record<string, number>>,
+): Promise<CapturedRequest> {
+  const receivedAt = new Date().toISOString()
+  const { method = 'GET', url = '/', rawHeaders } = incoming
+  const body = await buffer(incoming)
+  const host = String(incoming.headers.host)
+  const inner = request({
+    port: backends[host],
+    host: '127.0.0.1',
+    method,
+    path: url,
+    headers: rawHeaders,
+    agent: false,
+  })
+  inner.end(body)
+  const [answer] = (await once(inner, 'response')) as [IncomingMessage]
+  const answerBody = await buffer(answer)
+  const { statusCode: status = 502, rawHeaders: answerHeaders } = answer
+  outgoing.writeHead(status, dropHopByHop(answerHeaders)).end(answerBody)
+  const type = String(answer.headers['content-type'] ?? '')
+  const kept = { status, type, body: answerBody.toString() }
+  return { receivedAt, host, method, target: url, headers: pairUp(rawHeaders), body: body.toString(), answer: kept }
+}
+
+function pairUp(raw: readonly string[]): readonly (readonly [string, string])[] {
+  return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as const] : []))
+}
+
+/** The body has been read whole: its length is known to the next one. */
+function dropHopByHop(raw: readonly string[]): string[] {
+  const dropped = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+  return pairUp(raw).flatMap(([name, value]) => (dropped.has(name.toLowerCase()) ? [] : [name, value]))
+}
