@@ -1,0 +1,95 @@
+import type { DocumentLoader, Federation } from '@fedify/fedify'
+import { createFederation, generateCryptoKeyPair, getDocumentLoader, MemoryKvStore } from '@fedify/fedify'
+import { Accept, type Activity, Create, Endpoints, Service } from '@fedify/vocab'
+import { listenFetch } from '../src/harness/hono-server.ts'
+
+/** A bot as Fedify's manual builds one. It verifies what comes with Fedify's own code, and hears only what holds. */
+export interface FedifyBot {
+  readonly port: number
+  readonly federation: Federation<void>
+  readonly actor: URL
+  /** RSA for requests, Ed25519 for objects. */
+  readonly keys: { readonly rsa: CryptoKeyPair; readonly ed25519: CryptoKeyPair }
+  readonly loader: DocumentLoader
+  /** Activities that passed Fedify's checks. */
+  readonly heard: readonly Activity[]
+  /** Every request to its inbox, before anybody looked at it. */
+  readonly requests: readonly Request[]
+  /** @throws Error after ten seconds */
+  waitFor<Kind extends Activity>(find: (activity: Activity) => Promise<Kind | undefined>): Promise<Kind>
+}
+
+export const botOrigin = 'https://fedify.test'
+
+/** `fetch` is the way to everybody else in the network. */
+export async function openFedifyBot(fetch: typeof globalThis.fetch): Promise<FedifyBot> {
+  const loader = createLoader(fetch)
+  const heard: Activity[] = []
+  const requests: Request[] = []
+  const keys = {
+    rsa: await generateCryptoKeyPair('RSASSA-PKCS1-v1_5'),
+    ed25519: await generateCryptoKeyPair('Ed25519'),
+  }
+  const federation = createFederation<void>({
+    kv: new MemoryKvStore(),
+    origin: botOrigin,
+    // GoToSocial, snac and most others read nothing else.
+    firstKnock: 'draft-cavage-http-signatures-12',
+    documentLoaderFactory: () => loader,
+    contextLoaderFactory: () => loader,
+    authenticatedDocumentLoaderFactory: () => loader,
+  })
+  federation
+    .setActorDispatcher('/users/{identifier}', async (context, identifier) => {
+      if (identifier !== 'bot') return null
+      const pairs = await context.getActorKeyPairs(identifier)
+      return new Service({
+        id: context.getActorUri(identifier),
+        preferredUsername: identifier,
+        name: 'A bot of Fedify',
+        inbox: context.getInboxUri(identifier),
+        endpoints: new Endpoints({ sharedInbox: context.getInboxUri() }),
+        publicKeys: pairs.map(({ cryptographicKey }) => cryptographicKey),
+        assertionMethods: pairs.map(({ multikey }) => multikey),
+      })
+    })
+    .setKeyPairsDispatcher(() => [keys.rsa, keys.ed25519])
+  const hear = (_: unknown, activity: Activity) => void heard.push(activity)
+  federation.setInboxListeners('/users/{identifier}/inbox', '/inbox').on(Create, hear).on(Accept, hear)
+  const port = await listenFetch(request => {
+    // TLS ends before us.
+    const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
+    if (request.method === 'POST') requests.push(secure.clone() as Request)
+    return federation.fetch(secure, { contextData: undefined })
+  })
+  return {
+    port,
+    federation,
+    actor: new URL(`${botOrigin}/users/bot`),
+    keys,
+    loader,
+    heard,
+    requests,
+    async waitFor(find) {
+      for (let waited = 0; waited < 10_000; waited += 20) {
+        for (const activity of heard) {
+          const found = await find(activity)
+          if (found) return found
+        }
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+      throw new Error('the bot has not heard it within 10 s')
+    },
+  }
+}
+
+/** Contexts come preloaded with Fedify; everything else over loopback. */
+function createLoader(fetch: typeof globalThis.fetch): DocumentLoader {
+  const preloaded = getDocumentLoader()
+  return async url => {
+    if (!new URL(url).host.endsWith('.test')) return preloaded(url)
+    const answer = await fetch(url, { headers: { accept: 'application/activity+json' } })
+    if (!answer.ok) throw new Error(`${url} answered ${answer.status}`)
+    return { contextUrl: null, documentUrl: url, document: await answer.json() }
+  }
+}
