@@ -8,6 +8,7 @@ import {
   printKeys,
   printMessage,
   printMessages,
+  rotateKeys,
   sendSimulated,
 } from './cli/commands.ts'
 import { printConfig } from './cli/config-print.ts'
@@ -92,11 +93,18 @@ function createProgram(): Command {
       .command(`${action} <id>`)
       .action(async (id: string) => changeDelivery(await file(), output({}), action, id))
   }
-  program
-    .command('keys')
-    .description('public keys and the DNS records to publish')
+  const keys = program.command('keys').description('public keys and the DNS records to publish: list, rotate')
+  keys
+    .command('list', { isDefault: true })
     .option('--json')
     .action(async (options: CommonOptions) => printKeys(await file(), output(options)))
+  keys
+    .command('rotate [agent]')
+    .description('new ActivityPub keys for one agent, or for all; the old ones stay published for a week')
+    .option('--json')
+    .action(async (agent: string | undefined, options: CommonOptions) =>
+      rotateKeys(await file(), output(options), agent),
+    )
   program
     .command('doctor')
     .description('check this installation, each finding with its mend')

@@ -88,18 +88,39 @@ export async function changeDelivery(
   }
 }
 
+interface Keys {
+  readonly keys: readonly PublishedKey[]
+}
+
 export function printKeys(file: ConfigFile, output: Output): Promise<void> {
-  return ask<{ keys: readonly PublishedKey[] }>(file, output, '/operator/api/keys', ({ keys }) =>
-    keys
-      .map(({ purpose, id, algorithm, publicKey, dns }) =>
-        [
-          `${purpose}: ${id} (${algorithm})`,
-          publicKey.trim(),
-          ...(dns ? [`DNS  ${dns.name}  ${dns.type}  "${dns.value}"`] : []),
-        ].join('\n'),
-      )
-      .join('\n\n'),
-  )
+  return ask<Keys>(file, output, '/operator/api/keys', formatKeys)
+}
+
+/** New keys for one agent, or for all there are. */
+export async function rotateKeys(file: ConfigFile, output: Output, agent: string | undefined): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const rotated = (await client.request('/operator/api/keys/rotate', { method: 'POST', body: { agent } })) as Keys
+    output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatRotated(rotated: Keys): string {
+  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones stay published for a week.`
+}
+
+function formatKeys({ keys }: Keys): string {
+  return keys
+    .map(({ purpose, id, algorithm, publicKey, dns }) =>
+      [
+        `${purpose}: ${id} (${algorithm})`,
+        publicKey.trim(),
+        ...(dns ? [`DNS  ${dns.name}  ${dns.type}  "${dns.value}"`] : []),
+      ].join('\n'),
+    )
+    .join('\n\n')
 }
 
 interface Sent {

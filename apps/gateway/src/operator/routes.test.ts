@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { Rejection } from '@postern/core'
+import { toProblem } from '@postern/http'
+import { describe, expect, test } from 'vitest'
 import type { OperatorOptions } from './routes.ts'
 import { createOperatorRoutes } from './routes.ts'
 
@@ -17,3 +19,55 @@ test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y'
     expect(await answer.json()).toMatchObject({ message: { id } })
   },
 )
+
+describe('POST /operator/api/keys/rotate', () => {
+  const rotated: (string | undefined)[] = []
+  const channels = [
+    {
+      name: 'activitypub',
+      rotateKeys: async (agent?: string) => {
+        if (agent === 'nobody') throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+        rotated.push(agent)
+        return [{ purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }]
+      },
+    },
+    { name: 'email' },
+  ] as unknown as OperatorOptions['channels']
+  const app = createOperatorRoutes({ desk, agents, channels, token: 'operator-token' })
+  app.onError(error => toProblem(error))
+
+  const rotate = (body: string | undefined, token = 'operator-token') =>
+    app.request('/operator/api/keys/rotate', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+      ...(body !== undefined && { body }),
+    })
+
+  test.each([
+    ['{"agent":"echo"}', 'echo'],
+    ['{}', undefined],
+    [undefined, undefined],
+  ])('rotates what %s says', async (body, agent) => {
+    rotated.length = 0
+    const answer = await rotate(body)
+    expect(await answer.json()).toEqual({
+      keys: [{ via: 'activitypub', purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }],
+    })
+    expect(rotated).toEqual([agent])
+  })
+
+  test.each([
+    ['{"agent":1}', 400, 'malformed'],
+    ['{"agent":', 400, 'malformed'],
+    ['{"agent":"nobody"}', 404, 'no_recipient'],
+  ])('refuses %s', async (body, status, code) => {
+    const answer = await rotate(body)
+    expect({ status: answer.status, body: await answer.json() }).toMatchObject({ status, body: { code } })
+  })
+
+  test('is for the operator alone', async () => {
+    rotated.length = 0
+    expect((await rotate('{}', 'another')).status).toBe(401)
+    expect(rotated).toEqual([])
+  })
+})

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 
@@ -48,6 +49,22 @@ export function createOperatorRoutes({ desk, agents, channels, token }: Operator
       )
       return context.json({ keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
     })
+    .post('/keys/rotate', async context => {
+      const agent = await readAgentName(context)
+      const rotated = await Promise.all(
+        channels.map(async ({ name, rotateKeys }) => ({ via: name, keys: (await rotateKeys?.(agent)) ?? [] })),
+      )
+      return context.json({ keys: rotated.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
+    })
+}
+
+/** `{ "agent": "…" }`; none means all. */
+async function readAgentName(context: Context): Promise<string | undefined> {
+  const text = await context.req.text()
+  const body: unknown = text === '' ? {} : parseBoundedJson(Buffer.from(text), { maxDepth: 4, what: 'request' })
+  const agent = typeof body === 'object' && body !== null && 'agent' in body ? body.agent : undefined
+  if (agent === undefined || typeof agent === 'string') return agent
+  throw new Rejection('malformed', 'Cannot rotate keys: "agent" must be a name')
 }
 
 /** The past as the agent's own policy gives it; the first message of a thread has none. */
