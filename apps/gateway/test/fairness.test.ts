@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { eventually, openTestHouse, origin } from './house.ts'
+
+test('an agent that hangs under a crowd of messages leaves the others free to answer', async () => {
+  const house = await openTestHouse(() => ({
+    agents: { echo: { use: 'builtin:echo' }, hanging: { use: './agents/hanging.ts', deadline: '60s' } },
+    a2a: { limits: { wait_seconds: 0.05 } },
+  }))
+  const { a2a } = house.world
+  const crowd = Array.from({ length: 150 }, (_, index) =>
+    a2a.deliver({ url: `${origin}/agents/hanging/a2a`, text: `stuck ${index}` }),
+  )
+  await Promise.all(crowd)
+  const working = await eventually(
+    async () => (await house.messages()).filter(({ state }) => state === 'working').length || false,
+  )
+  expect(working).toBeLessThanOrEqual(32)
+  const { reply } = await house.world.send({ via: 'activitypub', to: 'echo', text: 'is anybody there?' })
+  expect(reply?.text).toContain('is anybody there?')
+  await house.close()
+})
