@@ -1,6 +1,8 @@
 import type { Json } from '@postern/core'
 import type { DocumentKey } from './keys.ts'
+import type { JsonObject } from './reading.ts'
 import { asObject, textOf } from './reading.ts'
+import type { ProofRequest } from './signature/object-proof.ts'
 import { proveDocument } from './signature/object-proof.ts'
 
 /** Adds the agent's own proof to a document that leaves, or leaves it as it is. `queuedAt` in ms. Pure. */
@@ -17,6 +19,16 @@ export function createOutgoingProof(isWanted: boolean): ProveOutgoing {
     if (!members) return document
     const published = Date.parse(textOf(members.published) ?? '')
     const createdAt = Number.isNaN(published) ? queuedAt : published
-    return proveDocument(members, { verificationMethod: id, privateKey, createdAt }) as Json
+    return proveIfPossible(members, { verificationMethod: id, privateKey, createdAt }) as Json
+  }
+}
+
+/** What has no canonical form (half a character in a text) leaves without a proof: better so than not at all. */
+function proveIfPossible(document: JsonObject, request: ProofRequest): JsonObject {
+  try {
+    return proveDocument(document, request)
+  } catch (error) {
+    if (error instanceof TypeError) return document
+    throw error
   }
 }

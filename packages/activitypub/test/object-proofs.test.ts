@@ -163,9 +163,9 @@ test('51: a Linked Data Signature that verifies proves nothing', async () => {
 })
 
 describe('what leaves', () => {
-  async function receiveAnswers(config = {}, answers = [202]) {
+  async function receiveAnswers(config = {}, answers = [202], said = 'hi') {
     await stage.close()
-    stage = await openStage({ config })
+    stage = await openStage({ config, agents: { echo: { handle: () => said } } })
     const { house, peer, alice } = stage
     const statuses = [...answers]
     peer.serve('https://good.test/inbox', () => ({ status: statuses.shift() ?? 202 }))
@@ -197,6 +197,11 @@ describe('what leaves', () => {
   test('carries none when the operator wants none', async () => {
     const [body] = await receiveAnswers({ object_proofs: false })
     expect(body).not.toContain('"proof"')
+  })
+
+  test('goes without a proof when it has no canonical form', async () => {
+    const [body = ''] = await receiveAnswers({}, [202], 'half \ud83d a face')
+    expect(JSON.parse(body).object.content).toContain('a face')
   })
 
   test('is shown to the operator without it', async () => {
