@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { appendFileSync, linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { waitUntil } from './eventually.ts'
@@ -19,6 +20,8 @@ export interface Snac {
   documents(): readonly SnacDocument[]
   /** The follow relation, as far as the other side has confirmed it. */
   isFollowing(actor: string): boolean
+  /** Writes into its books that `actor` follows alice: our agents follow nobody, and snac tells only followers of a Delete. */
+  enterFollower(actor: string): void
   /** What it wrote to its log. */
   log(): string
   close(): void
@@ -49,9 +52,19 @@ export async function openSnac(program: string, directory: string): Promise<Snac
     },
     documents: () => readDocuments(join(directory, 'object')),
     isFollowing: actor => readDocuments(join(directory, 'user/alice/following')).some(isAcceptBy(actor)),
+    enterFollower: actor => enterFollower(directory, actor),
     log: () => log,
     close: () => server.kill('SIGTERM'),
   }
+}
+
+/** As snac's own `follower_add` does: an index of MD5 names, and a link to what is known of the actor. */
+function enterFollower(directory: string, actor: string): void {
+  const name = createHash('md5').update(actor).digest('hex')
+  const user = join(directory, 'user/alice')
+  mkdirSync(join(user, 'followers'), { recursive: true })
+  linkSync(join(directory, 'object', name.slice(0, 2), `${name}.json`), join(user, 'followers', `${name}.json`))
+  appendFileSync(join(user, 'followers.idx'), `${name}\n`)
 }
 
 function canConnect(port: number): Promise<true | undefined> {
