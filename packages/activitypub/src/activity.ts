@@ -22,6 +22,7 @@ const caps: Readonly<Record<string, number>> = {
   bcc: 300,
   audience: 300,
   attachment: 64,
+  object: 300,
 }
 
 /** UTF-16 code units of one text of a post; more would take its time from everybody else. */
@@ -29,13 +30,16 @@ const maxText = 256 * 1024
 
 const readableTypes: ReadonlySet<string | undefined> = new Set(['Note', 'Article', 'Page', 'Question'])
 
-/** Whether an activity of this kind may reach an agent: everything else well-formed is taken and does nothing. */
-export function actsOn({ type, json }: Activity): boolean {
-  return type === 'Create' && readableTypes.has(typeOf(json.object))
+/** Whether its object is a post that an agent can read. */
+export function isReadable({ json }: Activity): boolean {
+  return readableTypes.has(typeOf(json.object))
 }
 
 /** What must also be the actor's own, by type of activity. */
-const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([['Create', checkCreated]])
+const originRules: ReadonlyMap<string, (json: JsonObject, actor: Iri) => void> = new Map([
+  ['Create', checkCreated],
+  ['Update', checkCreated],
+])
 
 /**
  * Reads what an inbox was sent, by literal names only. `keyId` is the claimed signer's.
@@ -77,10 +81,10 @@ function requireOwn(iri: string, { origin }: Iri, what: string): void {
   throw mismatch(`${what} is on another host than its actor`)
 }
 
-/** A post is created by whom it is attributed to, on its own host (FEP-fe34). */
+/** A post is created and changed by whom it is attributed to, on its own host (FEP-fe34). */
 function checkCreated(json: JsonObject, actor: Iri): void {
   const object = json.object
-  if (Array.isArray(object)) throw malformed('it creates several objects at once')
+  if (Array.isArray(object)) throw malformed('it is about several objects at once')
   const created = asObject(object)
   const id = textOf(created ? created.id : object)
   if (!id) throw malformed('its object has no id')

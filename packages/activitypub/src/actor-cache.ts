@@ -11,17 +11,19 @@ import { createSharedWork } from './shared-work.ts'
 /** What a look-up gave. The errors are remembered too, so that a bad name costs one fetch in a while. */
 type Found =
   | { readonly actor: RemoteActor }
-  | { readonly actor?: undefined; readonly isGone: true }
+  | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
   | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
 
 export interface RemoteActors {
   /**
-   * The actor with this IRI, from memory or from its origin; undefined when it is gone (410).
+   * The actor with this IRI, from memory or from its origin; undefined when there is none, any more or at all.
    * @throws Unavailable, Undeliverable, Rejection `rate_limited`
    */
   find(iri: Iri): Promise<RemoteActor | undefined>
   /** Fetches again, once in a while: undefined when it is too early, or the actor is gone. @throws like `find` */
   refresh(iri: Iri): Promise<RemoteActor | undefined>
+  /** Whether its origin said lately that it is gone for good (410). */
+  isGone(iri: Iri): boolean
 }
 
 export interface ActorCacheParts {
@@ -58,6 +60,10 @@ export function createActorCache({ fetchDocument, now }: ActorCacheParts): Remot
       refetched.set(iri.href, true, keepMs.refetched)
       return openFound(await share(iri.href, () => look(iri)))
     },
+    isGone(iri) {
+      const found = known.get(iri.href)
+      return found !== undefined && 'state' in found && found.state === 'gone'
+    },
   }
 }
 
@@ -69,7 +75,7 @@ function takeFrom(perHost: RateLimit, inAll: RateLimit, host: string): void {
 async function lookUp(iri: Iri, fetchDocument: FetchDocument): Promise<Found> {
   try {
     const fetched = await fetchDocument(iri.href)
-    return fetched.state === 'gone' ? { isGone: true } : { actor: parseActor(fetched.document, iri) }
+    return fetched.state === 'found' ? { actor: parseActor(fetched.document, iri) } : { state: fetched.state }
   } catch (error) {
     if (error instanceof Unavailable || error instanceof Undeliverable) return { error }
     throw error

@@ -1,4 +1,5 @@
 import type { AgentProfile, Json } from '@postern/core'
+import type { ActivityPubConfig } from './config.ts'
 import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
@@ -17,8 +18,13 @@ const actorContext: Json = [
   },
 ]
 
+export interface ActorHouse {
+  readonly origin: string
+  readonly follows: ActivityPubConfig['follows']
+}
+
 /** An agent's actor document: a `Service`, which servers show as automated. */
-export function renderActor(agent: AgentProfile, keys: ActorKeys, origin: string): Json {
+export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorHouse): Json {
   const { actor, ...collections } = agentIris(origin, agent.name)
   return {
     '@context': actorContext,
@@ -33,7 +39,7 @@ export function renderActor(agent: AgentProfile, keys: ActorKeys, origin: string
     url: actor,
     ...collections,
     endpoints: { sharedInbox: `${origin}/inbox` },
-    manuallyApprovesFollowers: false,
+    manuallyApprovesFollowers: follows !== 'open',
     discoverable: false,
     indexable: false,
     published: keys.actorMadeAt,

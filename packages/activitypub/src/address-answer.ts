@@ -9,13 +9,15 @@ const maxMentions = 20
 /** An answer goes to the author's inbox, and to each one it mentions. Pure. */
 export function addressAnswer({ turn, response }: AnsweredTurn, origin: string): Addressing {
   const reply = readReplyTarget(turn.target)
-  const inbox = inboxFor(reply, isOpen(replyVisibility(reply.visibility, response.visibility)))
-  const toAuthor: PlannedDelivery[] = inbox ? [{ to: inbox, target: toJson({ reply, inbox }) }] : []
+  const isListed = isOpen(replyVisibility(reply.visibility, response.visibility))
+  const inbox = inboxFor(reply, isListed)
+  const toAuthor: PlannedDelivery[] = inbox ? [{ to: inbox, peer: reply.actor, target: toJson({ reply, inbox }) }] : []
   const others = othersMentioned(response.mentions, [reply.address, turn.content.recipient])
   const post = postIri(origin, turn.agent, response.id)
   return {
     deliveries: [...toAuthor, ...others.map(mention => ({ to: mention, target: toJson({ reply, mention }) }))],
     aliases: [post, activityIri(post)],
+    isListed,
   }
 }
 

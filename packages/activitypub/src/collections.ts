@@ -1,72 +1,86 @@
-import type { Json, LookupDesk } from '@postern/core'
-import { createExpiringMap } from './expiring-map.ts'
+import type { Json, LookupDesk, RelationDesk } from '@postern/core'
 import { agentIris } from './own-iris.ts'
 import { renderCreate } from './render.ts'
 import { readReplyTarget } from './reply-target.ts'
-import { isOpen, replyVisibility } from './visibility.ts'
 import { activityStreams } from './vocabulary.ts'
 
 type Listed = Awaited<ReturnType<LookupDesk['listResponses']>>[number]
 
-export interface Outbox {
+export interface Collection {
   describe(agent: string): Promise<Json>
-  /** Posts everybody may read, newest first, after a place of the page before. */
+  /** What comes after a place of the page before. */
   page(agent: string, after: number | undefined): Promise<Json>
 }
 
-const pageSize = 20
-const countedAtMost = 1_000
-const countKeptMs = 60_000
+export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
 
-export function createOutbox(desk: Pick<LookupDesk, 'listResponses'>, origin: string, now: () => number): Outbox {
-  const counts = createExpiringMap<number>(1_000, now)
-  const list = (agent: string, limit: number, after?: number) =>
-    desk.listResponses({ agent, via: 'activitypub', limit, ...(after !== undefined && { after }) })
+type CollectionDesk = Pick<LookupDesk & RelationDesk, 'listResponses' | 'countListed' | 'countRelations'>
 
-  async function count(agent: string): Promise<number> {
-    const known = counts.get(agent)
-    if (known !== undefined) return known
-    const counted = (await list(agent, countedAtMost)).filter(isForAll).length
-    counts.set(agent, counted, countKeptMs)
-    return counted
-  }
-
+export function createCollections(desk: CollectionDesk, origin: string): Readonly<Record<CollectionName, Collection>> {
   return {
-    async describe(agent) {
-      const { outbox } = agentIris(origin, agent)
-      return { ...collection(outbox, await count(agent)), first: `${outbox}?page=true` }
-    },
-    async page(agent, after) {
-      const { outbox } = agentIris(origin, agent)
-      const listed = await list(agent, pageSize, after)
-      const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
-      return {
-        '@context': activityStreams,
-        id: pageIri(outbox, after),
-        type: 'OrderedCollectionPage',
-        partOf: outbox,
-        ...(next !== undefined && { next: pageIri(outbox, next) }),
-        orderedItems: listed.filter(isForAll).map(item => toItem(item, agent, origin)),
-      }
+    outbox: createOutbox(desk, origin),
+    followers: createPeople('followers', desk, origin),
+    following: createPeople('following', desk, origin),
+    // Nothing is pinned.
+    featured: {
+      describe: async agent => ({ ...collection(agentIris(origin, agent).featured, 0), orderedItems: [] }),
+      page: async agent => page(agentIris(origin, agent).featured, []),
     },
   }
 }
 
-/** A collection that is empty: nobody follows yet, nothing is pinned. */
-export function renderEmptyCollection(id: string): Json {
-  return { ...collection(id, 0), orderedItems: [] }
+const pageSize = 20
+
+/** Posts everybody may read, newest first. */
+function createOutbox(desk: CollectionDesk, origin: string): Collection {
+  return {
+    async describe(agent) {
+      const { outbox } = agentIris(origin, agent)
+      const total = await desk.countListed({ agent, via: 'activitypub' })
+      return { ...collection(outbox, total), first: pageIri(outbox) }
+    },
+    async page(agent, after) {
+      const { outbox } = agentIris(origin, agent)
+      const place = after === undefined ? {} : { after }
+      const listed = await desk.listResponses({
+        agent,
+        via: 'activitypub',
+        isListed: true,
+        limit: pageSize,
+        ...place,
+      })
+      const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
+      const orderedItems = listed.map(item => toItem(item, agent, origin))
+      return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
+    },
+  }
+}
+
+const relations = { followers: 'follower', following: 'following' } as const
+
+/** Those an agent has relations to: how many, never who. */
+function createPeople(kind: keyof typeof relations, desk: CollectionDesk, origin: string): Collection {
+  return {
+    async describe(agent) {
+      const id = agentIris(origin, agent)[kind]
+      const total = await desk.countRelations({ agent, via: 'activitypub', relation: relations[kind] })
+      return { ...collection(id, total), first: pageIri(id) }
+    },
+    page: async agent => page(agentIris(origin, agent)[kind], []),
+  }
 }
 
 function collection(id: string, totalItems: number) {
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems }
 }
 
-function pageIri(outbox: string, after: number | undefined): string {
-  return `${outbox}?page=true${after === undefined ? '' : `&after=${after}`}`
+function page(partOf: string, orderedItems: readonly Json[], after?: number) {
+  const id = pageIri(partOf, after)
+  return { '@context': activityStreams, id, type: 'OrderedCollectionPage', partOf, orderedItems }
 }
 
-function isForAll({ response, target }: Listed): boolean {
-  return isOpen(replyVisibility(readReplyTarget(target).visibility, response.visibility))
+function pageIri(collectionIri: string, after?: number): string {
+  return `${collectionIri}?page=true${after === undefined ? '' : `&after=${after}`}`
 }
 
 function toItem({ response, target }: Listed, agent: string, origin: string): Json {

@@ -16,6 +16,12 @@ export const activityPubConfigSchema = z.strictObject({
     .default('1h'),
   /** Sign each activity itself too (FEP-8b32), so that it can be believed wherever it is passed on. */
   object_proofs: z.boolean().default(true),
+  /** Who may follow agents: everybody at once, whom the operator lets, nobody. */
+  follows: z.enum(['open', 'manual', 'closed']).default('open'),
+  /** People one post may address; what calls more of them is kept from the agents. */
+  max_mentions: z.int().min(1).max(300).default(50),
+  /** Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for ever. */
+  bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
   /** Domains whose actors are refused, with all their sub-domains. */
   block: z.array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name')).default([]),
 })

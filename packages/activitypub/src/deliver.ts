@@ -1,4 +1,4 @@
-import type { Delivery, FetchAnswer, Json, World } from '@postern/core'
+import type { Delivery, FetchAnswer, Json, RelationDesk, World } from '@postern/core'
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 import type { RemoteActors } from './actor-cache.ts'
@@ -18,6 +18,7 @@ import type { Handles } from './webfinger.ts'
 
 export interface DeliverParts {
   readonly world: Pick<World, 'now' | 'log'>
+  readonly desk: Pick<RelationDesk, 'findRelation'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
   readonly proveOutgoing: ProveOutgoing
@@ -27,9 +28,9 @@ export interface DeliverParts {
   readonly origin: string
 }
 
-/** What a delivery renders to: the document, and the answer it was made of. */
+/** What a delivery renders to: the document, and the answer it was made of, if it is one. */
 export interface OutgoingActivity {
-  readonly answered: Answered
+  readonly answered?: Answered
   readonly document: Json
 }
 
@@ -41,9 +42,11 @@ const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
 /** Pure. @throws Undeliverable when there is nothing to say */
-export function renderDelivery({ agent, response, target }: Delivery, origin: string): OutgoingActivity {
+export function renderDelivery({ agent, response, target: json }: Delivery, origin: string): OutgoingActivity {
+  const target = readDeliveryTarget(json)
+  if ('handshake' in target) return { document: target.handshake }
   if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
-  const answered = { origin, agent, response, target: readDeliveryTarget(target).reply }
+  const answered = { origin, agent, response, target: target.reply }
   return { answered, document: renderCreate(answered) }
 }
 
@@ -56,12 +59,12 @@ export async function deliverActivity(
   delivery: Delivery,
   parts: DeliverParts,
 ): Promise<{ readonly note: string }> {
-  const mentions = await lookUpMentions(answered, delivery, parts)
+  const mentions = answered ? await lookUpMentions(answered, delivery, parts) : []
   const inbox = await findInbox(delivery, parts)
   const host = findHost(inbox)
   if (!host || parts.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
-  const sent = mentions.length > 0 ? renderCreate({ ...answered, mentions }) : document
+  const sent = answered && mentions.length > 0 ? renderCreate({ ...answered, mentions }) : document
   const answer = await postActivity(inbox, sent, delivery, parts)
   checkAnswer(answer, delivery.attempt, parts.world.now())
   return { note: `answered ${answer.status}` }
@@ -98,6 +101,9 @@ async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<strin
   const target = readDeliveryTarget(delivery.target)
   if ('inbox' in target) return target.inbox
   const actor = await findMentioned(target.mention, parts)
+  const key = { via: 'activitypub', agent: delivery.agent, relation: 'blocked_by', peer: actor.id } as const
+  if (await parts.desk.findRelation(key))
+    throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
   if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
   return actor.inbox
 }

@@ -6,8 +6,10 @@ import type { KeyRing } from './keys.ts'
 import type { SendSigned } from './knock.ts'
 import { activityAccept, isActivityMediaType } from './vocabulary.ts'
 
-/** `gone`: the origin says there is no such document, any more or at all (410, 404). */
-export type FetchedDocument = { readonly state: 'found'; readonly document: unknown } | { readonly state: 'gone' }
+/** The origin may say that there is no such document: `gone`, it was here (410); `missing`, it is not (404). */
+export type FetchedDocument =
+  | { readonly state: 'found'; readonly document: unknown }
+  | { readonly state: 'gone' | 'missing' }
 
 /**
  * Fetches an AS2 document from the origin of its own IRI, signed by the instance actor: strict servers show nothing
@@ -59,7 +61,7 @@ function followWithin(url: string, { headers }: FetchAnswer): string {
 }
 
 function readDocument({ status, headers, body }: FetchAnswer, now: number): FetchedDocument {
-  if (status === 404 || status === 410) return { state: 'gone' }
+  if (status === 404 || status === 410) return { state: status === 410 ? 'gone' : 'missing' }
   if (status >= 500 || waitStatuses.has(status)) throw waitFor(status, headers, now)
   if (status !== 200) throw refuseDocument(`the answer is ${status}`)
   if (!isActivityMediaType(headers.get('content-type')))

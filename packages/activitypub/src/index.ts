@@ -4,22 +4,25 @@ import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { addressAnswer } from './address-answer.ts'
 import { createBlocklist } from './blocklist.ts'
-import { createOutbox } from './collections.ts'
+import { createCollections } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { parseDuration } from './config.ts'
 import type { OutgoingActivity } from './deliver.ts'
 import { deliverActivity, renderDelivery } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
+import type { InboxHouse } from './inbox/activity-kind.ts'
+import type { UnderstoodDelivery } from './inbox/understand.ts'
+import { understandDelivery } from './inbox/understand.ts'
 import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
 import { createKnocker } from './knock.ts'
-import { normalizeDelivery } from './normalize.ts'
+import { normalizeDelivery, readWithdrawals } from './normalize.ts'
 import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
 import { createReaders } from './readers.ts'
 import { createRoutes } from './routes.ts'
-import type { InboxRequest, VerifiedDelivery } from './verify.ts'
+import type { InboxRequest } from './verify.ts'
 import { verifyDelivery } from './verify.ts'
 import { activityJson } from './vocabulary.ts'
 import { createHandles } from './webfinger.ts'
@@ -36,6 +39,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
   const fetchDocument = createDocumentFetch({ world, send, keys, instanceActor: instanceActorIri(origin) })
   const shared = {
     world,
+    desk,
     send,
     keys,
     agents,
@@ -48,10 +52,17 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     isBlocked: createBlocklist(config.block),
     windowMs: parseDuration(config.date_window),
   }
-  const inbound: Inbound<InboxRequest, VerifiedDelivery> = {
+  const house: InboxHouse = {
+    agents,
+    follows: config.follows,
+    maxMentions: config.max_mentions,
+    quota: { turns: config.bot_turns_per_hour, withinMs: 3_600_000 },
+  }
+  const inbound: Inbound<InboxRequest, UnderstoodDelivery> = {
     name: 'activitypub',
-    verify: raw => verifyDelivery(raw, shared),
-    normalize: verified => normalizeDelivery(verified, agents),
+    verify: async raw => understandDelivery(await verifyDelivery(raw, shared), { ...shared, house }),
+    normalize: normalizeDelivery,
+    withdrawals: readWithdrawals,
   }
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
@@ -60,12 +71,21 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     describe: ({ document }) => document,
     deliver: (wire, delivery) => deliverActivity(wire, delivery, shared),
   }
-  const outbox = createOutbox(desk, origin, now)
   const readers = createReaders(config.require_signed_fetch, shared)
   const posts = { desk, handles: shared.handles, origin }
   return {
     ...createSender(outbound),
-    routes: createRoutes({ agents, desk, world, keys, outbox, posts, readers, inbound }),
+    routes: createRoutes({
+      agents,
+      desk,
+      world,
+      keys,
+      collections: createCollections(desk, origin),
+      follows: config.follows,
+      posts,
+      readers,
+      inbound,
+    }),
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     rotateKeys: async agent => rotateActorKeys(keys, findActors(agents, agent)),

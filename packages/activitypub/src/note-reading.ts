@@ -2,9 +2,10 @@ import type { Part } from '@postern/core'
 import { htmlToText } from './html/to-text.ts'
 import { findWebAddress } from './iri.ts'
 import type { JsonObject } from './reading.ts'
-import { asObject, listOf, textOf } from './reading.ts'
+import { asObject, idOf, listOf, textOf } from './reading.ts'
 import { readHref } from './remote-actor.ts'
 import { cleanName } from './text-hygiene.ts'
+import { isActivityMediaType } from './vocabulary.ts'
 
 /** A post as an agent is to read it. */
 export interface ReadNote {
@@ -26,16 +27,19 @@ export interface OwnNames {
 
 const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
+const quoteFallback = /^RE: ?https:\/\/\S+$/i
 
 /** Reads a Note, Article, Page or Question as parts. Nothing is fetched: attachments stay addresses. */
 export function readNote(note: JsonObject, own: OwnNames): ReadNote {
   const { content, language } = readContent(note)
   const { text, hadHidden } = htmlToText(content, own)
   const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
-  const lines = [...readHeading(note, summary), stripOwnAddresses(text, own), ...readOptions(note)]
+  const quote = findQuote(note)
+  const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
+  const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
   const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
-    parts: [spoken, ...readQuote(note), ...listOf(note.attachment).flatMap(readAttachment)],
+    parts: [spoken, ...toQuoteLink(quote), ...listOf(note.attachment).flatMap(readAttachment)],
     summary: note.type === 'Note' || note.type === 'Question' ? summary : undefined,
     isSensitive: note.sensitive === true,
     language,
@@ -76,11 +80,29 @@ function readOptions(note: JsonObject): readonly string[] {
   return names.length > 0 ? [names.map(name => `- ${name}`).join('\n')] : []
 }
 
-function readQuote(note: JsonObject): readonly Part[] {
-  const url = findWebAddress(
-    ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(name => readHref(note[name])).find(Boolean),
+/** The address of the quoted post alone: neither a copy of it nor a stamp that allows the quote is believed (FEP-044f, FEP-e232). */
+function findQuote(note: JsonObject): string | undefined {
+  const named = ['quote', 'quoteUrl', '_misskey_quote', 'quoteUri'].map(
+    name => readHref(note[name]) ?? idOf(note[name]),
   )
+  const linked = listOf(note.tag).map(asObject).filter(isPostLink).map(readHref)
+  return findWebAddress([...named, ...linked].find(Boolean))
+}
+
+function isPostLink(tag: JsonObject | undefined): boolean {
+  return tag?.type === 'Link' && isActivityMediaType(textOf(tag.mediaType))
+}
+
+function toQuoteLink(url: string | undefined): readonly Part[] {
   return url ? [{ kind: 'link', url, title: 'Quoted post' }] : []
+}
+
+/** What readers without quotes are shown instead of one, at the beginning or the end. */
+function stripQuoteFallback(text: string): string {
+  const lines = text.split('\n')
+  const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']
+  if (quoteFallback.test(first)) return lines.slice(1).join('\n').trim()
+  return quoteFallback.test(last) ? lines.slice(0, -1).join('\n').trim() : text
 }
 
 function readAttachment(value: unknown): readonly Part[] {

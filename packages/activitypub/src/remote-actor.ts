@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/core'
 import type { Iri } from './iri.ts'
 import { findWebAddress, isOnOrigin } from './iri.ts'
 import type { JsonObject } from './reading.ts'
-import { asObject, idOf, listOf, textOf } from './reading.ts'
+import { asObject, idOf, listOf, textOf, typeOf } from './reading.ts'
 import { parseMultikey } from './signature/multikey.ts'
 import { parsePublicKeyPem } from './signature/public-key.ts'
 import { cleanName } from './text-hygiene.ts'
@@ -23,10 +23,13 @@ export interface RemoteActor {
   readonly username: string | undefined
   readonly name: string | undefined
   readonly url: string | undefined
+  /** A machine, by its own account (`Service`, `Application`): what bots and whole servers call themselves. */
+  readonly isAutomated: boolean
   readonly icon: { readonly url: string; readonly mediaType?: string | undefined } | undefined
 }
 
 const maxKeys = 8
+const automatedTypes: ReadonlySet<string | undefined> = new Set(['Service', 'Application'])
 
 /**
  * Reads an actor document fetched from the origin of `iri`. Thousands are remembered, so each member has a longest size.
@@ -49,6 +52,7 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
     username: username && isPlainUsername(username) ? username : undefined,
     name: cleanName(textOf(json.name)),
     url: findWebAddress(idOf(listOf(json.url).map(readHref).find(Boolean))),
+    isAutomated: automatedTypes.has(typeOf(json)),
     icon: readIcon(json.icon),
   }
 }

@@ -61,7 +61,7 @@ export function renderNote(answered: Answered): JsonMembers {
     id,
     type: 'Note',
     attributedTo: agentIris(origin, agent).actor,
-    inReplyTo: target.object,
+    inReplyTo: target.object ?? null,
     ...(target.context && { context: target.context }),
     ...(target.conversation && { conversation: target.conversation }),
     published: response.created_at,

@@ -11,18 +11,31 @@ export interface ReplyTarget {
   readonly inbox?: string | undefined
   /** Only where it lives on the author's own origin. */
   readonly sharedInbox?: string | undefined
-  /** The post itself: `inReplyTo` names objects, not activities. */
-  readonly object: string
+  /** The post itself: `inReplyTo` names objects, not activities. Absent when what is answered is no post. */
+  readonly object?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
   readonly visibility: Visibility
   readonly summary?: string | undefined
   readonly sensitive?: boolean | undefined
   readonly language?: string | undefined
+  /** The type of activity, of what can be undone. */
+  readonly event?: string | undefined
 }
 
-/** Where one delivery goes: to the inbox of the author, or to somebody the answer mentions, looked up when it leaves. */
-export type DeliveryTarget = { readonly reply: ReplyTarget; readonly inbox: string } | MentionTarget
+/** One delivery: an answer to the inbox of the author or to somebody it mentions, looked up when it leaves; or a handshake. */
+export type DeliveryTarget = InboxTarget | MentionTarget | HandshakeTarget
+
+export interface InboxTarget {
+  readonly reply: ReplyTarget
+  readonly inbox: string
+}
+
+/** An activity of the protocol itself, ready as it is (an `Accept`). */
+export interface HandshakeTarget {
+  readonly handshake: Json
+  readonly inbox: string
+}
 
 export interface MentionTarget {
   readonly reply: ReplyTarget

@@ -4,8 +4,9 @@ import { acceptsType, peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { renderActor, renderInstanceActor } from './actor.ts'
-import type { Outbox } from './collections.ts'
-import { renderEmptyCollection } from './collections.ts'
+import type { Collection, CollectionName } from './collections.ts'
+import type { ActivityPubConfig } from './config.ts'
+import type { UnderstoodDelivery } from './inbox/understand.ts'
 import type { KeyRing } from './keys.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
@@ -14,7 +15,7 @@ import { findPost } from './posts.ts'
 import type { Readers } from './readers.ts'
 import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
-import type { InboxRequest, VerifiedDelivery } from './verify.ts'
+import type { InboxRequest } from './verify.ts'
 import { activityAccept, activityJson, activityJsonUtf8 } from './vocabulary.ts'
 
 export interface RouteParts {
@@ -22,10 +23,11 @@ export interface RouteParts {
   readonly desk: Desk
   readonly world: World
   readonly keys: KeyRing
-  readonly outbox: Outbox
+  readonly follows: ActivityPubConfig['follows']
+  readonly collections: Readonly<Record<CollectionName, Collection>>
   readonly posts: PostsParts
   readonly readers: Readers
-  readonly inbound: Inbound<InboxRequest, VerifiedDelivery>
+  readonly inbound: Inbound<InboxRequest, UnderstoodDelivery>
 }
 
 /** The ActivityPub routes of `interface.md`. */
@@ -58,7 +60,7 @@ function refuseMethod(context: Context): Response {
   })
 }
 
-function addActors(app: Hono, { agents, keys, readers }: RouteParts): void {
+function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): void {
   const { origin, domain } = agents
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
@@ -72,7 +74,7 @@ function addActors(app: Hono, { agents, keys, readers }: RouteParts): void {
     }
     const agent = requireAgent(agents, context.req.param('agent'))
     await readers.admit(context.req.raw)
-    const document = renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), origin)
+    const document = renderActor(agent, await keys.find(agentIris(origin, agent.name).actor), { origin, follows })
     return answerActivity(context, document, audienceOf(readers))
   })
 }
@@ -96,19 +98,14 @@ function addPosts(app: Hono, { posts, readers }: RouteParts): void {
   app.get('/agents/:agent/posts/:id/activity', context => servePost(context, renderCreate))
 }
 
-function addCollections(app: Hono, { agents, outbox, readers }: RouteParts): void {
-  app.get('/agents/:agent/outbox', async context => {
-    const { name } = requireAgent(agents, context.req.param('agent'))
-    await readers.admit(context.req.raw)
-    const isPage = context.req.query('page') !== undefined
-    const document = await (isPage ? outbox.page(name, readPlace(context)) : outbox.describe(name))
-    return answerActivity(context, document, audienceOf(readers))
-  })
-  for (const kind of ['followers', 'following', 'featured'] as const) {
+function addCollections(app: Hono, { agents, collections, readers }: RouteParts): void {
+  for (const [kind, collection] of Object.entries(collections)) {
     app.get(`/agents/:agent/${kind}`, async context => {
       const { name } = requireAgent(agents, context.req.param('agent') ?? '')
       await readers.admit(context.req.raw)
-      return answerActivity(context, renderEmptyCollection(agentIris(agents.origin, name)[kind]), audienceOf(readers))
+      const isPage = context.req.query('page') !== undefined
+      const document = await (isPage ? collection.page(name, readPlace(context)) : collection.describe(name))
+      return answerActivity(context, document, audienceOf(readers))
     })
   }
 }

@@ -2,7 +2,7 @@ import type { AgentDirectory, Proof } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './activity.ts'
-import { actsOn, parseActivity } from './activity.ts'
+import { parseActivity } from './activity.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { verifyObjectProof } from './object-integrity.ts'
@@ -13,7 +13,6 @@ import { readRequestProof } from './signature/request-proof.ts'
 import { toSignedRequest } from './signature/signed-request.ts'
 import { findSigner, proveSigner } from './signer.ts'
 import { isActivityMediaType } from './vocabulary.ts'
-import type { Handles } from './webfinger.ts'
 
 /** A request to an inbox, unread. `agent` is the one named by the path; absent for the shared inbox. */
 export interface InboxRequest {
@@ -28,8 +27,6 @@ export interface ProvenActivity {
   readonly [provenBrand]: true
   readonly activity: Activity
   readonly actor: RemoteActor
-  /** `@user@host` as confirmed by WebFinger; absent when it is not, or nobody needs it. */
-  readonly address: string | undefined
   readonly keyId: string
   /** Of the proof the document itself carries, when it holds. */
   readonly objectKeyId: string | undefined
@@ -39,13 +36,20 @@ export interface ProvenActivity {
   readonly receivedAt: number
 }
 
-/** `nothing`: the farewell of an actor that is gone; there is nobody left to prove it, and nothing to do. */
-export type VerifiedDelivery = ProvenActivity | 'nothing'
+/**
+ * `gone`: the farewell of an actor whose origin says the same (410). `nothing`: one of an actor that cannot be found; there is
+ * nobody left to prove it.
+ */
+export type VerifiedDelivery = ProvenActivity | GoneActor | 'nothing'
+
+export interface GoneActor {
+  readonly gone: string
+  readonly activity?: undefined
+}
 
 export interface VerifyParts {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly actors: RemoteActors
-  readonly handles: Pick<Handles, 'confirm'>
   readonly isBlocked: IsBlocked
   /** The configured origin that peers sign for. */
   readonly origin: string
@@ -74,13 +78,10 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
   const actor = await findSigner(activity.actor, parts.actors)
-  if (!actor) return endOfGone(activity)
+  if (!actor) return endOfGone(activity, parts.actors)
   const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
-  const address = actsOn(activity) ? await parts.handles.confirm(signer) : undefined
-  // The domain of a name may be another than its server's.
-  if (address && parts.isBlocked(address.slice(address.lastIndexOf('@') + 1))) throw blocked()
   const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
-  return prove({ activity, actor: signer, address, bytes, receivedAt: parts.now() }, proof, objectProof)
+  return prove({ activity, actor: signer, bytes, receivedAt: parts.now() }, proof, objectProof)
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {
@@ -93,8 +94,9 @@ function checkMediaType(headers: Headers): void {
 }
 
 /** Servers announce the end of an actor to all they know, when its key can no longer be had; 401 would make them repeat it. */
-function endOfGone({ type, json, actor }: Activity): 'nothing' {
-  if (type === 'Delete' && idOf(json.object) === actor.href) return 'nothing'
+function endOfGone({ type, json, actor }: Activity, actors: RemoteActors): GoneActor | 'nothing' {
+  if (type === 'Delete' && idOf(json.object) === actor.href)
+    return actors.isGone(actor) ? { gone: actor.href } : 'nothing'
   throw new Rejection('signature_invalid', 'Cannot verify activity: its actor is gone')
 }
 
@@ -110,14 +112,8 @@ function prove(
     { kind: 'digest', verdict: 'pass' },
   ]
   if (objectProof) proofs.push(objectProof)
-  if (actsOn(established.activity)) proofs.push(proveHandle(established.address))
   const objectKeyId = objectProof?.verdict === 'pass' ? objectProof.key_id : undefined
   return { ...established, keyId, objectKeyId, proofs } as unknown as ProvenActivity
-}
-
-function proveHandle(address: string | undefined): Proof {
-  if (address) return { kind: 'webfinger', verdict: 'pass', address }
-  return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
 }
 
 function blocked(): Rejection {

@@ -92,13 +92,18 @@ test('the instance actor is readable by everybody', async () => {
   })
 })
 
-test.each(['followers', 'following', 'featured'])('%s is a collection with a total', async kind => {
-  expect((await get(`/agents/echo/${kind}`)).body).toMatchObject({
-    id: `${echo}/${kind}`,
-    type: 'OrderedCollection',
-    totalItems: 0,
-    orderedItems: [],
-  })
+test.each(['followers', 'following'])('%s is a collection with a total that lists nobody', async kind => {
+  const { body } = await get(`/agents/echo/${kind}`)
+  const id = `${echo}/${kind}`
+  expect(body).toMatchObject({ id, type: 'OrderedCollection', totalItems: 0, first: `${id}?page=true` })
+  expect(body.orderedItems).toBeUndefined()
+  const page = await get(`/agents/echo/${kind}?page=true`)
+  expect(page.body).toMatchObject({ id: body.first, type: 'OrderedCollectionPage', partOf: id, orderedItems: [] })
+})
+
+test('nothing is pinned', async () => {
+  const collection = { id: `${echo}/featured`, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
+  expect((await get('/agents/echo/featured')).body).toMatchObject(collection)
 })
 
 test('NodeInfo is found and describes what runs here', async () => {

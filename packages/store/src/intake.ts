@@ -77,14 +77,14 @@ export function createAdmission({ db, write, now }: Store, tables: Tables): Pick
 
   /** Why a message that asks for an answer gets none, whatever the channel wanted. */
   function findObjection(
-    { agent, message: { received_via: via }, authorship }: Intake,
+    { agent, message: { received_via: via }, authorship, disposition }: Intake,
     at: number,
   ): 'deleted' | 'blocked_by' | undefined {
     if (!authorship) return undefined
     if (tables.withdrawals.has(via, authorship, at)) return 'deleted'
-    return tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
-      ? 'blocked_by'
-      : undefined
+    if (disposition === 'keep') return undefined
+    const isBlocked = tables.relations.has({ agent, via, relation: 'blocked_by', peer: authorship.author })
+    return isBlocked ? 'blocked_by' : undefined
   }
 
   function isWithinQuota({ quota }: Intake, thread: number, at: number): boolean {

@@ -230,7 +230,10 @@ function describeAuthored(open: OpenDesk): void {
     'findAuthored() gives what the author may change, for each agent, until it is taken back',
     withDesk(open, async ({ desk }) => {
       const { message } = await desk.admit(sketchIntake('m1', inThread('t', byAda())), 'c')
-      await desk.admit(sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' }, disposition: 'keep' })), 'c')
+      await desk.admit(
+        sketchIntake('m1 to help', byAda({ agent: 'help', message: { kind: 'edit' }, disposition: 'keep' })),
+        'c',
+      )
       const [first, second] = await desk.findAuthored('a2a', note)
       const known = { ...note, message, agent: 'echo', id: 'm1', kind: 'message', thread_id: 't', scope: 'public' }
       expect(first).toEqual({ ...known, target: { answerTo: 'm1' }, isKept: false })

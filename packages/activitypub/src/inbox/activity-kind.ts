@@ -1,0 +1,51 @@
+import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal } from '@postern/core'
+import type { ActivityPubConfig } from '../config.ts'
+import type { ProvenActivity } from '../verify.ts'
+import type { OwnPost } from './own-post.ts'
+import type { NamedActivity } from './understand.ts'
+
+/** What of ours an activity is about, looked up once. */
+export interface Findings {
+  /** The agents it is about or for. */
+  readonly agents?: readonly string[]
+  /** What is stored of the object it speaks of, by the same author. */
+  readonly known?: readonly KnownMessage[]
+  /** The post of ours it is about. */
+  readonly post?: OwnPost
+  /** Whether who asks to follow does so already. */
+  readonly isFollowing?: boolean
+  /** The type of activity that is undone. */
+  readonly undone?: string
+}
+
+/** A proven activity, who sent it by name, and what of ours it is about. */
+export interface HeardActivity extends Findings {
+  readonly agents: readonly string[]
+  readonly known: readonly KnownMessage[]
+  readonly named: NamedActivity
+  readonly house: InboxHouse
+}
+
+/** What reading needs to know of the house. */
+export interface InboxHouse {
+  readonly agents: AgentDirectory
+  readonly follows: ActivityPubConfig['follows']
+  readonly maxMentions: number
+  /** For senders that are machines. */
+  readonly quota: TurnQuota
+}
+
+export interface Lookups {
+  readonly agents: AgentDirectory
+  readonly desk: Pick<Desk, 'findAuthored' | 'findResponse' | 'findRelation'>
+}
+
+/** One type of activity: what it is about, what agents are told of it, and what its author takes back by it. */
+export interface ActivityKind {
+  /** Undefined: nothing of ours. */
+  find(proven: ProvenActivity, lookups: Lookups): Promise<Findings | undefined>
+  /** Pure. */
+  read(heard: HeardActivity): readonly Intake[]
+  /** Pure. */
+  withdraw?(heard: HeardActivity): readonly Withdrawal[]
+}

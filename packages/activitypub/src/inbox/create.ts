@@ -1,0 +1,19 @@
+import { isReadable } from '../activity.ts'
+import { asObject, idOf } from '../reading.ts'
+import type { ActivityKind } from './activity-kind.ts'
+import { findAddressed, readPost } from './post.ts'
+
+/** A post, to each agent it is addressed to or mentions. A second `Create` of a post is none: it cannot widen it (CVE-2024-37903). */
+export const create: ActivityKind = {
+  async find({ activity, actor }, { agents, desk }) {
+    const post = asObject(activity.json.object)
+    const object = idOf(post)
+    if (!post || !object || !isReadable(activity)) return undefined
+    const addressed = findAddressed(activity.json, post, agents)
+    if (addressed.length === 0) return undefined
+    const known = await desk.findAuthored('activitypub', { author: actor.id, object })
+    const told = known.filter(({ id }) => id !== activity.id).map(({ agent }) => agent)
+    return { agents: addressed.filter(name => !told.includes(name)) }
+  },
+  read: heard => heard.agents.map(agent => readPost(heard, agent)),
+}

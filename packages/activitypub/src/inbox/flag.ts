@@ -1,0 +1,39 @@
+import type { Part } from '@postern/core'
+import { htmlToText } from '../html/to-text.ts'
+import { findWebAddress } from '../iri.ts'
+import { idsOf, textOf } from '../reading.ts'
+import type { ActivityKind, HeardActivity } from './activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
+import { findAgentName, parsePostIri } from './own-post.ts'
+
+/** A complaint of another server about an agent or its posts: for the operator, never for the agent. */
+export const flag: ActivityKind = {
+  async find({ activity }, { agents }) {
+    const accused = idsOf(activity.json.object).flatMap(
+      iri => findAgentName(iri, agents) ?? agents.find(parsePostIri(iri, agents)?.agent ?? '')?.name ?? [],
+    )
+    return accused.length > 0 ? { agents: [...new Set(accused)] } : undefined
+  },
+  read: heard =>
+    heard.agents.map(agent =>
+      toIntake(heard, {
+        agent,
+        kind: 'message',
+        parts: readReport(heard),
+        ...inThreadWith(heard),
+        object: heard.named.activity.id,
+        target: targetActor(heard),
+        disposition: 'keep',
+        flags: ['report'],
+      }),
+    ),
+}
+
+function readReport({ named: { activity } }: HeardActivity): readonly Part[] {
+  const { text } = htmlToText(textOf(activity.json.content) ?? '')
+  const links = idsOf(activity.json.object).flatMap(iri => findWebAddress(iri) ?? [])
+  return [
+    ...tellEvent(text ? `Report: ${text}` : 'Report'),
+    ...links.map((url): Part => ({ kind: 'link', url, title: 'Reported' })),
+  ]
+}

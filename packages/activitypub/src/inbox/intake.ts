@@ -1,0 +1,76 @@
+import type { Intake, KnownMessage, Part } from '@postern/core'
+import { isoTime, mentionRelays } from '@postern/core'
+import type { ReplyTarget } from '../reply-target.ts'
+import { toJson } from '../reply-target.ts'
+import { toSender } from '../sender.ts'
+import type { HeardActivity } from './activity-kind.ts'
+
+/** What is told to one agent. */
+export interface Telling
+  extends Pick<Intake, 'agent' | 'flags' | 'deliveries' | 'effects'>,
+    Partial<Pick<Intake, 'disposition'>> {
+  readonly kind: NonNullable<Intake['message']['kind']>
+  readonly parts: readonly Part[]
+  readonly thread_id: string
+  readonly in_reply_to?: string | undefined
+  readonly thread: Intake['thread']
+  /** What is said or done: the IRI of the object, or of the activity itself. */
+  readonly object: string
+  readonly target: ReplyTarget
+  readonly language?: string | undefined
+}
+
+/** Pure. */
+export function toIntake(heard: HeardActivity, telling: Telling): Intake {
+  const { activity, actor, proofs, bytes, receivedAt } = heard.named
+  const { agent, kind, parts, thread_id, in_reply_to, thread, object, target, language, ...rest } = telling
+  const recipient = `@${agent}@${heard.house.agents.domain}`
+  return {
+    agent,
+    message: {
+      id: activity.id,
+      thread_id,
+      ...(in_reply_to && { in_reply_to }),
+      sender: toSender(heard.named, recipient, language),
+      recipient,
+      parts: [...parts],
+      recipient_capabilities: { mention_relay: mentionRelays.activitypub },
+      received_via: 'activitypub',
+      received_at: isoTime(receivedAt),
+      kind,
+    },
+    // The id lies on its actor's origin (it would not have been proven otherwise), so it carries the origin in itself.
+    duplicateKey: activity.id,
+    thread,
+    aliases: object === activity.id ? [] : [object],
+    authorship: { author: actor.id, object },
+    proofs,
+    raw: { bytes, form: 'json' },
+    target: toJson(target),
+    disposition: 'answer',
+    ...(actor.isAutomated && { quota: heard.house.quota }),
+    ...rest,
+  }
+}
+
+/** Something that happened, in one sentence, and what it is about. */
+export function tellEvent(sentence: string, about?: { readonly url: string; readonly title: string }): readonly Part[] {
+  const said: Part = { kind: 'text', mime: 'text/plain', content: sentence }
+  return about ? [said, { kind: 'link', ...about }] : [said]
+}
+
+/** Where an answer to what is no post goes: to its sender alone, as an answer to `object` if there is one. */
+export function targetActor({ named: { actor, address } }: HeardActivity, object?: string): ReplyTarget {
+  const { id, url, inbox, sharedInbox } = actor
+  return { actor: id, address, url, inbox, sharedInbox, object, visibility: 'direct' }
+}
+
+/** In the thread of an earlier message. */
+export function inThreadOf({ thread_id, scope }: Pick<KnownMessage, 'thread_id' | 'scope'>, reference: string) {
+  return { thread_id, thread: { scope, references: [reference] } }
+}
+
+/** Between this actor and an agent, outside of any conversation. */
+export function inThreadWith({ named: { actor } }: HeardActivity) {
+  return { thread_id: actor.id, thread: { scope: actor.id, references: [] } }
+}

@@ -1,0 +1,48 @@
+import type { AgentDirectory, Desk } from '@postern/core'
+import { postIri } from '../own-iris.ts'
+import { readReplyTarget } from '../reply-target.ts'
+import { isOpen, replyVisibility } from '../visibility.ts'
+
+/** A post of an agent's that somebody reacts to. */
+export interface OwnPost {
+  readonly agent: string
+  /** Its IRI. */
+  readonly id: string
+  readonly thread_id: string
+  /** Of its thread. */
+  readonly scope: string
+}
+
+const postPath = /^\/agents\/([^/]+)\/posts\/([^/?#]+)(?:\/activity)?$/
+
+/** The agent whose actor this is. */
+export function findAgentName(iri: string, agents: Pick<AgentDirectory, 'origin' | 'find'>): string | undefined {
+  const prefix = `${agents.origin}/agents/`
+  return iri.startsWith(prefix) ? agents.find(iri.slice(prefix.length))?.name : undefined
+}
+
+/** The agent and the number in the IRI of a post of ours; nobody has looked yet whether there is one. */
+export function parsePostIri(iri: string, { origin }: Pick<AgentDirectory, 'origin'>) {
+  const [, agent, id] = (iri.startsWith(`${origin}/`) && postPath.exec(iri.slice(origin.length))) || []
+  return agent && id ? { agent, id } : undefined
+}
+
+/** A post of ours that this actor may read: to everybody else it does not exist. */
+export async function findOwnPost(
+  iri: string,
+  reader: string,
+  { agents, desk }: { readonly agents: AgentDirectory; readonly desk: Pick<Desk, 'findResponse'> },
+): Promise<OwnPost | undefined> {
+  const named = parsePostIri(iri, agents)
+  const found = named && (await desk.findResponse(named.id))
+  if (!found || found.agent !== named.agent || found.message.received_via !== 'activitypub') return undefined
+  const target = readReplyTarget(found.target)
+  const isForAll = isOpen(replyVisibility(target.visibility, found.response.visibility))
+  if (!isForAll && target.actor !== reader) return undefined
+  return {
+    agent: named.agent,
+    id: postIri(agents.origin, named.agent, named.id),
+    thread_id: found.message.thread_id,
+    scope: isOpen(target.visibility) ? 'public' : target.actor,
+  }
+}

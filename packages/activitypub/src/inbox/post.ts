@@ -1,0 +1,121 @@
+import type { AgentDirectory, Intake, KnownMessage, Visibility } from '@postern/core'
+import type { ReadNote } from '../note-reading.ts'
+import { readNote } from '../note-reading.ts'
+import type { JsonObject } from '../reading.ts'
+import { asObject, idOf, idsOf, listOf, textOf } from '../reading.ts'
+import type { ReplyTarget } from '../reply-target.ts'
+import { readReplyTarget } from '../reply-target.ts'
+import { isOpen, narrower, readVisibility } from '../visibility.ts'
+import { isPublic } from '../vocabulary.ts'
+import type { HeardActivity } from './activity-kind.ts'
+import type { Telling } from './intake.ts'
+import { inThreadOf, toIntake } from './intake.ts'
+import { findAgentName } from './own-post.ts'
+
+/** Agents named by `to`, `cc` and the like of activity and object, or by a mention. */
+export function findAddressed(activity: JsonObject, post: JsonObject, agents: AgentDirectory): readonly string[] {
+  const names = findAudience(activity, post).flatMap(iri => findAgentName(iri, agents) ?? [])
+  return [...new Set(names)]
+}
+
+function findAudience(activity: JsonObject, post: JsonObject): readonly string[] {
+  const addressed = [activity, post].flatMap(json =>
+    ['to', 'cc', 'bto', 'bcc', 'audience'].flatMap(field => idsOf(json[field])),
+  )
+  const mentions = listOf(post.tag)
+    .map(asObject)
+    .flatMap(tag => (tag?.type === 'Mention' ? (textOf(tag.href) ?? []) : []))
+  return [...addressed, ...mentions]
+}
+
+/** A post told to an agent, which has to have an id; `earlier` is what is known of it when this is a change. Pure. */
+export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMessage): Intake {
+  const { activity } = heard.named
+  const post = asObject(activity.json.object) ?? {}
+  const note = readNote(post, namesHere(heard))
+  const object = idOf(post) ?? activity.id
+  const visibility = visibilityOf(heard, post, earlier)
+  const flags = [...(note.hadHidden ? ['hidden_text'] : []), ...(isForMany(heard, post) ? ['mass_mention'] : [])]
+  return toIntake(heard, {
+    agent,
+    parts: note.parts,
+    object,
+    target: toReplyTarget({ heard, post, note, object, visibility }),
+    language: note.language,
+    ...(earlier ? placeEdit(earlier, object) : placeNew(heard, post, { object, visibility })),
+    ...(flags.length > 0 && { flags }),
+    ...(flags.includes('mass_mention') && { disposition: 'keep' }),
+  })
+}
+
+type Place = Pick<Telling, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>
+
+function placeNew(
+  { named: { actor } }: HeardActivity,
+  post: JsonObject,
+  { object, visibility }: { readonly object: string; readonly visibility: Visibility },
+): Place {
+  const inReplyTo = idOf(post.inReplyTo)
+  return {
+    kind: 'message',
+    thread_id: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
+    in_reply_to: inReplyTo,
+    thread: { scope: isOpen(visibility) ? 'public' : actor.id, references: inReplyTo ? [inReplyTo] : [] },
+  }
+}
+
+/** It stays where it was, whatever it says of itself now; `in_reply_to` names what is changed. */
+function placeEdit(earlier: KnownMessage, object: string): Place {
+  return { kind: 'edit', in_reply_to: object, ...inThreadOf(earlier, object) }
+}
+
+function namesHere({ agents: names, house: { agents } }: HeardActivity) {
+  return {
+    isOwnMention: (href: string) => findAgentName(href, agents) !== undefined,
+    addresses: names.map(name => `@${name}@${agents.domain}`),
+  }
+}
+
+/** Posts that call many people at once call nobody in particular. */
+function isForMany({ named: { activity, actor }, house: { maxMentions } }: HeardActivity, post: JsonObject): boolean {
+  const people = new Set(findAudience(activity.json, post).filter(iri => !isPublic(iri) && iri !== actor.followers))
+  return people.size > maxMentions
+}
+
+/** Of the activity's, the object's and the earlier addressing the narrowest counts. */
+function visibilityOf(
+  { named: { activity, actor } }: HeardActivity,
+  post: JsonObject,
+  earlier?: KnownMessage,
+): Visibility {
+  const outer = readVisibility(activity.json, actor.followers)
+  const inner = readVisibility(post, actor.followers)
+  const now = narrower(outer ?? inner ?? 'direct', inner ?? outer ?? 'direct')
+  return earlier ? narrower(readReplyTarget(earlier.target).visibility, now) : now
+}
+
+interface Answerable {
+  readonly heard: HeardActivity
+  readonly post: JsonObject
+  readonly note: ReadNote
+  readonly object: string
+  readonly visibility: Visibility
+}
+
+function toReplyTarget({ heard, post, note, object, visibility }: Answerable): ReplyTarget {
+  const { actor, address } = heard.named
+  return {
+    actor: actor.id,
+    address,
+    url: actor.url,
+    inbox: actor.inbox,
+    sharedInbox: actor.sharedInbox,
+    object,
+    context: idOf(post.context),
+    conversation: idOf(post.conversation),
+    visibility,
+    summary: note.summary,
+    sensitive: note.isSensitive || undefined,
+    language: note.language,
+  }
+}

@@ -1,0 +1,59 @@
+import type { Proof } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { IsBlocked } from '../blocklist.ts'
+import type { ProvenActivity, VerifiedDelivery } from '../verify.ts'
+import type { Handles } from '../webfinger.ts'
+import type { ActivityKind, Findings, HeardActivity, InboxHouse, Lookups } from './activity-kind.ts'
+import { activityKinds } from './activity-kinds.ts'
+
+/** A proven activity and the name of who sent it. */
+export interface NamedActivity extends ProvenActivity {
+  /** `@user@host` as confirmed by WebFinger; absent when it is not, or nobody needs it. */
+  readonly address: string | undefined
+}
+
+/** What there is to do about a delivery: nothing, to forget an actor that is gone, or what its kind of activity says. */
+export type UnderstoodDelivery =
+  | 'nothing'
+  | { readonly gone: string }
+  | { readonly kind: ActivityKind; readonly heard: HeardActivity }
+
+export interface UnderstandParts extends Lookups {
+  readonly house: InboxHouse
+  readonly handles: Pick<Handles, 'confirm'>
+  readonly isBlocked: IsBlocked
+}
+
+/**
+ * Looks up what a proven activity is about. Only what concerns an agent of ours makes us ask for its sender's name.
+ * @throws Rejection `forbidden`
+ */
+export async function understandDelivery(
+  verified: VerifiedDelivery,
+  parts: UnderstandParts,
+): Promise<UnderstoodDelivery> {
+  if (verified === 'nothing' || !verified.activity) return verified
+  const kind = activityKinds.get(verified.activity.type)
+  const found = await kind?.find(verified, parts)
+  if (!kind || !found) return 'nothing'
+  const named = concernsAgents(found) ? await nameActor(verified, parts) : { ...verified, address: undefined }
+  return { kind, heard: { named, agents: [], known: [], house: parts.house, ...found } }
+}
+
+function concernsAgents({ agents = [], known = [], post }: Findings): boolean {
+  return agents.length > 0 || known.length > 0 || post !== undefined
+}
+
+async function nameActor(proven: ProvenActivity, { handles, isBlocked }: UnderstandParts): Promise<NamedActivity> {
+  const address = await handles.confirm(proven.actor)
+  // The domain of a name may be another than its server's.
+  if (address && isBlocked(address.slice(address.lastIndexOf('@') + 1))) {
+    throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+  }
+  return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
+}
+
+function proveHandle(address: string | undefined): Proof {
+  if (address) return { kind: 'webfinger', verdict: 'pass', address }
+  return { kind: 'webfinger', verdict: 'none', reason: 'the name is not confirmed by its host' }
+}

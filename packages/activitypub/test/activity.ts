@@ -1,0 +1,47 @@
+import { origin } from './house.ts'
+import type { Person } from './person.ts'
+import { publicCollection } from './person.ts'
+
+type Document = Record<string, unknown>
+
+export const echoActor = `${origin}/agents/echo`
+
+let counter = 0
+
+/** An activity of somebody's, as small as servers send them. */
+export function composeActivity(author: Person, type: string, object: unknown, members: Document = {}): Document {
+  counter += 1
+  return {
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: `${author.id}#${type.toLowerCase()}s/${counter}`,
+    type,
+    actor: author.id,
+    object,
+    ...members,
+  }
+}
+
+export function composeUndo(author: Person, { '@context': _, ...undone }: Document): Document {
+  return composeActivity(author, 'Undo', undone)
+}
+
+/** As Mastodon tells of an edit. */
+export function composeUpdate(author: Person, create: Document, changes: Document, members: Document = {}): Document {
+  const object = { ...(create.object as Document), updated: '2026-11-21T12:00:00Z', ...changes }
+  const { to, cc } = create
+  return composeActivity(author, 'Update', object, { to, cc, ...members })
+}
+
+/** As Mastodon takes a post back. */
+export function composeDelete(author: Person, id: unknown, members: Document = {}): Document {
+  return composeActivity(
+    author,
+    'Delete',
+    { id, type: 'Tombstone', atomUri: id },
+    { to: [publicCollection], ...members },
+  )
+}
+
+export function objectIdOf(create: Document): string {
+  return String((create.object as Document).id)
+}

@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from 'vitest'
+import { composeUpdate, echoActor } from './activity.ts'
+import { composeNote, postActivity, publicCollection, settlePerson } from './person.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+// Numbers are rows of the ActivityPub bug history.
+
+let stage: Stage
+
+afterEach(() => stage.close())
+
+async function statesOf(): Promise<readonly string[]> {
+  return (await stage.stored()).map(({ state, flags }) => [state, ...flags].join(' ')).toReversed()
+}
+
+test.each(['Service', 'Application'])(
+  '66: a %s gets so many turns of a thread in an hour, then silence',
+  async type => {
+    stage = await openStage({ config: { bot_turns_per_hour: 2 } })
+    const { house, peer } = stage
+    const bot = settlePerson(peer, 'alice@good.test', { document: { type } })
+    const say = (context: string) => postActivity(house, bot, composeNote(bot, { context }))
+    for (const thread of ['https://good.test/a', 'https://good.test/a', 'https://good.test/a', 'https://good.test/b']) {
+      expect(await say(thread)).toMatchObject({ status: 202 })
+    }
+    expect(await statesOf()).toEqual(['received', 'received', 'ignored loop_guard', 'received'])
+    house.world.advance(61 * 60_000)
+    await say('https://good.test/a')
+    expect((await statesOf()).at(-1)).toBe('received')
+  },
+)
+
+test('66: ten turns by default, edits among them', async () => {
+  stage = await openStage()
+  const { house, peer } = stage
+  const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
+  const first = composeNote(bot)
+  await postActivity(house, bot, first)
+  for (let count = 1; count < 11; count += 1)
+    await postActivity(house, bot, composeUpdate(bot, first, { content: 'x' }))
+  expect((await statesOf()).filter(state => state === 'received')).toHaveLength(10)
+  expect((await statesOf()).at(-1)).toBe('ignored loop_guard')
+})
+
+test('66: people are not counted, also in the thread of a machine', async () => {
+  stage = await openStage({ config: { bot_turns_per_hour: 0 } })
+  const { house, peer, alice } = stage
+  const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
+  const note = { context: 'https://good.test/a' }
+  await postActivity(house, bot, composeNote(bot, note))
+  await postActivity(house, alice, composeNote(alice, note))
+  expect(await statesOf()).toEqual(['ignored loop_guard', 'received'])
+})
+
+test('66: a post that calls 200 people is kept from the agents', async () => {
+  stage = await openStage()
+  const { house, alice } = stage
+  const others = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
+  const calling = (count: number) => {
+    const tag = [echoActor, ...others(count - 1)].map(href => ({ type: 'Mention', href }))
+    return composeNote(alice, { to: [publicCollection], cc: others(count - 1), tag })
+  }
+  await postActivity(house, alice, calling(50))
+  await postActivity(house, alice, calling(51))
+  await postActivity(house, alice, calling(200))
+  expect(await statesOf()).toEqual(['received', 'ignored mass_mention', 'ignored mass_mention'])
+})
