@@ -106,8 +106,12 @@ test('Fedify signs the object too (FEP-8b32): it is a second piece of evidence',
   ])
 })
 
-// Fedify adds the Linked Data Signature last, so the proof does not cover it.
-test.todo('the object’s proof holds beside a Linked Data Signature, as sendActivity() makes both')
+test('the object’s proof holds beside a Linked Data Signature, as sendActivity() makes both', async () => {
+  const create = composeCreate('<p>signed three times</p>', { to: agent, cc: bot.actor })
+  await sendAsBot(create)
+  const record = await findRecord(create)
+  expect(record?.message.sender.identities).toHaveLength(2)
+})
 
 /** As Fedify sends by itself: request, object and, for the old servers, linked data are signed. */
 async function sendAsBot(activity: Activity): Promise<void> {

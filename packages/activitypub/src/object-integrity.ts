@@ -43,7 +43,8 @@ const timePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2
  * Undefined when there is none of the kind we know.
  */
 export async function verifyObjectProof(claim: IntegrityClaim, parts: IntegrityParts): Promise<Proof | undefined> {
-  const { proof, ...unsecured } = claim.activity.json
+  // A Linked Data Signature is put on last and is no part of what the proof covers; it proves nothing to us.
+  const { proof, signature: _, ...unsecured } = claim.activity.json
   const known = listOf(proof)
     .slice(0, maxProofs)
     .map(asObject)
