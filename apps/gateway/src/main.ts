@@ -13,6 +13,7 @@ import {
 } from './cli/commands.ts'
 import { printConfig } from './cli/config-print.ts'
 import { printDoctor } from './cli/doctor.ts'
+import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
 import { runDev, runProduction } from './cli/run.ts'
 import { readConfigFile } from './config/read-config.ts'
@@ -105,6 +106,21 @@ function createProgram(): Command {
     .action(async (agent: string | undefined, options: CommonOptions) =>
       rotateKeys(await file(), output(options), agent),
     )
+  const followers = program.command('followers').description('who follows an agent, or asks to: list, accept, reject')
+  followers
+    .command('list <agent>', { isDefault: true })
+    .option('--pending', 'those who ask and wait')
+    .option('--json')
+    .action(async (agent: string, options: CommonOptions & { pending?: boolean }) =>
+      printFollowers(await file(), output(options), agent, options.pending ? 'pending' : 'follower'),
+    )
+  for (const verdict of ['accept', 'reject'] as const) {
+    followers
+      .command(`${verdict} <agent> <actor>`)
+      .action(async (agent: string, peer: string) =>
+        decideFollowRequest(await file(), output({}), verdict, { agent, peer }),
+      )
+  }
   program
     .command('doctor')
     .description('check this installation, each finding with its mend')

@@ -10,6 +10,7 @@ import { parseDuration } from './config.ts'
 import type { OutgoingActivity } from './deliver.ts'
 import { deliverActivity, renderDelivery } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
+import { createFollowDecision } from './follow-requests.ts'
 import type { InboxHouse } from './inbox/activity-kind.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import { understandDelivery } from './inbox/understand.ts'
@@ -88,6 +89,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     }),
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
+    decideFollow: createFollowDecision(desk, origin),
     rotateKeys: async agent => rotateActorKeys(keys, findActors(agents, agent)),
   }
 }

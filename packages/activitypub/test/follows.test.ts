@@ -141,6 +141,22 @@ test('a request to follow waits for the operator where the policy is manual; who
   expect(await actor.json()).toMatchObject({ manuallyApprovesFollowers: true })
 })
 
+test.each([
+  [true, 'Accept', 1],
+  [false, 'Reject', 0],
+])('the operator decides who follows (accepted: %s)', async (isAccepted, type, total) => {
+  const { house, alice } = await openWith({ config: { follows: 'manual' } })
+  house.work()
+  const follow = composeActivity(alice, 'Follow', echoActor)
+  await postActivity(house, alice, follow)
+  const decide = (peer: string) => house.channel.decideFollow?.('echo', peer, isAccepted)
+  expect(await decide('https://good.test/users/bob')).toBe(false)
+  expect(await decide(alice.id)).toBe(true)
+  expect(await decide(alice.id)).toBe(false)
+  await vi.waitFor(() => expect(posted()).toMatchObject([{ type, actor: echoActor, object: { id: follow.id } }]))
+  expect(await totalOf(house)).toBe(total)
+})
+
 test('a request that waits can be taken back', async () => {
   const { house, alice } = await openWith({ config: { follows: 'manual' } })
   const follow = composeActivity(alice, 'Follow', echoActor)

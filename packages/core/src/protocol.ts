@@ -89,6 +89,8 @@ export interface Channel<Routes = unknown> {
    * @throws Rejection `no_recipient`
    */
   rotateKeys?(agent?: string): Promise<readonly PublishedKey[]>
+  /** Lets one who asks to follow an agent in, or sends him away; false when he does not ask (any more). */
+  decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
   listen?(): Promise<Listening>
   /** Shutdown begins: answer peers that wait with what there is now. */
   release?(): void

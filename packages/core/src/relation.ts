@@ -1,3 +1,4 @@
+import type { PlannedDelivery } from './desk.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, MessageKind } from './message.ts'
 
@@ -81,6 +82,13 @@ export interface RelationDesk {
     readonly after?: number | undefined
   }): Promise<readonly Relation[]>
   countRelations(filter: Omit<RelationKey, 'peer'>): Promise<number>
+  /** What the operator decides about a kept message, in one transaction, as if it had come with the message. */
+  decide(message: number, decision: Decision): Promise<void>
+}
+
+export interface Decision {
+  readonly effects: readonly RelationEffect[]
+  readonly deliveries: readonly PlannedDelivery[]
 }
 
 export interface WithdrawalDesk {

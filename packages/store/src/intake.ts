@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Admitted, Blob, Intake, IntakeDesk, TaskKey } from '@postern/core'
+import type { Admitted, Blob, Decision, Intake, IntakeDesk, RelationDesk, TaskKey } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
+import type { NewDelivery } from './delivery-table.ts'
 import { createEffects } from './effects.ts'
 import type { EntryDraft, EntryScope } from './entries.ts'
 import { readTaskKey } from './messages.ts'
@@ -14,6 +15,8 @@ import { nameScopeOf } from './threads.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
+
+type Cause = Omit<NewDelivery, 'response'>
 
 /** An intake as its columns, made before the transaction so that it holds only statements. */
 interface Draft {
@@ -29,7 +32,10 @@ interface Draft {
   readonly blobs: readonly Blob[]
 }
 
-export function createAdmission({ db, write, now }: Store, tables: Tables): Pick<IntakeDesk, 'admit'> {
+export function createAdmission(
+  { db, write, now }: Store,
+  tables: Tables,
+): Pick<IntakeDesk, 'admit'> & Pick<RelationDesk, 'decide'> {
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
   const applyEffect = createEffects(db, tables)
@@ -65,14 +71,13 @@ export function createAdmission({ db, write, now }: Store, tables: Tables): Pick
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at })
     else addToTotal(batch, 'messages.ignored')
     if (objection === 'deleted') tables.forget(batch, message, at)
-    else takeEffect(batch, intake, { message, thread, now: at })
+    else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: intake.message.received_via, now: at })
     return { outcome: 'accepted', message, task: task === undefined ? undefined : keyOf(intake.task) }
   }
 
-  function takeEffect(batch: Batch, intake: Intake, cause: { message: number; thread: number; now: number }): void {
-    const place = { ...cause, agent: intake.agent, via: intake.message.received_via }
-    tables.deliveries.queue(batch, intake.deliveries ?? [], { ...place, response: undefined })
-    for (const effect of intake.effects ?? []) applyEffect(batch, effect, place)
+  function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
+    tables.deliveries.queue(batch, deliveries, { ...cause, response: undefined })
+    for (const effect of effects) applyEffect(batch, effect, cause)
   }
 
   /** Why a message that asks for an answer gets none, whatever the channel wanted. */
@@ -97,6 +102,10 @@ export function createAdmission({ db, write, now }: Store, tables: Tables): Pick
       const admitted = await write(batch => admitDraft(batch, draft))
       if (admitted === 'ended') throw new Rejection('unsupported', 'Cannot continue task: it has ended')
       return admitted
+    },
+    async decide(message, decision) {
+      const { agent, via, thread } = tables.readMessage(message)
+      await write(batch => takeEffect(batch, decision, { message, agent, via, thread, now: now() }))
     },
   }
 }

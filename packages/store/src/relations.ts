@@ -40,7 +40,7 @@ interface RelationRow extends RelationKey {
   readonly since: number
 }
 
-export function createRelationDesk({ db }: Pick<Store, 'db'>): RelationDesk {
+export function createRelationDesk({ db }: Pick<Store, 'db'>): Omit<RelationDesk, 'decide'> {
   const select = 'SELECT place, agent, via, relation, peer, target, since FROM relations'
   const find = prepareQuery<RelationRow>(db, `${select} WHERE ${isKey}`)
   const list = prepareQuery<RelationRow>(

@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk } from '@postern/core'
+import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk, RelationDesk } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import { parseBoundedJson } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import { createFollowerRoutes } from './follower-routes.ts'
 
 export interface OperatorOptions {
-  readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'>
+  readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
   readonly agents: Pick<AgentHouse, 'findRunning'>
   readonly channels: readonly Channel[]
   readonly token: string
@@ -19,6 +20,7 @@ export function createOperatorRoutes({ desk, agents, channels, token }: Operator
   return new Hono()
     .basePath('/operator/api')
     .use(requireOperator(token))
+    .route('/', createFollowerRoutes({ desk, channels }))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))
       return context.json({ messages, next: messages.at(-1)?.message ?? null })

@@ -1,11 +1,9 @@
-import { hash } from 'node:crypto'
 import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
-import { agentIris } from '../own-iris.ts'
 import { idOf } from '../reading.ts'
-import { toJson } from '../reply-target.ts'
-import { activityStreams } from '../vocabulary.ts'
 import type { ActivityKind, HeardActivity } from './activity-kind.ts'
+import type { FollowAnswer } from './follow-answer.ts'
+import { composeFollowAnswer } from './follow-answer.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 import { findAgentName } from './own-post.ts'
 
@@ -71,20 +69,10 @@ export function endRelation({ named: { actor } }: HeardActivity, relation: 'foll
 }
 
 function answerFollow(
-  type: 'Accept' | 'Reject',
+  type: FollowAnswer,
   { named: { activity, actor }, house }: HeardActivity,
   agent: string,
   inbox: string,
 ): PlannedDelivery {
-  const own = agentIris(house.agents.origin, agent).actor
-  const handshake: Json = {
-    '@context': activityStreams,
-    // Made of the request alone: sent again, it is the same document.
-    id: `${own}#${type.toLowerCase()}s/${hash('sha256', activity.id).slice(0, 32)}`,
-    type,
-    actor: own,
-    to: [actor.id],
-    object: { id: activity.id, type: 'Follow', actor: actor.id, object: own },
-  }
-  return { to: inbox, peer: actor.id, target: toJson({ inbox, handshake }) }
+  return composeFollowAnswer(type, { origin: house.agents.origin, agent, peer: actor.id, follow: activity.id, inbox })
 }

@@ -16,6 +16,7 @@ import {
 export function relationContract(open: OpenDesk): void {
   describe('relations', () => {
     describeRelating(open)
+    describeDecisions(open)
     describeBlocks(open)
     describeReopening(open)
     describeQuotas(open)
@@ -98,6 +99,21 @@ function describeRelating(open: OpenDesk): void {
       expect(first.map(({ peer }) => peer)).toEqual(['zoe', 'ada'])
       const second = await desk.listRelations({ ...filter, after: first.at(-1)?.place })
       expect(second.map(({ peer }) => peer)).toEqual(['bob'])
+    }),
+  )
+}
+
+function describeDecisions(open: OpenDesk): void {
+  test(
+    'what the operator decides about a kept message comes into force for its agent, with what he sends',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await desk.admit(sketchIntake('m1', effecting(relate(ada, 'pending'))), 'c')
+      const effects = [{ kind: 'unrelate', relation: 'pending', peer: ada } as const, relate(ada)]
+      await desk.decide(message, { effects, deliveries: [toDeliveryPlan('x')] })
+      expect(await followersOf(desk)).toEqual([ada])
+      expect(await desk.countRelations({ via: 'a2a', agent: 'echo', relation: 'pending' })).toBe(0)
+      expect(await leaseDeliveries(desk)).toMatchObject([{ to: 'x', agent: 'echo', message: { id: 'm1' } }])
+      expect(await leaseTurns(desk)).toEqual([])
     }),
   )
 }
