@@ -187,7 +187,14 @@ function startTestWorker({ desk, world, channel, agents, heard }: Working): () =
     presentParts: (parts: readonly NormalizedMessage['parts'][number][]) => [...parts],
     readAttachment: async () => ({ bytes: new Uint8Array() }),
   }
-  const slots = { holder: 'test', turnSlots: 4, turnsPerAgent: 4, deliverySlots: 4, deliveriesPerHost: 4, leaseMs: 30_000 }
+  const slots = {
+    holder: 'test',
+    turnSlots: 4,
+    turnsPerAgent: 4,
+    deliverySlots: 4,
+    deliveriesPerHost: 4,
+    leaseMs: 30_000,
+  }
   const worker = startWorker(working, { desk, world, retry, findChannel }, world, slots)
   return () => worker.stop(1_000)
 }
