@@ -1,0 +1,42 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { migrateDatabase, migrations } from './migrate.ts'
+
+/** A file as the first schema left it, with an answered post in it. */
+function openFirst(visibility: string, answered: string | undefined): DatabaseSync {
+  const db = new DatabaseSync(':memory:')
+  db.exec(migrations[0] ?? '')
+  db.exec('PRAGMA user_version = 1')
+  const envelope = JSON.stringify(answered === undefined ? {} : { visibility: answered })
+  const parts = JSON.stringify([{ kind: 'file', bytes_ref: { kind: 'content_addressed', digest: 'attached' } }])
+  db.exec(`
+    INSERT INTO threads VALUES (1, 'echo', 'activitypub', 'public', 'key');
+    INSERT INTO entries VALUES (1, 'e1', 'm1', 1, NULL, 'conversation', 'user', NULL, '{}', '${parts}', 'now');
+    INSERT INTO messages VALUES (1, 'm1', 'echo', 'activitypub', 1, NULL, 'm1', NULL, 'c', '{}', '[]', NULL,
+      '${JSON.stringify({ visibility })}', 'json', 'large', NULL);
+    INSERT INTO entries VALUES (2, 'e2', 'r1', 1, NULL, 'conversation', 'assistant', 1, '{}', '[]', 'now');
+    INSERT INTO responses VALUES (2, 1, 'r1', 'echo', 'activitypub', '${envelope}');`)
+  return db
+}
+
+test.each([
+  ['public', undefined, 1],
+  ['unlisted', 'public', 1],
+  ['public', 'direct', 0],
+  ['direct', undefined, 0],
+])('what everybody could read before is listed and counted: a %s post answered %s', (visibility, answered, total) => {
+  const db = openFirst(visibility, answered)
+  migrateDatabase(db)
+  expect(db.prepare('SELECT listed FROM responses').get()).toEqual({ listed: total })
+  const counted = db.prepare("SELECT value FROM agent_totals WHERE agent = 'echo' AND name = 'listed'").get()
+  expect(counted?.value ?? 0).toBe(total)
+})
+
+test('bytes kept before are known to be needed', () => {
+  const db = openFirst('public', undefined)
+  migrateDatabase(db)
+  expect(db.prepare('SELECT digest FROM blob_uses WHERE message = 1 ORDER BY digest').all()).toEqual([
+    { digest: 'attached' },
+    { digest: 'large' },
+  ])
+})
