@@ -1,5 +1,6 @@
 import type { Log } from '@postern/core'
 import { pino } from 'pino'
+import { createLogOutput } from './log-output.ts'
 import { toTerminalLine } from './terminal-text.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -18,17 +19,10 @@ const redacted = [
   '*.password',
 ]
 
-/** Lines leave in company, a quarter of a second late at most; what is left goes out when the process ends. */
-function bufferedOutput() {
-  const output = pino.destination({ dest: 1, sync: false, minLength: 8_192, periodicFlush: 250 })
-  process.once('exit', () => output.flushSync())
-  return output
-}
-
 /** Structured lines on standard output; in dev mode the same, readable. */
 export function createLog({ level, readable }: { readonly level: LogLevel; readonly readable: boolean }): Log {
   const options = { level, base: null, redact: { paths: redacted, remove: true } }
-  if (!readable) return pino(options, bufferedOutput())
+  if (!readable) return pino(options, createLogOutput(1))
   return pino(options, { write: line => void process.stdout.write(formatLogLine(line)) })
 }
 

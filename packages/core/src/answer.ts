@@ -1,9 +1,9 @@
 import type { AgentAnswer, AgentChunk } from './agent.ts'
-import type { Turn } from './desk.ts'
 import type { Part } from './part.ts'
 import { partSchema } from './part.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import { normalizedResponseSchema, partialResponseSchema } from './response.ts'
+import type { Turn } from './work.ts'
 
 /**
  * Reads whatever an agent handed over to its end. `onChunk` sees every piece of a streamed answer as it comes.

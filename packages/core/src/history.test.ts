@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { arbitraryThread, arbitraryWindow, readEnds, script, text, thread, toEntries } from '../test/entries.ts'
-import type { Entry } from './desk.ts'
 import type { HistoryView, SlidingWindowOptions } from './history.ts'
 import { createSlidingWindowPolicy } from './history.ts'
 import type { Part } from './part.ts'
 import { plainTextOf } from './part.ts'
+import type { Entry } from './transcript.ts'
 
 const anyThread = arbitraryThread(60)
 

@@ -1,7 +1,7 @@
-import type { Entry } from './desk.ts'
 import type { HistoricalMessage } from './message.ts'
 import type { Part } from './part.ts'
 import { plainTextOf } from './part.ts'
+import type { Entry } from './transcript.ts'
 
 /** What an agent is given of the past. */
 export interface HistoryView {

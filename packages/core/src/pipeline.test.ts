@@ -1,12 +1,13 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createMemoryDesk, createQuietWorld, delivery, silentLog } from '../test/memory-desk.ts'
 import { message } from '../test/messages.ts'
-import type { Intake, Refusal } from './desk.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
+import type { Intake } from './intake.ts'
 import type { Reception, Sending } from './pipeline.ts'
 import { receive, recordRefusal, send } from './pipeline.ts'
 import type { Channel, Inbound, Prepared } from './protocol.ts'
 import { createSender } from './protocol.ts'
+import type { Refusal } from './records.ts'
 
 const intake: Intake = {
   agent: 'echo',

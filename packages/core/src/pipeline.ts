@@ -1,10 +1,12 @@
-import type { Admitted, Delivery, IntakeDesk, Settlement, WorkDesk } from './desk.ts'
+import type { IntakeDesk, WorkDesk } from './desk.ts'
 import { Rejection } from './errors.ts'
+import type { Admitted } from './intake.ts'
 import type { ChannelName } from './message.ts'
 import type { Channel, Inbound } from './protocol.ts'
 import type { WithdrawalDesk } from './relation.ts'
 import type { RetryPolicy } from './retry.ts'
 import { settlementFor } from './retry.ts'
+import type { Delivery, Settlement } from './work.ts'
 import type { World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
 

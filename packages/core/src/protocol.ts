@@ -1,9 +1,11 @@
 import type { AgentDirectory } from './agent.ts'
-import type { Delivery, Desk, Intake, PlannedDelivery, Turn } from './desk.ts'
+import type { Desk } from './desk.ts'
+import type { Intake, PlannedDelivery } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName } from './message.ts'
 import type { Withdrawal } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
+import type { Delivery, Turn } from './work.ts'
 import type { World } from './world.ts'
 
 /** Wire → message. `Proven` carries a brand that only `verify` can put on. */

@@ -1,4 +1,4 @@
-import type { PlannedDelivery } from './desk.ts'
+import type { PlannedDelivery } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, MessageKind } from './message.ts'
 

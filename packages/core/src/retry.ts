@@ -1,5 +1,5 @@
-import type { Settlement } from './desk.ts'
 import { Unavailable, Undeliverable } from './errors.ts'
+import type { Settlement } from './work.ts'
 
 export interface RetryPolicy {
   /** Wait before the second try, ms; doubles with each further one. */

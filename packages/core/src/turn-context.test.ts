@@ -2,9 +2,9 @@ import { describe, expect, test, vi } from 'vitest'
 import { createGate, createQuietWorld, silentLog, turn } from '../test/memory-desk.ts'
 import { answerTo, expectNeutral, openBench, running } from '../test/turn-bench.ts'
 import type { AgentChunk } from './agent.ts'
-import type { Turn } from './desk.ts'
 import type { NormalizedMessage } from './message.ts'
 import { workTurn } from './turn.ts'
+import type { Turn } from './work.ts'
 
 describe('workTurn(), for its agent,', () => {
   test('tells of every streamed piece in order, before the answer is committed', async () => {

@@ -1,4 +1,3 @@
-import type { Delivery, LeaseRequest, Turn } from './desk.ts'
 import { findDestinationHost } from './destination-host.ts'
 import { LeaseLost } from './errors.ts'
 import { createLane } from './lane.ts'
@@ -6,6 +5,7 @@ import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
 import type { Working } from './turn.ts'
 import { workTurn } from './turn.ts'
+import type { Delivery, LeaseRequest, Turn } from './work.ts'
 import type { World } from './world.ts'
 
 /** A retry may be scheduled while the clock sleeps: it never sleeps longer than this. */

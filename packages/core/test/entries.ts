@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import type { Entry } from '../src/desk.ts'
 import type { HistoricalMessage } from '../src/message.ts'
 import type { Part } from '../src/part.ts'
+import type { Entry } from '../src/transcript.ts'
 
 export type Said = Pick<Entry, 'role' | 'parts'>
 

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
-import type { Answer, Delivery, Desk, Settlement, Turn } from '../src/desk.ts'
+import type { Desk } from '../src/desk.ts'
+import type { Answer, Delivery, Settlement, Turn } from '../src/work.ts'
 import type { WorkerWorld } from '../src/worker.ts'
 import { message } from './messages.ts'
 

@@ -1,0 +1,97 @@
+import type { Json } from './json.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { Authorship, RelationEffect } from './relation.ts'
+
+/** One check of a transport's own proof and how it came out; what the operator sees. */
+export interface Proof {
+  /** `http-signature`, `digest`, `jwt`, `dkim`, `spf`, `dmarc`, … */
+  readonly kind: string
+  readonly verdict:
+    | 'pass'
+    | 'fail'
+    | 'none'
+    | 'neutral'
+    | 'softfail'
+    | 'policy'
+    | 'temperror'
+    | 'permerror'
+    | 'unverifiable'
+  readonly reason?: string | undefined
+  readonly key_id?: string | undefined
+  readonly [detail: string]: Json | undefined
+}
+
+/** Bytes kept once by their SHA-256 (lower-case hex). */
+export interface Blob {
+  readonly digest: string
+  readonly bytes: Uint8Array
+  readonly mime?: string | undefined
+}
+
+/** Something that leaves by a channel. `target` is the channel's own business: what it needs to render and deliver. */
+export interface PlannedDelivery {
+  /** Shown to the operator: an inbox address, a mailbox, a task id. */
+  readonly to: string
+  readonly target: Json
+  /** Whom it is meant for, by principal, where that is one: who has blocked the agent or is gone gets nothing more. */
+  readonly peer?: string | undefined
+  /** True when the peer fetches the answer itself (an A2A call): committed means sent. */
+  readonly pulled?: boolean | undefined
+}
+
+/** The unit of work a peer may ask about later (an A2A task). `owner` is the verified principal and part of the key. */
+export interface TaskKey {
+  readonly owner: string
+  readonly id: string
+}
+
+/** Everything a door has proven and understood about one message to one agent, ready to be made durable. */
+export interface Intake {
+  /** The local agent's name. */
+  readonly agent: string
+  /** Without `raw` (kept as bytes below) and `history` (built when the agent is called). */
+  readonly message: Omit<NormalizedMessage, 'raw' | 'history'>
+  /** Same key, same message: answered like the first time, handled once. Unique per channel and agent. */
+  readonly duplicateKey: string
+  /** Where given, the same key with another fingerprint is a conflict instead of a duplicate. */
+  readonly fingerprint?: string | undefined
+  readonly thread: {
+    /** Threads of different scopes never meet, whatever id a peer claims: `public`, or who may read it. */
+    readonly scope: string
+    /** Ids of earlier messages; the first one known in this scope decides the thread, else `message.thread_id`. */
+    readonly references: readonly string[]
+  }
+  /** Further ids this message is known by (an object IRI beside its activity IRI). */
+  readonly aliases: readonly string[]
+  readonly proofs: readonly Proof[]
+  /** What arrived, without credentials. */
+  readonly raw: { readonly bytes: Uint8Array; readonly form: 'json' | 'text' }
+  readonly blobs?: readonly Blob[]
+  /** What the channel needs to answer; its own business. */
+  readonly target: Json
+  /** `answer`: the agent gets a turn. `keep`: stored and shown to the operator, never given to the agent. */
+  readonly disposition: 'answer' | 'keep'
+  /** Why it is kept, or what is odd about it. */
+  readonly flags?: readonly string[]
+  readonly task?: (TaskKey & { readonly context: string }) | undefined
+  /** Handshakes that go out with the acceptance itself (an `Accept` of a `Follow`). */
+  readonly deliveries?: readonly PlannedDelivery[]
+  /** Of words that their author may change or take back. Who is `blocked_by` is recognised by it: kept, flag `blocked_by`. */
+  readonly authorship?: Authorship | undefined
+  readonly effects?: readonly RelationEffect[]
+  /** For senders that are machines: what exceeds it in this thread is kept, flag `loop_guard`. Not for tasks. */
+  readonly quota?: TurnQuota | undefined
+}
+
+/** At most so many turns of one thread in a time. */
+export interface TurnQuota {
+  readonly turns: number
+  readonly withinMs: number
+}
+
+export interface Admitted {
+  readonly outcome: 'accepted' | 'duplicate' | 'conflict'
+  /** Our number for the stored message; of the first one when this is a duplicate. */
+  readonly message: number
+  readonly task?: TaskKey | undefined
+}

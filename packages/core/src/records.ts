@@ -1,0 +1,73 @@
+import type { Proof } from './intake.ts'
+import type { Json } from './json.ts'
+import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { NormalizedResponse } from './response.ts'
+
+export type MessageState = 'received' | 'working' | 'answered' | 'failed' | 'ignored'
+
+/** A row of the operator's list. */
+export interface MessageSummary {
+  readonly message: number
+  readonly id: string
+  readonly via: ChannelName
+  readonly agent: string
+  readonly sender: string
+  readonly verified: boolean
+  readonly state: MessageState
+  readonly received_at: string
+  readonly preview: string
+  readonly correlation_id: string
+}
+
+export interface DeliveryRecord {
+  readonly id: string
+  readonly via: ChannelName
+  readonly to: string
+  readonly state: 'queued' | 'sent' | 'later' | 'dead'
+  readonly attempts: number
+  readonly last_error?: string | undefined
+  readonly next_attempt_at?: string | undefined
+  readonly message_id: string
+  readonly wire: Json
+}
+
+/** The operator's whole view of one message (`interface.md`, operator API). */
+export interface MessageRecord {
+  readonly number: number
+  readonly thread: number
+  readonly message: NormalizedMessage
+  readonly proofs: readonly Proof[]
+  readonly state: MessageState
+  readonly flags: readonly string[]
+  readonly error?: string | undefined
+  readonly response: NormalizedResponse | null
+  readonly deliveries: readonly DeliveryRecord[]
+  /** How often the peer sent it again. */
+  readonly duplicates: number
+  readonly correlation_id: string
+  /** Numbers of further messages that claim the same id. */
+  readonly namesakes?: readonly number[] | undefined
+}
+
+/** Traffic we did not take. Never a secret, never a body. */
+export interface Refusal {
+  /** ISO 8601 UTC. */
+  readonly at: string
+  readonly via: ChannelName
+  /** The peer's network address or host name. */
+  readonly from: string
+  readonly code: string
+  readonly reason: string
+}
+
+export interface Page {
+  readonly limit: number
+  /** The last place of the page before. */
+  readonly after?: number | undefined
+}
+
+export interface DeskCounts {
+  readonly messages: Readonly<Record<MessageState, number>>
+  readonly deliveries: Readonly<Record<DeliveryRecord['state'], number>>
+  readonly refusals: number
+}

@@ -1,0 +1,54 @@
+import type { TaskKey } from './intake.ts'
+import type { Part } from './part.ts'
+import type { NormalizedResponse, ResponseStatus } from './response.ts'
+
+/** One line of the transcript: what was said in a thread, by whom, in order. */
+export interface Entry {
+  readonly seq: number
+  readonly entryId: string
+  /** The id the writer gave: activity IRI, Message-ID, messageId. */
+  readonly nativeId?: string | undefined
+  readonly role: 'user' | 'assistant'
+  readonly author: { readonly address: string; readonly display_name?: string | undefined }
+  readonly parts: readonly Part[]
+  /** ISO 8601 UTC. */
+  readonly at: string
+}
+
+/**
+ * Which ends of a thread to read: its first `head` entries and its last `tail`, without repeats, in the order of the
+ * conversation: every answer follows the message it answers, even if the next message was already waiting when it was given.
+ */
+export interface HistoryRequest {
+  readonly thread: number
+  /** Only messages that came before this one, and their answers. */
+  readonly before: number
+  readonly head: number
+  readonly tail: number
+}
+
+export type TaskState = 'submitted' | ResponseStatus | 'canceled'
+
+export interface TaskRecord extends TaskKey {
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  /** ms */
+  readonly updatedAt: number
+  /** Everything said in this task, oldest first. */
+  readonly entries: readonly Entry[]
+  /** The last answer, whole. */
+  readonly response?: NormalizedResponse | undefined
+}
+
+export interface TaskFilter {
+  readonly owner: string
+  readonly agent?: string | undefined
+  readonly context?: string | undefined
+  readonly state?: TaskState | undefined
+  /** Only tasks whose state changed at or after this time, ms. */
+  readonly updatedSince?: number | undefined
+  readonly limit: number
+  /** Continue after this place (newest first). */
+  readonly after?: { readonly updatedAt: number; readonly id: string } | undefined
+}
