@@ -1,5 +1,5 @@
 import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@postern/core'
-import { escapeHtml } from './html/entities.ts'
+import { escapeHtml } from '@postern/core'
 import { sanitizeHtml } from './html/sanitize.ts'
 import { findWebAddress } from './iri.ts'
 import { markdownToHtml } from './markdown/to-html.ts'

@@ -1,5 +1,5 @@
 import type { Json, NormalizedResponse, Part } from '@postern/core'
-import { escapeHtml } from './html/entities.ts'
+import { escapeHtml } from '@postern/core'
 import { activityIri, agentIris, postIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
 import type { ReplyTarget } from './reply-target.ts'

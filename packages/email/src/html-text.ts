@@ -1,5 +1,5 @@
+import { decodeEntities } from '@postern/core'
 import { blockElements, elementMarks, hidingAttributes, silentElements, voidElements } from './html-elements.ts'
-import { decodeEntities } from './html-entities.ts'
 
 /** Text of an HTML body, and whether something in it was hidden from a reader. */
 export interface HtmlText {

@@ -1,6 +1,6 @@
+import { decodeEntities, escapeHtml } from '@postern/core'
 import { findWebAddress } from '../iri.ts'
 import { readAttributes } from './attributes.ts'
-import { decodeEntities, escapeHtml } from './entities.ts'
 import type { HtmlToken } from './tokens.ts'
 import { readHtml } from './tokens.ts'
 

@@ -1,7 +1,7 @@
+import { decodeEntities } from '@postern/core'
 import { findWebAddress } from '../iri.ts'
 import { cleanText } from '../text-hygiene.ts'
 import { classesOf, isHidden, readAttributes } from './attributes.ts'
-import { decodeEntities } from './entities.ts'
 import type { Bookmark } from './text-sheet.ts'
 import { createTextSheet } from './text-sheet.ts'
 import type { HtmlToken } from './tokens.ts'

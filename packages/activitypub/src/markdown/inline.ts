@@ -1,4 +1,4 @@
-import { escapeHtml } from '../html/entities.ts'
+import { escapeHtml } from '@postern/core'
 import { findWebAddress } from '../iri.ts'
 import type { InlineWriter } from './inline-writer.ts'
 import { createInlineWriter } from './inline-writer.ts'

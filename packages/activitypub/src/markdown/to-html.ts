@@ -1,4 +1,4 @@
-import { escapeHtml } from '../html/entities.ts'
+import { escapeHtml } from '@postern/core'
 import { inlineToHtml } from './inline.ts'
 
 /** A block of lines, and how many of them it took. */

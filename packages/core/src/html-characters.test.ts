@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { decodeEntities, escapeHtml } from './html-characters.ts'
+
+test('decodeEntities() reads what it knows and leaves the rest as it is written, names of object members too', () => {
+  expect(decodeEntities('a &amp; b &#65;&#x42; &unknown; &valueOf; &toString; &#xd800;')).toBe(
+    'a & b AB &unknown; &valueOf; &toString; \ufffd',
+  )
+})
+
+test('escapeHtml() leaves nothing that means something in HTML', () => {
+  expect(escapeHtml(`<a href="x">'&'</a>`)).toBe('&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;')
+})
