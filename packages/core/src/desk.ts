@@ -43,6 +43,8 @@ export interface LookupDesk {
   findBlob(digest: string): Promise<Blob | undefined>
   /** The stored secret of this name, made and made durable first if there is none. */
   secret(name: string, make: () => Promise<string>): Promise<string>
+  /** Whether a secret of this name is stored; none is made. */
+  hasSecret(name: string): Promise<boolean>
   /** A response of ours by its id, with what it answered (an object route, a task). */
   findResponse(id: string): Promise<
     | {

@@ -14,7 +14,7 @@ export function createLookupDesk(store: Store, { readMessage }: Tables): LookupD
     ...createStateLookup(store.db),
     ...createBlobLookup(store),
     ...createResponseLookup(store.db, readMessage),
-    secret: createSecrets(store),
+    ...createSecrets(store),
   }
 }
 

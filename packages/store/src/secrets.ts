@@ -3,7 +3,7 @@ import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 
 /** The first to store a secret decides it, in this process and among processes; making one may take long. */
-export function createSecrets({ db, write }: Store): LookupDesk['secret'] {
+export function createSecrets({ db, write }: Store): Pick<LookupDesk, 'secret' | 'hasSecret'> {
   const find = prepareQuery<{ value: string }>(db, 'SELECT value FROM secrets WHERE name = ?')
   const insert = prepareQuery(db, 'INSERT INTO secrets (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING')
   const making = new Map<string, Promise<string>>()
@@ -22,5 +22,8 @@ export function createSecrets({ db, write }: Store): LookupDesk['secret'] {
     return begun
   }
 
-  return async (name, make) => find.get(name)?.value ?? makeOnce(name, make)
+  return {
+    secret: async (name, make) => find.get(name)?.value ?? makeOnce(name, make),
+    hasSecret: async name => find.get(name) !== undefined,
+  }
 }

@@ -118,6 +118,14 @@ function describeSecrets(open: OpenDesk): void {
       expect(await desk.secret('key', async () => 'second try')).toBe('second try')
     }),
   )
+  test(
+    'hasSecret() tells which are stored, and makes none',
+    withDesk(open, async ({ desk }) => {
+      await desk.secret('key', async () => 'made')
+      expect([await desk.hasSecret('key'), await desk.hasSecret('other key')]).toEqual([true, false])
+      expect(await desk.secret('other key', async () => 'made later')).toBe('made later')
+    }),
+  )
 }
 
 function describeResponses(open: OpenDesk): void {
