@@ -42,7 +42,11 @@ await serveMeasured<Setup>(async ({ fediversePort, origin }) => {
   federation.setInboxListeners('/agents/{identifier}/inbox', '/inbox').on(Create, () => {
     handled++
   })
-  const port = await listenFetch(request => federation.fetch(request, { contextData: undefined }))
+  const port = await listenFetch(request => {
+    // TLS ends before us; RFC 9421 signs the whole address.
+    const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
+    return federation.fetch(secure, { contextData: undefined })
+  })
   return { port, handled: () => handled }
 })
 

@@ -1,10 +1,18 @@
 import type { Site, SiteDocument } from '../harness/site.ts'
 import { openSite } from '../harness/site.ts'
+import { formatMultikey } from './multikey.ts'
 import type { Sender } from './senders.ts'
+import { formatPem } from './senders.ts'
 
 /** The servers the senders live on: their actors and their WebFinger. */
-export function openFediverse(senders: readonly Sender[]): Promise<Site> {
-  return openSite(new Map(senders.flatMap(sender => [...formatDocuments(sender)])))
+export interface Fediverse extends Site {
+  /** Every host, for the gateway's `network.loopback`. */
+  readonly loopback: Readonly<Record<string, number>>
+}
+
+export async function openFediverse(senders: readonly Sender[]): Promise<Fediverse> {
+  const site = await openSite(new Map(senders.flatMap(sender => [...formatDocuments(sender)])))
+  return { ...site, loopback: Object.fromEntries(senders.map(({ host }) => [host, site.port])) }
 }
 
 function* formatDocuments(sender: Sender): Generator<[string, SiteDocument]> {
@@ -18,7 +26,7 @@ function* formatDocuments(sender: Sender): Generator<[string, SiteDocument]> {
   }
 }
 
-function formatActor({ host, user, actorId, keyId, publicKeyPem }: Sender): string {
+function formatActor({ host, user, actorId, keyId, publicKey }: Sender): string {
   return JSON.stringify({
     '@context': ['https://www.w3.org/ns/activitystreams', 'https://w3id.org/security/v1'],
     id: actorId,
@@ -30,6 +38,12 @@ function formatActor({ host, user, actorId, keyId, publicKeyPem }: Sender): stri
     followers: `${actorId}/followers`,
     endpoints: { sharedInbox: `https://${host}/inbox` },
     url: `https://${host}/@${user}`,
-    publicKey: { id: keyId, owner: actorId, publicKeyPem },
+    ...(publicKey.asymmetricKeyType === 'rsa'
+      ? { publicKey: { id: keyId, owner: actorId, publicKeyPem: formatPem(publicKey) } }
+      : {
+          assertionMethod: [
+            { id: keyId, type: 'Multikey', controller: actorId, publicKeyMultibase: formatMultikey(publicKey) },
+          ],
+        }),
   })
 }
