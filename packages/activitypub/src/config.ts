@@ -4,6 +4,11 @@ import { z } from 'zod'
 const durationUnits: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const durationPattern = /^(\d{1,6})([smhd])$/
 
+const domainList = z
+  .array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name'))
+  .default([])
+const fileList = z.array(z.string().min(1, 'must name a file')).default([])
+
 /** This protocol's slice of the configuration (`interface.md`, Configuration). */
 export const activityPubConfigSchema = z.strictObject({
   /** Serve actors and posts to signed requests only. */
@@ -23,7 +28,12 @@ export const activityPubConfigSchema = z.strictObject({
   /** Turns of one thread that senders who are machines may take in an hour: two bots must not answer each other for ever. */
   bot_turns_per_hour: z.int().min(0).max(10_000).default(10),
   /** Domains whose actors are refused, with all their sub-domains. */
-  block: z.array(z.string().refine(name => toAsciiDomain(name) !== undefined, 'must be a domain name')).default([]),
+  block: domainList,
+  /** When it names any, only these domains and their sub-domains may speak, be fetched and be delivered to. */
+  allow: domainList,
+  /** Files with more of each: Mastodon's export, or one domain a line. Whoever opens this room has read them into the lists. */
+  block_files: fileList,
+  allow_files: fileList,
 })
 
 export type ActivityPubConfig = z.infer<typeof activityPubConfigSchema>

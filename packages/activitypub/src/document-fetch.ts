@@ -1,6 +1,8 @@
 import type { FetchAnswer, World } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
+import type { IsBlocked } from './blocklist.ts'
+import { isBlockedAddress } from './blocklist.ts'
 import { isOnOrigin } from './iri.ts'
 import type { KeyRing } from './keys.ts'
 import type { SendSigned } from './knock.ts'
@@ -15,7 +17,7 @@ export type FetchedDocument =
  * Fetches an AS2 document from the origin of its own IRI, signed by the instance actor: strict servers show nothing
  * to strangers (GoToSocial, Mastodon's secure mode).
  * @throws Unavailable the host did not answer, or asked us to wait
- * @throws Undeliverable there is no such document, or it is not served as one
+ * @throws Undeliverable there is no such document, it is not served as one, or its host is blocked
  */
 export type FetchDocument = (iri: string) => Promise<FetchedDocument>
 
@@ -23,6 +25,7 @@ export interface DocumentFetchParts {
   readonly world: Pick<World, 'now'>
   readonly send: SendSigned
   readonly keys: Pick<KeyRing, 'find'>
+  readonly isBlocked: IsBlocked
   /** IRI of the actor whose key signs. */
   readonly instanceActor: string
 }
@@ -33,7 +36,13 @@ const maxHops = 3
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-export function createDocumentFetch({ world, send, keys, instanceActor }: DocumentFetchParts): FetchDocument {
+export function createDocumentFetch({
+  world,
+  send,
+  keys,
+  isBlocked,
+  instanceActor,
+}: DocumentFetchParts): FetchDocument {
   async function get(url: string, deadline: number): Promise<FetchAnswer> {
     const timeoutMs = deadline - world.now()
     if (timeoutMs <= 0) throw new Unavailable('Cannot fetch document: no answer in time')
@@ -42,6 +51,7 @@ export function createDocumentFetch({ world, send, keys, instanceActor }: Docume
   }
 
   return async function fetchDocument(iri) {
+    if (isBlockedAddress(iri, isBlocked)) throw refuseDocument('its host is blocked')
     const deadline = world.now() + totalMs
     let url = iri
     for (let hop = 0; hop <= maxHops; hop += 1) {

@@ -37,7 +37,8 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
   const now = () => world.now()
   const keys = createKeyRing({ desk, origin, now })
   const send = createKnocker({ fetch: world.fetch, now })
-  const fetchDocument = createDocumentFetch({ world, send, keys, instanceActor: instanceActorIri(origin) })
+  const isBlocked = createBlocklist(config)
+  const fetchDocument = createDocumentFetch({ world, send, keys, isBlocked, instanceActor: instanceActorIri(origin) })
   const shared = {
     world,
     desk,
@@ -49,12 +50,13 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     actors: createActorCache({ fetchDocument, now }),
     findKeyOwner: createKeyOwners({ fetchDocument, now }),
     proveOutgoing: createOutgoingProof(config.object_proofs),
-    handles: createHandles({ fetch: world.fetch, now }),
-    isBlocked: createBlocklist(config.block),
+    handles: createHandles({ fetch: world.fetch, now, isBlocked }),
+    isBlocked,
     windowMs: parseDuration(config.date_window),
   }
   const house: InboxHouse = {
     agents,
+    isBlocked,
     follows: config.follows,
     maxMentions: config.max_mentions,
     quota: { turns: config.bot_turns_per_hour, withinMs: 3_600_000 },

@@ -1,6 +1,8 @@
-import type { Address, World } from '@postern/core'
+import type { Address, FetchAnswer, World } from '@postern/core'
 import { formatAddress, parseAddress, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
+import type { IsBlocked } from './blocklist.ts'
+import { isBlockedAddress } from './blocklist.ts'
 import { createExpiringMap } from './expiring-map.ts'
 import { asObject, listOf, textOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
@@ -14,7 +16,10 @@ interface Descriptor {
 }
 
 export interface Handles {
-  /** `@user@host` of an actor, when its host and the name's domain both say so; else undefined. Never throws for a peer. */
+  /**
+   * `@user@host` of an actor, when its host and the name's domain both say so; else undefined. Whatever a peer answers, it is
+   * no error. @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
+   */
   confirm(actor: RemoteActor): Promise<string | undefined>
   /** The actor IRI behind an address. @throws Unavailable, Undeliverable */
   resolve(address: string): Promise<string>
@@ -22,22 +27,47 @@ export interface Handles {
   recall(address: string): string | undefined
 }
 
+/** What came of a look at an actor's name. */
+interface Named {
+  readonly address: string | undefined
+  readonly isBlocked?: true
+}
+
+const withheld: Named = { address: undefined }
 const keepMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
 const maxNames = 10_000
-const request = { timeoutMs: 5_000, maxBytes: 64 * 1024, redirects: 1 } as const
+const totalMs = 5_000
 const accept = 'application/jrd+json, application/json'
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const jrdTypes: ReadonlySet<string | undefined> = new Set(['application/jrd+json', 'application/json'])
 const actorTypes: ReadonlySet<string | undefined> = new Set([activityJson, 'application/ld+json'])
 
-export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Handles {
-  const confirmed = createExpiringMap<{ readonly address: string | undefined }>(maxNames, now)
+export interface HandleParts extends Pick<World, 'fetch' | 'now'> {
+  readonly isBlocked: IsBlocked
+}
+
+export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
+  const confirmed = createExpiringMap<Named>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
-  const share = createSharedWork<string | undefined>()
+  const share = createSharedWork<Named>()
+
+  /** One redirect, which leads from the domain of the handles to the server (Mastodon's split domain). */
+  async function ask(url: string): Promise<FetchAnswer> {
+    const deadline = now() + totalMs
+    const first = await get(url, deadline)
+    const location = redirectStatuses.has(first.status) ? first.headers.get('location') : null
+    return location === null ? first : get(URL.parse(location, url)?.href ?? '', deadline)
+  }
+
+  async function get(url: string, deadline: number): Promise<FetchAnswer> {
+    if (isBlockedAddress(url, isBlocked)) throw new Undeliverable('Cannot look up address: its host is blocked')
+    return fetch(url, { headers: { accept }, maxBytes: 64 * 1024, timeoutMs: Math.max(1, deadline - now()) })
+  }
 
   async function find(address: Address): Promise<Descriptor> {
     const name = `acct:${address.local}@${address.domain}`
     const url = `https://${address.domain}/.well-known/webfinger?resource=${encodeURIComponent(name)}`
-    const answer = await fetch(url, { ...request, headers: { accept } })
+    const answer = await ask(url)
     if (answer.status >= 500 || answer.status === 429) {
       throw new Unavailable(`Cannot look up address: the answer is ${answer.status}`)
     }
@@ -47,26 +77,33 @@ export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Han
   }
 
   /** The name's domain may differ from the actor's host: then the domain has to say the same. */
-  async function confirmName({ id, host, username }: RemoteActor): Promise<string | undefined> {
+  async function confirmName({ id, host, username }: RemoteActor): Promise<Named> {
     const asked = username ? toAddress(`${username}@${host}`) : undefined
-    if (!asked) return undefined
+    if (!asked) return withheld
     const first = await find(asked)
     const named = toAddress(first.subject)
-    if (first.actor !== id || named?.local !== asked.local) return undefined
-    if (named.domain === asked.domain) return formatAddress(named)
+    if (first.actor !== id || named?.local !== asked.local) return withheld
+    if (named.domain === asked.domain) return { address: formatAddress(named) }
+    if (isBlocked(named.domain)) return { ...withheld, isBlocked: true }
     const second = await find(named)
     const repeated = toAddress(second.subject)
     const isSame = second.actor === id && repeated?.local === named.local && repeated.domain === named.domain
-    return isSame ? formatAddress(named) : undefined
+    return isSame ? { address: formatAddress(named) } : withheld
+  }
+
+  async function name(actor: RemoteActor): Promise<Named> {
+    const known = confirmed.get(actor.id)
+    if (known) return known
+    const named = await share(actor.id, () => confirmName(actor).catch(withholdName))
+    confirmed.set(actor.id, named, named.address ? keepMs.confirmed : keepMs.withheld)
+    return named
   }
 
   return {
     async confirm(actor) {
-      const known = confirmed.get(actor.id)
-      if (known) return known.address
-      const address = await share(actor.id, () => confirmName(actor).catch(withholdName))
-      confirmed.set(actor.id, { address }, address ? keepMs.confirmed : keepMs.withheld)
-      return address
+      const named = await name(actor)
+      if (named.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
+      return named.address
     },
     async resolve(text) {
       const known = resolved.get(text)
@@ -82,8 +119,9 @@ export function createHandles({ fetch, now }: Pick<World, 'fetch' | 'now'>): Han
 }
 
 /** A peer that cannot be asked, or answers nonsense, confirms nothing. */
-function withholdName(error: unknown): undefined {
-  if (!(error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection)) throw error
+function withholdName(error: unknown): Named {
+  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return withheld
+  throw error
 }
 
 async function findActor(

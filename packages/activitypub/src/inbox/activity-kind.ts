@@ -1,4 +1,5 @@
 import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal } from '@postern/core'
+import type { IsBlocked } from '../blocklist.ts'
 import type { ActivityPubConfig } from '../config.ts'
 import type { ProvenActivity } from '../verify.ts'
 import type { OwnPost } from './own-post.ts'
@@ -29,6 +30,7 @@ export interface HeardActivity extends Findings {
 /** What reading needs to know of the house. */
 export interface InboxHouse {
   readonly agents: AgentDirectory
+  readonly isBlocked: IsBlocked
   readonly follows: ActivityPubConfig['follows']
   readonly maxMentions: number
   /** For senders that are machines. */

@@ -1,6 +1,6 @@
 import type { Proof } from '@postern/core'
-import { Rejection } from '@postern/core'
 import type { IsBlocked } from '../blocklist.ts'
+import { isAboutBlocked } from '../blocklist.ts'
 import type { ProvenActivity, VerifiedDelivery } from '../verify.ts'
 import type { Handles } from '../webfinger.ts'
 import type { ActivityKind, Findings, HeardActivity, InboxHouse, Lookups } from './activity-kind.ts'
@@ -24,6 +24,8 @@ export interface UnderstandParts extends Lookups {
   readonly isBlocked: IsBlocked
 }
 
+const bringsPosts: ReadonlySet<string> = new Set(['Create', 'Update', 'Announce'])
+
 /**
  * Looks up what a proven activity is about. Only what concerns an agent of ours makes us ask for its sender's name.
  * @throws Rejection `forbidden`
@@ -33,7 +35,9 @@ export async function understandDelivery(
   parts: UnderstandParts,
 ): Promise<UnderstoodDelivery> {
   if (verified === 'nothing' || !verified.activity) return verified
-  const kind = activityKinds.get(verified.activity.type)
+  const { type, json } = verified.activity
+  if (bringsPosts.has(type) && isAboutBlocked(json, parts.isBlocked)) return 'nothing'
+  const kind = activityKinds.get(type)
   const found = await kind?.find(verified, parts)
   if (!kind || !found) return 'nothing'
   const named = concernsAgents(found) ? await nameActor(verified, parts) : { ...verified, address: undefined }
@@ -44,12 +48,8 @@ function concernsAgents({ agents = [], known = [], post }: Findings): boolean {
   return agents.length > 0 || known.length > 0 || post !== undefined
 }
 
-async function nameActor(proven: ProvenActivity, { handles, isBlocked }: UnderstandParts): Promise<NamedActivity> {
+async function nameActor(proven: ProvenActivity, { handles }: UnderstandParts): Promise<NamedActivity> {
   const address = await handles.confirm(proven.actor)
-  // The domain of a name may be another than its server's.
-  if (address && isBlocked(address.slice(address.lastIndexOf('@') + 1))) {
-    throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
-  }
   return { ...proven, address, proofs: [...proven.proofs, proveHandle(address)] }
 }
 
