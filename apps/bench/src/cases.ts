@@ -1,12 +1,38 @@
 import { openA2aCase } from './a2a/case.ts'
 import { openActivityPubCase } from './activitypub/case.ts'
+import { probeFlood } from './flood/probe.ts'
 import type { BenchCase } from './harness/case.ts'
+import type { Probe } from './harness/figure.ts'
 import { openMailCase } from './mail/case.ts'
+import { probeMemory } from './memory/probe.ts'
+
+const probeGrowth: Probe = async () => []
+const probeFanout: Probe = async () => []
+
 import type { Job } from './options.ts'
 
+export type RaceJob = 'activitypub' | 'a2a' | 'mail'
+export type ProbeJob = Exclude<Job, RaceJob | 'start'>
+
 /** THE LIST: a measured protocol is one line here, and its folder. */
-export const openCase: Readonly<Record<Exclude<Job, 'start'>, () => Promise<BenchCase>>> = {
+export const openCase: Readonly<Record<RaceJob, () => Promise<BenchCase>>> = {
   activitypub: openActivityPubCase,
   a2a: openA2aCase,
   mail: openMailCase,
+}
+
+/** Measurements of another shape, each with its folder. */
+export const probes: Readonly<Record<ProbeJob, Probe>> = {
+  flood: probeFlood,
+  memory: probeMemory,
+  growth: probeGrowth,
+  fanout: probeFanout,
+}
+
+export function isRace(job: Job): job is RaceJob {
+  return job in openCase
+}
+
+export function isProbe(job: Job): job is ProbeJob {
+  return job in probes
 }

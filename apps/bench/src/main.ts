@@ -1,12 +1,15 @@
-import { openCase } from './cases.ts'
+import type { ProbeJob, RaceJob } from './cases.ts'
+import { isProbe, isRace, openCase, probes } from './cases.ts'
 import { describeConditions } from './harness/conditions.ts'
+import type { Figure } from './harness/figure.ts'
+import { formatFigures } from './harness/figure.ts'
 import { findCores, pinThisThread } from './harness/pinning.ts'
 import { formatProfile, profileContender } from './harness/profile-run.ts'
 import { formatReport } from './harness/report.ts'
 import { runRounds } from './harness/rounds.ts'
 import type { Line } from './harness/summary.ts'
 import { summarizeCase } from './harness/summary.ts'
-import type { BenchOptions, Job } from './options.ts'
+import type { BenchOptions } from './options.ts'
 import { parseOptions, usage } from './options.ts'
 import { isOurs } from './ours/describe.ts'
 import type { StartLine } from './start/measure.ts'
@@ -14,7 +17,8 @@ import { formatStarts, measureStarts } from './start/measure.ts'
 
 const options = parseOptions(process.argv.slice(2))
 const cores = findCores()
-const protocols = options.only.filter(job => job !== 'start')
+const races = options.only.filter(isRace)
+const measurements = options.only.filter(isProbe)
 const progress = (text: string) => void process.stderr.write(`${text}\n`)
 
 if (options.help) console.log(usage)
@@ -26,12 +30,19 @@ async function printMeasurements({ only, rounds, json }: BenchOptions): Promise<
   const starts = only.includes('start') ? await measureStarts(rounds, progress) : []
   if (cores) pinThisThread(cores.load)
   const lines: Line[] = []
-  for (const job of protocols) lines.push(...(await measureJob(job, options)))
+  for (const job of races) lines.push(...(await measureJob(job, options)))
+  const figures: Figure[] = []
+  for (const job of measurements) figures.push(...(await probeJob(job)))
   const conditions = describeConditions(options, cores)
-  console.log(json ? JSON.stringify({ lines, starts, conditions }, null, 2) : formatAll(lines, starts, conditions))
+  const taken = { lines, figures, starts, conditions }
+  console.log(json ? JSON.stringify(taken, null, 2) : formatAll(taken))
 }
 
-async function measureJob(job: Exclude<Job, 'start'>, { rounds, seconds }: BenchOptions): Promise<readonly Line[]> {
+function probeJob(job: ProbeJob): Promise<readonly Figure[]> {
+  return probes[job]({ ...options, cores, progress })
+}
+
+async function measureJob(job: RaceJob, { rounds, seconds }: BenchOptions): Promise<readonly Line[]> {
   const benchCase = await openCase[job]()
   try {
     return summarizeCase(benchCase.title, await runRounds(benchCase, { rounds, seconds, cores, progress }))
@@ -40,14 +51,26 @@ async function measureJob(job: Exclude<Job, 'start'>, { rounds, seconds }: Bench
   }
 }
 
-function formatAll(lines: readonly Line[], starts: readonly StartLine[], conditions: string): string {
-  const tables = [lines.length > 0 && formatReport(lines), starts.length > 0 && formatStarts(starts), conditions]
+interface Taken {
+  readonly lines: readonly Line[]
+  readonly figures: readonly Figure[]
+  readonly starts: readonly StartLine[]
+  readonly conditions: string
+}
+
+function formatAll({ lines, figures, starts, conditions }: Taken): string {
+  const tables = [
+    lines.length > 0 && formatReport(lines),
+    figures.length > 0 && formatFigures(figures),
+    starts.length > 0 && formatStarts(starts),
+    conditions,
+  ]
   return tables.filter(table => table !== false).join('\n\n')
 }
 
 async function printProfiles(directory: string, { seconds, json }: BenchOptions): Promise<void> {
   if (cores) pinThisThread(cores.load)
-  for (const job of protocols) {
+  for (const job of races) {
     const benchCase = await openCase[job]()
     for (const contender of benchCase.contenders.filter(isOurs)) {
       const summary = await profileContender(benchCase, contender, { directory, seconds })

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const jobs = ['activitypub', 'a2a', 'mail', 'start'] as const
+export const jobs = ['activitypub', 'a2a', 'mail', 'flood', 'memory', 'growth', 'fanout', 'start'] as const
 export type Job = (typeof jobs)[number]
 
 export interface BenchOptions {
@@ -11,6 +11,10 @@ export interface BenchOptions {
   readonly seconds: number
   /** Where CPU profiles go; undefined: measure instead. */
   readonly profile: string | undefined
+  /** Fewer rounds, messages and stored messages. */
+  readonly quick: boolean
+  /** Up to a million stored messages. */
+  readonly full: boolean
   readonly json: boolean
   readonly help: boolean
 }
@@ -20,6 +24,8 @@ export const usage = `npm run bench -- [options]
   --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all)
   --rounds <n>     measured rounds after one that warms up (default 5)
   --seconds <s>    how long each server is kept busy in each round (default 3)
+  --quick          fewer of everything: 2 rounds of 1 s, 10 000 messages, 10 000 stored messages
+  --full           up to 1 000 000 stored messages (takes minutes and 7 GB of disk)
   --profile <dir>  instead of measuring, write one CPU profile per protocol of our own server there and print the
                    functions with the most self time
   --json           machine-readable`
@@ -30,17 +36,22 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
     args: [...argv],
     options: {
       only: { type: 'string', multiple: true, default: [...jobs] },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      full: { type: 'boolean', default: false },
       profile: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
+  const { quick, full } = values
   return {
     only: values.only.map(parseJob),
-    rounds: parsePositive('--rounds', values.rounds),
-    seconds: parsePositive('--seconds', values.seconds),
+    rounds: parsePositive('--rounds', values.rounds ?? (quick ? '2' : '5')),
+    seconds: parsePositive('--seconds', values.seconds ?? (quick ? '1' : '3')),
+    quick,
+    full,
     profile: values.profile === undefined ? undefined : resolve(values.profile),
     json: values.json,
     help: values.help,

@@ -26,7 +26,7 @@ const prose =
 
 /** A `Create` of a public `Note` that mentions one agent, as Mastodon writes it; about 2.3 KB. */
 export function formatCreateNote(
-  { host, actorId }: Sender,
+  { host, actorId }: Pick<Sender, 'host' | 'actorId'>,
   { actorId: agent, handle }: Addressee,
   serial: string,
 ): string {

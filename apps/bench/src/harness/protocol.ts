@@ -23,8 +23,17 @@ export interface SampleAnswer extends Sample {
   readonly kind: 'sample'
 }
 
-export type FromServer = Ready | Failed | SampleAnswer
-export type ToServer = { readonly kind: 'sample' } | { readonly kind: 'stop' }
+/** An order is done. */
+export interface Worked {
+  readonly kind: 'worked'
+  readonly result: unknown
+}
+
+export type FromServer = Ready | Failed | SampleAnswer | Worked
+export type ToServer =
+  | { readonly kind: 'sample' }
+  | { readonly kind: 'work'; readonly order: unknown }
+  | { readonly kind: 'stop' }
 
 /** Where a server child finds its setup, as JSON. */
 export const setupVariable = 'BENCH_SETUP'

@@ -5,7 +5,9 @@ import { setupVariable } from './protocol.ts'
 export interface OpenServer {
   readonly port: number
   /** Messages that went the whole way so far. */
-  handled(): number
+  handled(): number | Promise<number>
+  /** What the bench tells it to do, beside serving; resolves when it is done. */
+  work?(order: unknown): Promise<unknown>
   close?(): Promise<void> | void
 }
 
@@ -14,14 +16,24 @@ export async function serveMeasured<Setup>(open: (setup: Setup) => Promise<OpenS
   try {
     const server = await open(JSON.parse(process.env[setupVariable] ?? '{}') as Setup)
     process.on('message', (message: ToServer) => {
-      if (message.kind === 'sample') return tellParent({ kind: 'sample', ...readUsage(), handled: server.handled() })
-      void stopServer(server)
+      void obeyParent(message, server).catch(tellFailure)
     })
     process.on('disconnect', () => process.exit(1))
     tellParent({ kind: 'ready', port: server.port })
   } catch (error) {
-    tellParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+    tellFailure(error)
   }
+}
+
+async function obeyParent(message: ToServer, server: OpenServer): Promise<void> {
+  if (message.kind === 'stop') return stopServer(server)
+  if (message.kind === 'work') return tellParent({ kind: 'worked', result: await server.work?.(message.order) })
+  const handled = await server.handled()
+  tellParent({ kind: 'sample', ...readUsage(), handled })
+}
+
+function tellFailure(error: unknown): void {
+  tellParent({ kind: 'failed', error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
 }
 
 // A profile is written when the process exits by itself, so it must not be killed.

@@ -20,6 +20,8 @@ export interface ServerProcess {
   /** From spawn to listening, ms. */
   readonly startMs: number
   sample(): Promise<Sample>
+  /** Gives it an order and waits until it is done. One thing at a time: no sample meanwhile. @throws Error in the child's words */
+  work(order: unknown): Promise<unknown>
   stop(): Promise<void>
 }
 
@@ -48,9 +50,11 @@ export async function startServer({
     startMs: performance.now() - begun,
     async sample() {
       child.send({ kind: 'sample' })
-      const answer = await nextMessage(child)
-      if (answer.kind !== 'sample') throw new Error(`unexpected answer: ${JSON.stringify(answer)}`)
-      return answer
+      return expectKind(await nextMessage(child), 'sample')
+    },
+    async work(order) {
+      child.send({ kind: 'work', order })
+      return expectKind(await nextMessage(child), 'worked').result
     },
     async stop() {
       if (child.exitCode !== null) return
@@ -59,6 +63,14 @@ export async function startServer({
       await exited
     },
   }
+}
+
+function expectKind<Kind extends FromServer['kind']>(
+  message: FromServer,
+  kind: Kind,
+): Extract<FromServer, { readonly kind: Kind }> {
+  if (message.kind === kind) return message as Extract<FromServer, { readonly kind: Kind }>
+  throw new Error(message.kind === 'failed' ? message.error : `unexpected answer: ${JSON.stringify(message)}`)
 }
 
 function nextMessage(child: ChildProcess): Promise<FromServer> {

@@ -1,0 +1,132 @@
+import type { Traffic } from '../activitypub/traffic.ts'
+import { openTraffic } from '../activitypub/traffic.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { paceServer, saturateServer } from '../harness/load.ts'
+import { median, quantile } from '../harness/median.ts'
+import type { ServerProcess } from '../harness/server-process.ts'
+import { startServer } from '../harness/server-process.ts'
+import { describeGateway } from '../ours/describe.ts'
+import type { Flooded, FloodOrder } from './flooder.ts'
+import type { FloodKind } from './forge.ts'
+import { forgedHosts } from './forge.ts'
+
+const title = 'Flood'
+const connections = 24
+const warmUpCount = 3_000
+/** Share of the gateway's own top rate at which honest people write. */
+const honestShare = 0.1
+/** More would not make a median of ratios any better. */
+const maxRounds = 3
+/** The flood begins before the honest traffic and outlasts it. */
+const leadMs = 300
+const aim = { atMost: 2 } as const
+
+interface FloodPlan {
+  readonly kind: FloodKind
+  readonly name: string
+  /** @param honest requests a second */
+  perSecond(honest: number): number
+}
+
+const floods: readonly FloodPlan[] = [
+  { kind: 'unsigned', name: 'beside an unsigned flood', perSecond: honest => honest * 5 },
+  { kind: 'forged', name: 'beside forged signatures', perSecond: () => 1_000 },
+]
+
+interface Stage {
+  readonly traffic: Traffic
+  readonly gateway: ServerProcess
+  readonly flooder: ServerProcess
+  /** Requests a second. */
+  readonly honest: number
+  readonly seconds: number
+}
+
+/** p99 of honest deliveries while somebody else pours rubbish into the same inbox. */
+export async function probeFlood({ rounds, seconds, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const traffic = await openTraffic({ agent: 'silent', senders: 8 })
+  const flooder = await startServer({ entry: new URL('./flooder.ts', import.meta.url), setup: {}, core: cores?.load })
+  const forged = Object.fromEntries(forgedHosts.map(host => [host, flooder.port]))
+  const ours = describeGateway({ network: { loopback: { ...traffic.fediverse.loopback, ...forged } } })
+  const gateway = await startServer({ ...ours, core: cores?.server })
+  try {
+    progress('flood: warming up')
+    const warmUp = await traffic.prepare(warmUpCount)
+    const { accepted, seconds: taken } = await saturateServer(loadOf(gateway, warmUp), 60)
+    const stage = { traffic, gateway, flooder, honest: Math.round((accepted / taken) * honestShare), seconds }
+    const taking: RoundTaken[] = []
+    for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
+      progress(`flood: round ${round} of ${Math.min(rounds, maxRounds)}`)
+      taking.push(await takeRound(stage))
+    }
+    return toFigures(taking, stage.honest)
+  } finally {
+    await Promise.all([gateway.stop(), flooder.stop()])
+    traffic.fediverse.close()
+  }
+}
+
+interface RoundTaken {
+  /** p99, ms. */
+  readonly alone: number
+  readonly beside: ReadonlyMap<FloodPlan, { readonly p99: number } & Flooded>
+}
+
+async function takeRound(stage: Stage): Promise<RoundTaken> {
+  const alone = await measureHonest(stage)
+  const beside = new Map<FloodPlan, { readonly p99: number } & Flooded>()
+  for (const flood of floods) beside.set(flood, await measureBeside(flood, stage))
+  return { alone, beside }
+}
+
+async function measureBeside(flood: FloodPlan, stage: Stage): Promise<{ readonly p99: number } & Flooded> {
+  const { flooder, gateway, seconds, honest } = stage
+  const perSecond = flood.perSecond(honest)
+  const count = Math.ceil(perSecond * (seconds + (2 * leadMs) / 1000))
+  const order = (step: FloodOrder) => flooder.work(step)
+  await order({ step: 'ready', kind: flood.kind, count })
+  const flooding = order({ step: 'go', port: gateway.port, perSecond })
+  await new Promise(resolve => setTimeout(resolve, leadMs))
+  const p99 = await measureHonest(stage)
+  return { p99, ...((await flooding) as Flooded) }
+}
+
+async function measureHonest({ traffic, gateway, honest, seconds }: Stage): Promise<number> {
+  const requests = await traffic.prepare(Math.ceil(honest * seconds))
+  const { latencies } = await paceServer(loadOf(gateway, requests), honest)
+  return quantile(latencies, 0.99)
+}
+
+function loadOf({ port }: ServerProcess, requests: readonly Uint8Array[]) {
+  return { port, connections, requests, isAccepted: ({ status }: { readonly status: number }) => status === 202 }
+}
+
+function toFigures(rounds: readonly RoundTaken[], honest: number): readonly Figure[] {
+  const alone: Figure = {
+    case: title,
+    name: 'p99 of honest deliveries alone',
+    note: `verified, durable, through an agent; ${honest} a second, a tenth of the top rate`,
+    value: median(rounds.map(round => round.alone)),
+    unit: 'ms',
+  }
+  return [alone, ...floods.map(flood => toFigure(flood, rounds, honest))]
+}
+
+function toFigure(flood: FloodPlan, rounds: readonly RoundTaken[], honest: number): Figure {
+  const taken = rounds.flatMap(({ alone, beside }) => {
+    const found = beside.get(flood)
+    return found ? [{ ...found, ratio: found.p99 / alone }] : []
+  })
+  const rate = median(taken.map(({ perSecond }) => perSecond))
+  const statuses = [...new Set(taken.flatMap(each => Object.keys(each.statuses)))].join(', ')
+  return {
+    case: title,
+    name: flood.name,
+    note: `${Math.round(rate)} a second (${(rate / honest).toFixed(1)} times the honest traffic) from another process, no limit in its way; answered with ${statuses}`,
+    value: median(taken.map(({ p99 }) => p99)),
+    unit: 'ms',
+    ratio: median(taken.map(({ ratio }) => ratio)),
+    against: '÷ alone',
+    aim,
+  }
+}

@@ -1,0 +1,60 @@
+import type { Cores } from './pinning.ts'
+import { formatColumns } from './report.ts'
+
+/** One figure beside the one it is compared with, both of the same run. */
+export interface Figure {
+  readonly case: string
+  readonly name: string
+  readonly note: string
+  readonly value: number
+  readonly unit: string
+  /** Absent for what others are compared with. */
+  readonly ratio?: number | undefined
+  /** What the ratio is of: "÷ alone". */
+  readonly against?: string | undefined
+  readonly aim?: { readonly atLeast: number } | { readonly atMost: number } | undefined
+}
+
+/** What a probe may take its time for. */
+export interface ProbeOptions {
+  readonly rounds: number
+  readonly seconds: number
+  readonly cores: Cores | undefined
+  /** Fewer of everything. */
+  readonly quick: boolean
+  /** As many as anybody promised. */
+  readonly full: boolean
+  /** Tells a waiting person what goes on. */
+  progress(text: string): void
+}
+
+/** A measurement that is not a race of servers with the same requests. */
+export type Probe = (options: ProbeOptions) => Promise<readonly Figure[]>
+
+const headings = ['case', 'what', 'figure', '', 'ratio', 'aim']
+
+export function formatFigures(figures: readonly Figure[]): string {
+  const rows = figures.map((figure, index) => formatFigure(figure, figures[index - 1]?.case))
+  const notes = figures.map(({ case: title, name, note }) => `  ${title}, ${name}: ${note}`)
+  return [formatColumns([headings, ...rows]), '', 'What was done:', ...notes].join('\n')
+}
+
+function formatFigure(
+  { case: title, name, value, unit, ratio, against, aim }: Figure,
+  above: string | undefined,
+): string[] {
+  return [
+    title === above ? '' : title,
+    name,
+    value.toFixed(value < 100 ? 1 : 0),
+    unit,
+    ratio === undefined ? '' : `${ratio.toFixed(2)} ${against ?? ''}`,
+    aim === undefined || ratio === undefined ? '' : formatAim(aim, ratio),
+  ]
+}
+
+function formatAim(aim: NonNullable<Figure['aim']>, ratio: number): string {
+  const [sign, bound, isMet] =
+    'atLeast' in aim ? ['≥', aim.atLeast, ratio >= aim.atLeast] : ['≤', aim.atMost, ratio <= aim.atMost]
+  return `${sign} ${bound} ${isMet ? 'met' : 'missed'}`
+}

@@ -1,0 +1,64 @@
+import { openTraffic } from '../activitypub/traffic.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { saturateServer } from '../harness/load.ts'
+import type { ServerProcess } from '../harness/server-process.ts'
+import { startServer } from '../harness/server-process.ts'
+import { describeGateway } from '../ours/describe.ts'
+
+const title = 'Memory'
+const connections = 24
+/** Requests in memory at a time. */
+const portion = 1_000
+const counts = { usual: [1_000, 10_000, 100_000], quick: [1_000, 10_000] } as const
+const aim = { atMost: 1.5 } as const
+/** Until what a burst leaves behind is gone. */
+const restMs = 1_000
+
+/** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
+export async function probeMemory({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const traffic = await openTraffic({ agent: 'silent', senders: 1_000, keys: 'ed25519' })
+  const ours = describeGateway({ network: { loopback: traffic.fediverse.loopback } })
+  const gateway = await startServer({ ...ours, core: cores?.server })
+  const sizes: number[] = []
+  const marks = quick ? counts.quick : counts.usual
+  let sent = 0
+  try {
+    for (const mark of marks) {
+      progress(`memory: up to ${mark} messages`)
+      for (; sent < mark; sent += portion) await sendAll(gateway, await traffic.prepare(portion))
+      sizes.push(await readResident(gateway, sent))
+    }
+  } finally {
+    await gateway.stop()
+    traffic.fediverse.close()
+  }
+  return marks.map((mark, index) => toFigure(mark, sizes[index] ?? Number.NaN, sizes[0] ?? Number.NaN))
+}
+
+async function sendAll({ port }: ServerProcess, requests: readonly Uint8Array[]): Promise<void> {
+  const isAccepted = ({ status }: { readonly status: number }) => status === 202
+  await saturateServer({ port, connections, requests, isAccepted }, 60)
+}
+
+/** Once all of them went the whole way. */
+async function readResident(gateway: ServerProcess, expected: number): Promise<number> {
+  while ((await gateway.sample()).handled < expected) await rest(50)
+  await rest(restMs)
+  return (await gateway.sample()).rss
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
+
+function toFigure(count: number, bytes: number, first: number): Figure {
+  const isFirst = count === counts.usual[0]
+  return {
+    case: title,
+    name: `RSS after ${count} messages`,
+    note: 'of 1 000 people on 500 servers, verified, stored, through an agent; one process from the first to the last',
+    value: bytes / 1e6,
+    unit: 'MB',
+    ...(!isFirst && { ratio: bytes / first, against: `÷ after ${counts.usual[0]}`, aim }),
+  }
+}
