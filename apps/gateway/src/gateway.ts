@@ -8,6 +8,7 @@ import { ConfigError, startWorker } from '@postern/core'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
+import { readDomainLists } from './config/domain-lists.ts'
 import type { Config } from './config/schema.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createLimits } from './limits.ts'
@@ -66,7 +67,7 @@ export async function openGateway(
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
   const house = { world, desk: limits.guardDesk(desk), agents }
   const channels: readonly Channel<Hono>[] = [
-    protocols.activitypub(config.activitypub, house),
+    protocols.activitypub(readDomainLists(config.activitypub, { baseDir, log }), house),
     protocols.a2a(config.a2a, house),
     protocols.email(config.email, house),
   ]
