@@ -76,12 +76,10 @@ test.each([
 })
 
 test('37: a host that never answers is 503 with a time to come back, and then left in peace', async () => {
-  const slow = await openStage()
+  const slow = await openStage({ watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) })
   try {
     const { house, peer, alice } = slow
     peer.serve(alice.id, 'hang')
-    const { fetch } = house.world
-    Object.assign(house.world, { fetch: (url: string, init = {}) => fetch(url, { ...init, timeoutMs: 100 }) })
     const answer = await postActivity(house, alice, composeNote(alice))
     expect(answer).toMatchObject({ status: 503, code: 'unavailable' })
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)

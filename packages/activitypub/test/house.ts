@@ -1,4 +1,13 @@
-import type { Agent, AgentDirectory, Channel, Desk, House, NormalizedMessage, Worker } from '@postern/core'
+import type {
+  Agent,
+  AgentDirectory,
+  Channel,
+  Desk,
+  GuardedFetch,
+  House,
+  NormalizedMessage,
+  Worker,
+} from '@postern/core'
 import { createSlidingWindowPolicy, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteDesk } from '@postern/store'
@@ -28,6 +37,9 @@ export interface TestHouseOptions {
   readonly config?: z.input<typeof activityPubConfigSchema>
   /** Port of each host the outgoing guard lets through. */
   readonly loopback?: Readonly<Record<string, number>>
+  /** What DNS says of all other hosts. */
+  readonly lookup?: (host: string) => Promise<readonly string[]>
+  watchFetch?(fetch: GuardedFetch): GuardedFetch
   watchDesk?(desk: Desk): Desk
 }
 
@@ -41,8 +53,9 @@ export function readText(parts: NormalizedMessage['parts']): string {
 }
 
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
-  const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback: options.loopback ?? {} })
-  const world = createTestWorld(fetch)
+  const { loopback = {}, lookup } = options
+  const fetch = createGuardedFetch({ userAgent: `Postern/0 (+${origin}/)`, loopback, ...(lookup && { lookup }) })
+  const world = createTestWorld(options.watchFetch?.(fetch) ?? fetch)
   const opened = await openSqliteDesk({ path: ':memory:', now: () => world.now(), log: world.log })
   const desk = options.watchDesk?.(opened) ?? opened
   const handlers = new Map(Object.entries(options.agents ?? { echo, help: echo }))

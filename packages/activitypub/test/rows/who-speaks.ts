@@ -1,0 +1,224 @@
+import { expect } from 'vitest'
+import { composeNote, postActivity, settlePerson } from '../person.ts'
+import type { Stage } from '../stage.ts'
+import type { Row } from './row.ts'
+import { refused, taken, titlesOf } from './row.ts'
+
+const titles = (...names: readonly string[]) => titlesOf('who-speaks', ...names)
+
+async function expectAddress({ stored }: Stage, address: string): Promise<void> {
+  expect((await stored())[0]?.message.sender.address).toBe(address)
+}
+
+/** After an attack the honest one is still believed, and the attacker's key still says nothing of her. */
+async function expectUnpoisoned({ house, alice, mallory }: Stage): Promise<void> {
+  expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
+  expect(await postActivity(house, alice, composeNote(alice), { key: mallory.key })).toMatchObject({ status: 401 })
+}
+
+export const whoSpeaks: readonly Row[] = [
+  {
+    row: 1,
+    title: 'a key document elsewhere names the victim as its owner',
+    cases: [
+      {
+        title: 'on the attacker’s host',
+        send({ house, peer, alice, mallory }) {
+          const keyId = 'https://evil.test/keys/1'
+          peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
+          return postActivity(house, mallory, composeNote(alice), { keyId })
+        },
+        expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
+        after: expectUnpoisoned,
+      },
+      {
+        title: 'as `controller`, uploaded to the victim’s host',
+        send({ house, peer, alice, mallory }) {
+          const keyId = 'https://good.test/uploads/key'
+          peer.serve(keyId, { body: { id: keyId, controller: alice.id, publicKeyPem: mallory.key.publicPem } })
+          return postActivity(house, mallory, composeNote(alice), { keyId })
+        },
+        expect: { ...refused, code: 'signer_mismatch', fetches: 2 },
+        after: expectUnpoisoned,
+      },
+    ],
+    shownBy: titles(
+      '1: a key document on another host that names the victim as its owner proves nothing',
+      '1: a key the actor’s own document does not list does not speak for it, even from its own host',
+    ),
+  },
+  {
+    row: 2,
+    title: 'a valid signature of mallory under the name of alice',
+    cases: [
+      {
+        title: 'on another host',
+        send: ({ house, alice, mallory }) => postActivity(house, alice, composeNote(alice), { signer: mallory }),
+        expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
+      },
+    ],
+    shownBy: titles('2: a neighbour on the same host cannot speak for the actor'),
+  },
+  {
+    row: 3,
+    title: 'a key under another id than the one that signs',
+    cases: [
+      {
+        title: 'to poison what is remembered',
+        send({ house, peer, alice, mallory }) {
+          const keys = [{ id: alice.keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }]
+          peer.serve(mallory.id, { body: { ...mallory.document, publicKey: keys } })
+          return postActivity(house, mallory, composeNote(mallory))
+        },
+        expect: { ...refused, code: 'signer_mismatch', fetches: 2 },
+        after: expectUnpoisoned,
+      },
+    ],
+    shownBy: titles('3: a key entry under another id than the one that signs is not the key'),
+  },
+  {
+    row: 4,
+    title: 'a key id that is an account name',
+    cases: [
+      {
+        title: 'acct:',
+        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice), { keyId: 'acct:alice@good.test' }),
+        expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
+      },
+    ],
+  },
+  {
+    row: 5,
+    title: 'an actor document with the id of another host',
+    cases: [
+      {
+        title: 'served by the attacker',
+        send({ house, peer, alice, mallory }) {
+          const publicKey = { id: mallory.keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
+          peer.serve(mallory.id, { body: { ...alice.document, publicKey } })
+          return postActivity(house, mallory, composeNote(mallory))
+        },
+        expect: { ...refused, code: 'signature_invalid', fetches: 1 },
+        after: expectUnpoisoned,
+      },
+    ],
+    shownBy: titles('5: an actor document with the id of another host is no actor, and nothing is kept for the victim'),
+  },
+  {
+    row: 6,
+    title: 'an actor document of a type that files have',
+    cases: [
+      'text/html',
+      'text/plain',
+      'application/json',
+      'application/ld+json',
+      'application/ld+json; profile="https://www.w3.org/ns/other"',
+    ].map(type => ({
+      title: type,
+      send({ house, peer, alice }: Stage) {
+        peer.serve(alice.id, { type, body: alice.document })
+        return postActivity(house, alice, composeNote(alice))
+      },
+      expect: { ...refused, code: 'signature_invalid', fetches: 1 },
+    })),
+    shownBy: titles('6: an actor document served as %s counts'),
+  },
+  {
+    row: 7,
+    title: 'an actor that is several, or embedded under another id',
+    cases: [
+      {
+        title: 'two',
+        send: ({ house, alice, mallory }) =>
+          postActivity(house, alice, composeNote(alice, {}, { actor: [alice.id, mallory.id] })),
+        expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
+      },
+      {
+        title: 'embedded',
+        send: ({ house, alice, mallory }) =>
+          postActivity(house, alice, composeNote(alice, {}, { actor: { id: mallory.id, type: 'Person' } })),
+        expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
+      },
+    ],
+    shownBy: titles('7: an embedded actor that is the signer is read by its id'),
+  },
+  {
+    row: 8,
+    title: 'an activity with an id on another host',
+    cases: [
+      {
+        title: 'than its actor’s',
+        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, {}, { id: 'https://evil.test/1' })),
+        expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
+      },
+    ],
+  },
+  {
+    row: 9,
+    title: 'a created object that is somebody else’s',
+    cases: [{ attributedTo: 'https://evil.test/users/mallory' }, { id: 'https://evil.test/notes/1' }].map(note => ({
+      title: Object.keys(note).join(),
+      send: ({ house, alice }: Stage) => postActivity(house, alice, composeNote(alice, note)),
+      expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
+    })),
+    shownBy: titles('9: a created object that %s is refused'),
+  },
+  {
+    row: 10,
+    title: 'tricks with the host',
+    cases: [
+      {
+        title: 'user-info',
+        send: ({ house, alice }) =>
+          postActivity(house, alice, composeNote(alice, {}, { id: 'https://good.test@evil.test/1' })),
+        expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
+      },
+      {
+        title: 'another spelling of the same',
+        send: ({ house, alice }) =>
+          postActivity(house, alice, composeNote(alice, {}, { id: 'https://GOOD.test:443/1' })),
+        expect: taken,
+      },
+    ],
+    shownBy: titles('10: an id with %s is another place', '10: %s is the same place in another spelling'),
+  },
+  {
+    row: 11,
+    title: 'a name nobody confirms',
+    cases: [
+      {
+        title: 'with bidi controls',
+        send({ house, peer }) {
+          const document = { preferredUsername: 'alice\u202egro.knab' }
+          const alice = settlePerson(peer, 'alice@good.test', { document })
+          return postActivity(house, alice, composeNote(alice))
+        },
+        expect: taken,
+        after: stage => expectAddress(stage, '@~unconfirmed@good.test'),
+      },
+      {
+        title: 'whose answer is about another user',
+        send({ house, peer, alice }) {
+          const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
+          const jrd = { subject: 'acct:bob@good.test', links }
+          peer.serve('https://good.test/.well-known/webfinger', { type: 'application/jrd+json', body: jrd })
+          return postActivity(house, alice, composeNote(alice))
+        },
+        expect: taken,
+        after: stage => expectAddress(stage, '@~unconfirmed@good.test'),
+      },
+    ],
+    shownBy: titles('11: a name with %s is withheld; the evidence still names the actor'),
+  },
+  {
+    row: 12,
+    title: 'an activity without an id',
+    cases: [
+      {
+        title: 'none at all',
+        send: ({ house, alice }) => postActivity(house, alice, composeNote(alice, {}, { id: undefined })),
+        expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
+      },
+    ],
+  },
+]
