@@ -32,7 +32,12 @@ const readableTypes: ReadonlySet<string | undefined> = new Set(['Note', 'Article
 
 /** Whether its object is a post that an agent can read. */
 export function isReadable({ json }: Activity): boolean {
-  return readableTypes.has(typeOf(json.object))
+  return isReadablePost(json.object)
+}
+
+/** Whether this is a post that an agent can read. */
+export function isReadablePost(json: unknown): boolean {
+  return readableTypes.has(typeOf(json))
 }
 
 /** What must also be the actor's own, by type of activity. */
@@ -90,13 +95,18 @@ function checkCreated(json: JsonObject, actor: Iri): void {
   if (!id) throw malformed('its object has no id')
   requireOwn(id, actor, 'its object')
   if (!created) return
-  checkContext(created)
-  checkCaps(created)
-  checkTexts(created)
+  checkPost(created)
   const authors = idsOf(created.attributedTo)
   if (created.attributedTo !== undefined && !authors.includes(actor.href)) {
     throw mismatch('its object is attributed to somebody else')
   }
+}
+
+/** A post means what its literal names say, and is of a size that can be read. @throws Rejection `malformed`, `too_large` */
+export function checkPost(post: JsonObject): void {
+  checkContext(post)
+  checkCaps(post)
+  checkTexts(post)
 }
 
 function checkCaps(json: JsonObject): void {

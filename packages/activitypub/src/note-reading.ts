@@ -16,6 +16,8 @@ export interface ReadNote {
   /** BCP 47, when the peer names it well. */
   readonly language: string | undefined
   readonly hadHidden: boolean
+  /** Address of the post it quotes. */
+  readonly quote: string | undefined
 }
 
 export interface OwnNames {
@@ -44,6 +46,7 @@ export function readNote(note: JsonObject, own: OwnNames): ReadNote {
     isSensitive: note.sensitive === true,
     language,
     hadHidden,
+    quote,
   }
 }
 

@@ -19,6 +19,8 @@ export interface ReplyTarget {
   readonly summary?: string | undefined
   readonly sensitive?: boolean | undefined
   readonly language?: string | undefined
+  /** Address of the post it quotes. */
+  readonly quote?: string | undefined
   /** The type of activity, of what can be undone. */
   readonly event?: string | undefined
 }

@@ -124,5 +124,6 @@ function toReplyTarget({ heard, post, note, object, visibility }: Answerable): R
     summary: note.summary,
     sensitive: note.isSensitive || undefined,
     language: note.language,
+    quote: note.quote,
   }
 }
