@@ -3,6 +3,7 @@ import { Rejection, recordRefusal } from '@postern/core'
 import { parseMediaType, readBody } from '@postern/http'
 import type { Authenticate } from './authenticate.ts'
 import type { A2aConfig } from './config.ts'
+import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
 import { negotiateExtensions } from './extensions.ts'
 import type { RpcId } from './rpc.ts'
@@ -28,9 +29,11 @@ export interface Knock {
   id: RpcId
 }
 
-export interface RpcCall {
-  readonly method: string
+/** A call that has come through the door, and the operation it names. */
+export interface EnteredCall {
+  readonly name: string
   readonly call: Call
+  /** Those of ours that the caller switched on. */
   readonly extensions: readonly string[]
 }
 
@@ -39,7 +42,7 @@ export interface RpcCall {
  * What is refused here is remembered for the operator.
  * @throws Rejection, Unavailable
  */
-export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<RpcCall> {
+export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<EnteredCall> {
   try {
     return await openCall(knock, rooms)
   } catch (error) {
@@ -48,23 +51,25 @@ export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<RpcCall>
   }
 }
 
-async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms): Promise<RpcCall> {
+async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms): Promise<EnteredCall> {
   const { request, from } = knock
   const { headers } = request
   const agent = findAddressee(knock.agent, house)
-  checkContentType(headers.get('content-type'))
-  const caller = await authenticate(headers.get('authorization'))
+  checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
+  const caller = await authenticate(request)
   const bytes = await takeBody(request, config.limits.body_bytes)
   const document = parseRpcBody(bytes)
   knock.id = readRpcId(document)
   const { method, params } = readRpcRequest(document)
   negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
   const extensions = negotiateExtensions(headers.get('a2a-extensions'))
-  return { method, extensions, call: { caller, agent, from, params, document, bytes } }
+  const lastEventId = headers.get('last-event-id') ?? undefined
+  const call = { caller, agent, from, params, document, bytes, binding: 'JSONRPC' as const, lastEventId }
+  return { name: method, extensions, call }
 }
 
 /** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
-async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   try {
     return await readBody(request, maxBytes)
   } catch (error) {
@@ -85,12 +90,12 @@ export function findAddressee(name: string | undefined, { agents }: Pick<House, 
 
 const jsonTypes: ReadonlySet<string> = new Set(['application/json', 'application/a2a+json'])
 
-/** @throws A2aRejection `mediaTypeNotSupported`, `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1) */
-function checkContentType(header: string | null): void {
+/** @throws A2aRejection `fault`; `parseError` for a charset that JSON cannot be in (RFC 8259 §8.1) */
+export function checkContentType(header: string | null, fault: FaultName): void {
   if (header === 'application/json') return
   const media = parseMediaType(header)
   if (!media || !jsonTypes.has(media.type)) {
-    throw new A2aRejection('mediaTypeNotSupported', 'Cannot read request: content type must be application/json')
+    throw new A2aRejection(fault, 'Cannot read request: content type must be application/json')
   }
   const charset = media.parameters.get('charset') ?? 'utf-8'
   if (!/^utf-?8$/i.test(charset)) throw new A2aRejection('parseError', 'Cannot read request: charset must be utf-8')

@@ -74,11 +74,18 @@ function fingerprintOf({ message }: SendMessageParams): string {
   return hash('sha256', toCanonicalJson(stripMessage(message)))
 }
 
-function rawOf({ document, bytes }: Call): Uint8Array {
-  const stripped = stripCredentials(document)
+function rawOf({ document, bytes, binding }: Call): Uint8Array {
+  const stripped = binding === 'JSONRPC' ? stripCredentials(document) : stripParams(document)
   if (stripped !== document) return Buffer.from(JSON.stringify(stripped))
   const hasByteOrderMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   return hasByteOrderMark ? bytes.subarray(3) : bytes
+}
+
+/** Where the parameters are the whole request. */
+function stripParams(document: unknown): unknown {
+  const whole = { params: document }
+  const stripped = stripCredentials(whole)
+  return stripped === whole ? document : (stripped as typeof whole).params
 }
 
 /** A2A has no member for it; the family's namespace has (`contract.md`, by protocol). */

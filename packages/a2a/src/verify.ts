@@ -15,9 +15,12 @@ export interface Call {
   /** The peer's network address. */
   readonly from: string
   readonly params: unknown
-  /** The whole request, parsed and as it came. */
+  /** The whole request, parsed and as it came. In JSON-RPC the parameters are a member of it. */
   readonly document: unknown
   readonly bytes: Uint8Array
+  readonly binding: 'JSONRPC' | 'HTTP+JSON'
+  /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
+  readonly lastEventId: string | undefined
 }
 
 declare const proven: unique symbol

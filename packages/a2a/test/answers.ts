@@ -12,11 +12,13 @@ export function findLeak(text: string): string | undefined {
   return leaks.find(([, pattern]) => pattern.test(text))?.[0]
 }
 
+const types: ReadonlySet<string | null> = new Set(['application/json', 'application/a2a+json'])
+
 /** @throws Error when an answer tells what it must not tell, or is neither empty nor JSON */
 export function inspectAnswer(status: number, headers: Headers, text: string): void {
   const leak = findLeak(text) ?? findLeak([...headers].join('\n'))
   if (leak) throw new Error(`an answer with status ${status} holds ${leak}: ${text.slice(0, 400)}`)
   if (text === '') return
   JSON.parse(text)
-  if (headers.get('content-type') !== 'application/json') throw new Error(`an answer is ${headers.get('content-type')}`)
+  if (!types.has(headers.get('content-type'))) throw new Error(`an answer is ${headers.get('content-type')}`)
 }

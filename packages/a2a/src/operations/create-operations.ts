@@ -3,7 +3,7 @@ import { A2aRejection } from '../errors.ts'
 import { createCancelTask } from './cancel-task.ts'
 import { createGetTask } from './get-task.ts'
 import { createListTasks } from './list-tasks.ts'
-import type { Operation, Rooms } from './operation.ts'
+import type { Operation, Operations, Rooms } from './operation.ts'
 import { createSendMessage } from './send-message.ts'
 
 /** Operations of capabilities the card does not declare, and how they are refused (A2A §3.1, §4.4.3). */
@@ -18,7 +18,7 @@ const undeclared: Readonly<Record<string, readonly [fault: FaultName, what: stri
 }
 
 /** All eleven operations of A2A 1.0 by name, for every binding. */
-export function createOperations(rooms: Rooms): ReadonlyMap<string, Operation> {
+export function createOperations(rooms: Rooms): Operations {
   const refused = Object.entries(undeclared).map(
     ([name, [fault, what]]) => [name, createUndeclared(fault, `Cannot ${name}: no ${what} here`)] as const,
   )

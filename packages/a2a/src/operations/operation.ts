@@ -2,13 +2,40 @@ import type { House } from '@postern/core'
 import type { TaskWaiter } from '../await-task.ts'
 import type { A2aConfig } from '../config.ts'
 import type { Cursors } from '../cursor.ts'
+import { A2aRejection } from '../errors.ts'
 import type { Call } from '../verify.ts'
 
+/** The operations of A2A §3.1, by the names they have in JSON-RPC and gRPC. */
+export const operationNames = [
+  'SendMessage',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+  'GetExtendedAgentCard',
+] as const
+
+export type OperationName = (typeof operationNames)[number]
+
 /**
- * One operation of A2A §3.1: its result as ProtoJSON, the same for every binding.
+ * One operation: its result as ProtoJSON, the same for every binding; of the streaming operations an `EventStream`.
  * @throws Rejection, Unavailable
  */
 export type Operation = (call: Call) => Promise<object>
+
+export type Operations = ReadonlyMap<string, Operation>
+
+/** @throws A2aRejection `methodNotFound` */
+export function findOperation(name: string, operations: Operations): Operation {
+  const operation = operations.get(name)
+  if (!operation) throw new A2aRejection('methodNotFound', 'Cannot take request: there is no such method')
+  return operation
+}
 
 /** What operations are made of. */
 export interface Rooms {

@@ -1,0 +1,73 @@
+import { A2aRejection } from '../errors.ts'
+import type { RestRoute } from './routes-table.ts'
+import { restRoutes } from './routes-table.ts'
+
+export interface FoundRoute {
+  readonly route: RestRoute
+  /** Parameters of the path, decoded. */
+  readonly path: Readonly<Record<string, string>>
+}
+
+interface CompiledRoute {
+  readonly route: RestRoute
+  readonly pattern: RegExp
+}
+
+const compiled: readonly CompiledRoute[] = restRoutes.map(route => ({ route, pattern: compilePath(route.path) }))
+
+/**
+ * Which operation a request is for. `path` is what follows the endpoint, still percent-encoded; every path is also known
+ * under one leading segment, the tenant (A2A §8.3).
+ * @throws A2aRejection `notFound`; MethodNotAllowed when the path takes other methods
+ */
+export function findRestRoute(method: string, path: string): FoundRoute {
+  const here = matchPath(path)
+  const matches = here.length > 0 ? here : matchTenantPath(path)
+  if (matches.length === 0) throw new A2aRejection('notFound', 'Cannot take request: there is no such path')
+  const found = matches.find(({ route }) => route.methods.includes(method))
+  if (!found) throw new MethodNotAllowed(matches.flatMap(({ route }) => route.methods))
+  return found
+}
+
+export class MethodNotAllowed extends A2aRejection {
+  /** For the header of this name. */
+  readonly allow: string
+
+  constructor(methods: readonly string[]) {
+    const allow = [...new Set(methods)].join(', ')
+    super('methodNotAllowed', `Cannot take request: only ${allow} is answered here`)
+    this.allow = allow
+  }
+}
+
+function matchPath(path: string, tenant: Readonly<Record<string, string>> = {}): readonly FoundRoute[] {
+  return compiled.flatMap(({ route, pattern }) => {
+    const match = pattern.exec(path)
+    return match ? [{ route, path: { ...tenant, ...decodeAll(match.groups ?? {}) } }] : []
+  })
+}
+
+function matchTenantPath(path: string): readonly FoundRoute[] {
+  const [, tenant = '', rest = ''] = /^\/([^/]+)(\/.*)$/.exec(path) ?? []
+  return rest ? matchPath(rest, { tenant: decodeSegment(tenant) }) : []
+}
+
+/** An action (`:cancel`) is no part of an id. */
+function compilePath(path: string): RegExp {
+  const source = path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+?)')
+  const isAction = /\}:\w+$/.test(path)
+  return new RegExp(`^${source}${isAction || !path.endsWith('}') ? '' : '(?<!:cancel|:subscribe)'}$`)
+}
+
+function decodeAll(groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decodeSegment(value)]))
+}
+
+/** What is not well encoded stays as it is: it is the id of nothing. */
+function decodeSegment(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

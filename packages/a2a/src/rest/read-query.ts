@@ -1,0 +1,27 @@
+/** Parameters of a query that are not strings (A2A §11.5). */
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  historyLength: readInteger,
+  pageSize: readInteger,
+  includeArtifacts: text => ({ true: true, false: false })[text] ?? text,
+}
+
+/** The version and what belongs to the path are not parameters of an operation. */
+const passedOver = 'a2a-version'
+
+/** The query as parameters. What cannot be read stays a string, for the validator to name. Of a name given twice the last counts. */
+export function readQueryParams(query: URLSearchParams): Readonly<Record<string, unknown>> {
+  const params: [string, unknown][] = []
+  for (const [name, text] of query) {
+    if (name.toLowerCase() !== passedOver) params.push([name, readParam(name, text)])
+  }
+  return Object.fromEntries(params)
+}
+
+function readParam(name: string, text: string): unknown {
+  const read = Object.hasOwn(readers, name) ? readers[name] : undefined
+  return read ? read(text) : text
+}
+
+function readInteger(text: string): unknown {
+  return /^-?\d{1,15}$/.test(text) ? Number(text) : text
+}
