@@ -21,8 +21,16 @@ export interface FedifyBot {
 
 export const botOrigin = 'https://fedify.test'
 
+export interface FedifyBotOptions {
+  /** It takes RFC 9421 and nothing else. */
+  readonly isModern?: boolean | undefined
+}
+
 /** `fetch` is the way to everybody else in the network. */
-export async function openFedifyBot(fetch: typeof globalThis.fetch): Promise<FedifyBot> {
+export async function openFedifyBot(
+  fetch: typeof globalThis.fetch,
+  { isModern = false }: FedifyBotOptions = {},
+): Promise<FedifyBot> {
   const loader = createLoader(fetch)
   const heard: Activity[] = []
   const requests: Request[] = []
@@ -56,10 +64,14 @@ export async function openFedifyBot(fetch: typeof globalThis.fetch): Promise<Fed
     .setKeyPairsDispatcher(() => [keys.rsa, keys.ed25519])
   const hear = (_: unknown, activity: Activity) => void heard.push(activity)
   federation.setInboxListeners('/users/{identifier}/inbox', '/inbox').on(Create, hear).on(Accept, hear)
-  const port = await listenFetch(request => {
+  const port = await listenFetch(async request => {
     // TLS ends before us.
     const secure = new Request(request.url.replace(/^http:/, 'https:'), request)
     if (request.method === 'POST') requests.push(secure.clone() as Request)
+    if (isModern && request.method === 'POST' && !request.headers.has('signature-input')) {
+      await secure.arrayBuffer()
+      return new Response(null, { status: 401 })
+    }
     return federation.fetch(secure, { contextData: undefined })
   })
   return {

@@ -1,0 +1,64 @@
+import { Accept, Follow, Undo } from '@fedify/vocab'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FedifyStage } from './fedify-stage.ts'
+import { agent, openFedifyStage } from './fedify-stage.ts'
+
+// A bot of Fedify follows the agent, and stops.
+
+let stage: FedifyStage
+
+beforeAll(async () => {
+  stage = await openFedifyStage()
+})
+afterAll(() => stage?.close())
+
+const composeFollow = () => new Follow({ id: stage.nextId('follows'), actor: stage.bot.actor, object: agent })
+
+const waitForAccept = ({ id }: Follow) =>
+  stage.bot.waitFor(async activity =>
+    activity instanceof Accept && activity.objectId?.href === id?.href ? activity : undefined,
+  )
+
+const isFollowing = async () =>
+  (await stage.gateway.desk.findRelation({
+    via: 'activitypub',
+    agent: 'echo',
+    relation: 'follower',
+    peer: stage.bot.actor.href,
+  })) !== undefined
+
+async function countFollowers(): Promise<number> {
+  const answer = await fetch(`${agent.href}/followers`, { headers: { accept: 'application/activity+json' } })
+  return ((await answer.json()) as { totalItems: number }).totalItems
+}
+
+test('it follows, Fedify verifies the Accept of the agent, and the agent has a follower', async () => {
+  const follow = composeFollow()
+  await stage.sendAsBot(follow)
+  const accept = await waitForAccept(follow)
+  expect(accept.actorId?.href).toBe(agent.href)
+  expect([await isFollowing(), await countFollowers()]).toEqual([true, 1])
+})
+
+test('what a follower says to the agent is answered', async () => {
+  const create = stage.composeCreate('<p>I follow you</p>')
+  await stage.sendAsBot(create)
+  const answer = await stage.waitForAnswer(create)
+  const note = await answer.getObject({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
+  expect(note?.content?.toString()).toContain('I follow you')
+})
+
+test('it follows once more with another Follow, and there is still one follower', async () => {
+  const again = composeFollow()
+  await stage.sendAsBot(again)
+  await waitForAccept(again)
+  expect(await countFollowers()).toBe(1)
+})
+
+test('it takes its Follow back, and the agent has no follower', async () => {
+  const object = composeFollow()
+  await stage.sendAsBot(object)
+  await waitForAccept(object)
+  await stage.sendAsBot(new Undo({ id: stage.nextId('undos'), actor: stage.bot.actor, object }))
+  expect([await isFollowing(), await countFollowers()]).toEqual([false, 0])
+})

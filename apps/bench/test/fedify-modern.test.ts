@@ -1,0 +1,56 @@
+import { doesActorOwnKey, verifyObject, verifyRequest } from '@fedify/fedify'
+import { Create } from '@fedify/vocab'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FedifyStage } from './fedify-stage.ts'
+import { agent, openFedifyStage } from './fedify-stage.ts'
+
+// A bot of Fedify that has left draft-cavage behind checks what our agent answers: the request, and the object by itself.
+
+let stage: FedifyStage
+let answer: Create
+let posted: Request
+
+beforeAll(async () => {
+  stage = await openFedifyStage({ isModern: true })
+  const create = stage.composeCreate('<p>say something</p>')
+  await stage.sendAsBot(create)
+  answer = await stage.waitForAnswer(create)
+  posted = stage.bot.requests.at(-1) as Request
+})
+afterAll(() => stage?.close())
+
+const copyRequest = (request = posted) => request.clone() as Request
+const loaders = () => ({ documentLoader: stage.bot.loader, contextLoader: stage.bot.loader })
+const readDocument = async () => (await copyRequest().json()) as Record<string, unknown> & { proof: object }
+
+test('the second knock is RFC 9421 with the bytes of the first', async () => {
+  const schemes = stage.bot.requests.map(({ headers }) => headers.has('signature-input'))
+  expect(schemes).toEqual([false, true])
+  const bodies = await Promise.all(stage.bot.requests.map(request => copyRequest(request).text()))
+  expect(new Set(bodies).size).toBe(1)
+})
+
+test('Fedify verifies our RFC 9421 signature, and the key is our agent’s', async () => {
+  const key = await verifyRequest(copyRequest(), { ...loaders(), spec: 'rfc9421' })
+  expect(key?.id?.href).toBe(`${agent.href}#main-key`)
+  expect(key && (await doesActorOwnKey(answer, key, loaders()))).toBe(true)
+})
+
+test('changed by a letter it is nobody’s', async () => {
+  const body = (await copyRequest().text()).replace('something', 'nothing')
+  expect(await verifyRequest(new Request(copyRequest(), { body }), { ...loaders(), spec: 'rfc9421' })).toBeNull()
+})
+
+test('Fedify verifies the proof of the object itself (FEP-8b32), wherever it comes from', async () => {
+  const proven = await verifyObject(Create, await readDocument(), loaders())
+  expect([proven?.id?.href, proven?.actorId?.href]).toEqual([answer.id?.href, agent.href])
+})
+
+test.each<[string, (document: Awaited<ReturnType<typeof readDocument>>) => object]>([
+  ['with another word in it', document => JSON.parse(JSON.stringify(document).replace('something', 'nothing'))],
+  ['with a value of another', document => ({ ...document, proof: { ...document.proof, proofValue: 'z1' } })],
+])('and not one %s', async (_, change) => {
+  const document = change(await readDocument())
+  const verdict = await verifyObject(Create, document, loaders()).catch(() => null)
+  expect(verdict).toBeNull()
+})

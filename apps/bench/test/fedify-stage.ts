@@ -1,0 +1,104 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Activity } from '@fedify/vocab'
+import { Create, Mention, Note, PUBLIC_COLLECTION } from '@fedify/vocab'
+import type { MessageRecord } from '@postern/core'
+import type { SimWorld } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import type { Gateway } from 'postern'
+import { openGateway } from 'postern'
+import { parseConfig } from 'postern/config'
+import { createLog } from 'postern/log'
+import { vi } from 'vitest'
+import type { FedifyBot, FedifyBotOptions } from './fedify-bot.ts'
+import { botOrigin, openFedifyBot } from './fedify-bot.ts'
+
+export const origin = 'https://agents.test'
+export const agent = new URL(`${origin}/agents/echo`)
+export const inbox = new URL(`${origin}/agents/echo/inbox`)
+export const keyId = new URL(`${botOrigin}/users/bot#main-key`)
+
+/** The whole gateway and a bot of Fedify in one small network. */
+export interface FedifyStage {
+  readonly world: SimWorld
+  readonly bot: FedifyBot
+  readonly gateway: Gateway
+  composeCreate(content: string, audience?: Audience): Create
+  /** An id that the bot has not given yet. */
+  nextId(kind: string): URL
+  /** A POST to the agent's inbox that nobody has signed. */
+  describeRequest(activity: Activity): Promise<Request>
+  /** As Fedify sends by itself: request, object and, for the old servers, linked data are signed. */
+  sendAsBot(activity: Activity): Promise<void>
+  findRecord(activity: Activity): Promise<MessageRecord | undefined>
+  /** The `Create` that Fedify let through to the bot. */
+  waitForAnswer(create: Create): Promise<Create>
+  close(): Promise<void>
+}
+
+export interface Audience {
+  readonly to: URL
+  readonly cc: URL
+}
+
+export async function openFedifyStage(options: FedifyBotOptions = {}): Promise<FedifyStage> {
+  const world = await openSimWorld()
+  // Fedify delivers with the global one.
+  vi.stubGlobal('fetch', world.loopback.fetch)
+  const bot = await openFedifyBot(world.loopback.fetch, options)
+  const config = parseConfig({
+    dev: true,
+    origin,
+    listen: { port: 0 },
+    data: mkdtempSync(join(tmpdir(), 'postern-fedify-')),
+    agents: { echo: { name: 'Echo', description: 'Answers what you said', use: 'builtin:echo' } },
+    network: { loopback: { 'fedify.test': bot.port } },
+    log: { level: 'silent' },
+  })
+  const log = createLog({ level: 'silent', readable: false })
+  const gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken: 'unused' })
+  const [http] = await gateway.start()
+  world.connectGateway({ origin, port: http?.port ?? 0 })
+  let counter = 0
+  const nextId = (kind: string) => {
+    counter += 1
+    return new URL(`${botOrigin}/${kind}/${counter}`)
+  }
+  return {
+    world,
+    bot,
+    gateway,
+    nextId,
+    composeCreate(content, audience = { to: PUBLIC_COLLECTION, cc: agent }) {
+      const id = nextId('notes')
+      const mention = new Mention({ href: agent, name: '@echo@agents.test' })
+      return new Create({
+        id: new URL(`${id.href}#create`),
+        actor: bot.actor,
+        object: new Note({ id, attribution: bot.actor, content, tags: [mention], ...audience }),
+        ...audience,
+      })
+    },
+    async describeRequest(activity) {
+      const body = JSON.stringify(await activity.toJsonLd({ format: 'compact', contextLoader: bot.loader }))
+      return new Request(inbox, { method: 'POST', headers: { 'content-type': 'application/activity+json' }, body })
+    },
+    async sendAsBot(activity) {
+      const context = bot.federation.createContext(new URL(botOrigin), undefined)
+      await context.sendActivity({ identifier: 'bot' }, { id: agent, inboxId: inbox, endpoints: null }, activity)
+    },
+    findRecord: async ({ id }) => gateway.desk.findMessage(id?.href ?? ''),
+    waitForAnswer: ({ objectId }) =>
+      bot.waitFor(async activity => {
+        if (!(activity instanceof Create)) return undefined
+        const note = await activity.getObject()
+        return note instanceof Note && note.replyTargetId?.href === objectId?.href ? activity : undefined
+      }),
+    async close() {
+      vi.unstubAllGlobals()
+      await gateway.stop()
+      await world.close()
+    },
+  }
+}
