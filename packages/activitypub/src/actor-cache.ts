@@ -9,8 +9,8 @@ import { parseActor } from './remote-actor.ts'
 import { createSharedWork } from './shared-work.ts'
 
 /** What a look-up gave. The errors are remembered too, so that a bad name costs one fetch in a while. */
-type Found =
-  | { readonly actor: RemoteActor }
+type Found = { readonly actor: RemoteActor } | Refused
+type Refused =
   | { readonly actor?: undefined; readonly state: 'gone' | 'missing' }
   | { readonly actor?: undefined; readonly error: Unavailable | Undeliverable }
 
@@ -33,27 +33,40 @@ export interface ActorCacheParts {
 
 const maxActors = 5_000
 const keepMs = { found: 86_400_000, refused: 5 * 60_000, unavailable: 30_000, refetched: 60_000 } as const
-/** Look-ups a minute that strangers can make us do. */
-const ceilings = { perHost: 600, inAll: 6_000 } as const
+/** Look-ups a minute that strangers can make us do. Each costs a signature: only so many in all may come at once. */
+const ceilings = { perHost: 600, inAll: 6_000, atOnce: 300 } as const
 
 export function createActorCache({ fetchDocument, now }: ActorCacheParts): RemoteActors {
-  const known = createExpiringMap<Found>(maxActors, now)
+  const known = createExpiringMap<RemoteActor>(maxActors, now)
+  // Apart, so that names nobody has cannot crowd out those who write to us.
+  const refused = createExpiringMap<Refused>(maxActors, now)
   const refetched = createExpiringMap<true>(maxActors, now)
   const share = createSharedWork<Found>()
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
-  const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
+  const inAll = createRateLimit({ perMinute: ceilings.inAll, burst: ceilings.atOnce }, now)
 
   /** A failed look does not push out what is known: a forged signature must not lock the honest actor out. */
   async function look(iri: Iri): Promise<Found> {
     takeFrom(perHost, inAll, iri.host)
     const found = await lookUp(iri, fetchDocument)
-    if (!('error' in found) || !known.get(iri.href)?.actor) known.set(iri.href, found, keepMs[kindOf(found)])
+    if (found.actor) known.set(iri.href, found.actor, keepMs.found)
+    else if (!('error' in found) || !known.get(iri.href)) refuse(iri.href, found)
     return found
+  }
+
+  function refuse(href: string, found: Refused): void {
+    known.delete(href)
+    refused.set(href, found, keepMs[kindOf(found)])
+  }
+
+  function recall(href: string): Found | undefined {
+    const actor = known.get(href)
+    return actor ? { actor } : refused.get(href)
   }
 
   return {
     async find(iri) {
-      return openFound(known.get(iri.href) ?? (await share(iri.href, () => look(iri))))
+      return openFound(recall(iri.href) ?? (await share(iri.href, () => look(iri))))
     },
     async refresh(iri) {
       if (refetched.get(iri.href)) return undefined
@@ -61,7 +74,7 @@ export function createActorCache({ fetchDocument, now }: ActorCacheParts): Remot
       return openFound(await share(iri.href, () => look(iri)))
     },
     isGone(iri) {
-      const found = known.get(iri.href)
+      const found = recall(iri.href)
       return found !== undefined && 'state' in found && found.state === 'gone'
     },
   }
@@ -82,8 +95,7 @@ async function lookUp(iri: Iri, fetchDocument: FetchDocument): Promise<Found> {
   }
 }
 
-function kindOf(found: Found): 'found' | 'refused' | 'unavailable' {
-  if (found.actor) return 'found'
+function kindOf(found: Refused): 'refused' | 'unavailable' {
   return 'error' in found && found.error instanceof Unavailable ? 'unavailable' : 'refused'
 }
 

@@ -141,13 +141,13 @@ test('43: strangers cannot make us look up without end', async () => {
   const now = Date.now()
   Object.assign(house.world, { now: () => now })
   const answers = new Set<number>()
-  for (let at = 0; at < 620; at += 1) {
+  for (let at = 0; at < 320; at += 1) {
     const id = `https://good.test/users/nobody-${at}`
     const nobody = { ...alice, id, keyId: `${id}#main-key` }
     answers.add((await postActivity(house, nobody, composeNote(nobody))).status)
   }
   expect([...answers].sort()).toEqual([401, 429])
-  expect(peer.requests.length).toBe(600)
+  expect(peer.requests.length).toBe(300)
 })
 
 test('a forged signature while the actor’s host is down does not lock the honest actor out', async () => {

@@ -16,7 +16,7 @@ const restMs = 1_000
 
 /** Resident memory of a fresh gateway as messages go through it: what is kept per message would show. */
 export async function probeMemory({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
-  const traffic = await openTraffic({ agent: 'silent', senders: 1_000, keys: 'ed25519' })
+  const traffic = await openTraffic({ agent: 'silent', senders: 200, keys: 'ed25519' })
   const ours = describeGateway({ network: { loopback: traffic.fediverse.loopback } })
   const gateway = await startServer({ ...ours, core: cores?.server })
   const sizes: number[] = []
@@ -56,7 +56,7 @@ function toFigure(count: number, bytes: number, first: number): Figure {
   return {
     case: title,
     name: `RSS after ${count} messages`,
-    note: 'of 1 000 people on 500 servers, verified, stored, through an agent; one process from the first to the last',
+    note: 'of 200 people on 100 servers, verified, stored, through an agent; one process from the first to the last',
     value: bytes / 1e6,
     unit: 'MB',
     ...(!isFirst && { ratio: bytes / first, against: `÷ after ${counts.usual[0]}`, aim }),
