@@ -9,6 +9,7 @@ import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
 import { readDomainLists } from './config/domain-lists.ts'
+import { handleHostOf } from './config/handle-host.ts'
 import type { Config } from './config/schema.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createLimits } from './limits.ts'
@@ -52,9 +53,10 @@ export async function openGateway(
   { baseDir, log, operatorToken, extraRooms = [] }: GatewayOptions,
 ): Promise<Gateway> {
   const world = createWorld(config, log)
+  const activitypub = readDomainLists(config.activitypub, { baseDir, log })
   const desk = await openDesk(config, baseDir, world)
   const limits = createLimits(config, world.now)
-  const domain = new URL(config.origin).hostname
+  const domain = handleHostOf(config)
   const place = {
     domain,
     origin: config.origin,
@@ -67,7 +69,7 @@ export async function openGateway(
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
   const house = { world, desk: limits.guardDesk(desk), agents }
   const channels: readonly Channel<Hono>[] = [
-    protocols.activitypub(readDomainLists(config.activitypub, { baseDir, log }), house),
+    protocols.activitypub(activitypub, house),
     protocols.a2a(config.a2a, house),
     protocols.email(config.email, house),
   ]

@@ -67,7 +67,7 @@ export async function openTestHouse(
     gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken })
     const [http, smtp] = await gateway.start()
     url = `http://127.0.0.1:${http?.port}`
-    world.connectGateway({ origin, port: http?.port ?? 0, smtpPort: smtp?.port, intakeSecret })
+    world.connectGateway({ origin, handleHost: config.handle_host, port: http?.port ?? 0, smtpPort: smtp?.port, intakeSecret })
     await publishKeys(world, gateway)
   }
 

@@ -2,6 +2,8 @@
 export interface SimGateway {
   /** `https://agents.test` */
   readonly origin: string
+  /** Of the addresses of its agents, when it is another host than the origin's; the world redirects WebFinger from there. */
+  readonly handleHost?: string | undefined
   /** Its HTTP port on 127.0.0.1. */
   readonly port: number
   readonly smtpPort?: number | undefined

@@ -105,7 +105,9 @@ async function sendFaultyCall(url: string, { text, from, fault }: SendRequest, a
 /** `echo` lives at the gateway. */
 function fullAddress(to: string, link: GatewayLink): string {
   const bare = bareAddress(to)
-  return bare.includes('@') ? bare : `${bare}@${new URL(requireGateway(link).origin).hostname}`
+  if (bare.includes('@')) return bare
+  const { origin, handleHost } = requireGateway(link)
+  return `${bare}@${handleHost ?? new URL(origin).hostname}`
 }
 
 /** Silence is an answer too. */

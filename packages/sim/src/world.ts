@@ -5,6 +5,7 @@ import { openSimDns } from './dns/dns.ts'
 import type { SimFediverse } from './fediverse/fediverse.ts'
 import { openSimFediverse } from './fediverse/fediverse.ts'
 import type { GatewayLink, SimGateway } from './gateway-link.ts'
+import { openHandleHost } from './handle-host.ts'
 import type { SimMail } from './mail/mail.ts'
 import { openSimMail } from './mail/mail.ts'
 import type { LoopbackFetch } from './net/loopback-fetch.ts'
@@ -45,7 +46,8 @@ export async function openSimWorld({ gateway, now = Date.now }: SimWorldOptions 
   const link: GatewayLink = { gateway: undefined }
   const loopback = createLoopbackFetch(ports)
   const dns = await openSimDns()
-  const [fediverse, mail, a2a] = await Promise.all([
+  const [handles, fediverse, mail, a2a] = await Promise.all([
+    openHandleHost(link),
     openSimFediverse(loopback, now),
     openSimMail({ dns, loopback, link, now }),
     openSimA2a({ loopback, link, now }),
@@ -59,7 +61,11 @@ export async function openSimWorld({ gateway, now = Date.now }: SimWorldOptions 
       const { host, hostname } = new URL(connected.origin)
       link.gateway = connected
       ports.set(host, connected.port)
-      dns.set(hostname, { ...dns.find(hostname), A: ['127.0.0.1'], MX: [{ priority: 10, exchange: hostname }] })
+      const { handleHost = hostname } = connected
+      if (handleHost !== hostname) ports.set(handleHost, handles.port)
+      for (const name of new Set([hostname, handleHost])) {
+        dns.set(name, { ...dns.find(name), A: ['127.0.0.1'], MX: [{ priority: 10, exchange: hostname }] })
+      }
       fediverse.forgetRecipients()
     },
     dns,
@@ -69,7 +75,7 @@ export async function openSimWorld({ gateway, now = Date.now }: SimWorldOptions 
     loopback,
     send: request => sendVia(request, { fediverse, mail, a2a, link }),
     async close() {
-      await Promise.all([fediverse.close(), mail.close(), a2a.close(), dns.close()])
+      await Promise.all([handles.close(), fediverse.close(), mail.close(), a2a.close(), dns.close()])
     },
   }
   if (gateway) world.connectGateway(gateway)

@@ -1,20 +1,16 @@
 import { Resolver } from 'node:dns/promises'
 import { connect } from 'node:net'
-import type { DeliveryRecord, PublishedKey } from '@postern/core'
+import type { DeliveryRecord, Log, PublishedKey } from '@postern/core'
+import { handleHostOf } from '../config/handle-host.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
+import { createWorld } from '../world.ts'
+import { checkHandleHost } from './check-handle-host.ts'
 import type { Output } from './commands.ts'
+import type { Finding, Verdict } from './finding.ts'
+import { failure, ok, warning } from './finding.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { openOperatorClient } from './operator-client.ts'
-
-export interface Finding {
-  readonly id: string
-  readonly severity: 'ok' | 'warning' | 'error'
-  readonly message: string
-  readonly fix?: string
-}
-
-type Verdict = Omit<Finding, 'id'>
 
 interface Check {
   readonly id: string
@@ -22,10 +18,6 @@ interface Check {
   readonly outside?: boolean
   run(client: OperatorClient): Promise<Verdict>
 }
-
-const ok = (message: string): Verdict => ({ severity: 'ok', message })
-const warning = (message: string, fix: string): Verdict => ({ severity: 'warning', message, fix })
-const failure = (message: string, fix: string): Verdict => ({ severity: 'error', message, fix })
 
 const checks: readonly Check[] = [
   { id: 'config.safe', run: async ({ config }) => checkSafety(config) },
@@ -46,6 +38,7 @@ const checks: readonly Check[] = [
   { id: 'mail.smarthost', run: checkSmarthost },
   { id: 'dns.records', outside: true, run: checkDnsRecords },
   { id: 'origin.reachable', outside: true, run: checkOrigin },
+  { id: 'discovery.handle_host', outside: true, run: checkHandles },
 ]
 
 /** Runs every check; the exit code tells whether one failed. */
@@ -91,7 +84,7 @@ function firstAgent({ config }: OperatorClient): string {
 }
 
 async function checkWebFinger(client: OperatorClient): Promise<Verdict> {
-  const account = `acct:${firstAgent(client)}@${new URL(client.config.origin).hostname}`
+  const account = `acct:${firstAgent(client)}@${handleHostOf(client.config)}`
   const jrd = (await (await client.get(`/.well-known/webfinger?resource=${encodeURIComponent(account)}`)).json()) as {
     subject?: string
   }
@@ -184,3 +177,17 @@ async function checkOrigin({ config }: OperatorClient): Promise<Verdict> {
     ? ok(`${config.origin} reaches a gateway`)
     : failure(`${config.origin} does not reach the gateway`, 'Check DNS, TLS and the reverse proxy in front of it.')
 }
+
+async function checkHandles(client: OperatorClient): Promise<Verdict> {
+  const { config } = client
+  const handleHost = handleHostOf(config)
+  const world = createWorld(config, silentLog)
+  try {
+    return await checkHandleHost({ agent: firstAgent(client), handleHost, origin: config.origin }, world.fetch)
+  } finally {
+    world.close()
+  }
+}
+
+const silence = () => undefined
+const silentLog: Log = { debug: silence, info: silence, warn: silence, error: silence }

@@ -42,6 +42,7 @@ export async function runDev(file: ConfigFile): Promise<Running> {
   const smtp = running.listening.find(({ description }) => description.startsWith('SMTP'))
   world.connectGateway({
     origin: config.origin,
+    handleHost: config.handle_host,
     port: http?.port ?? 0,
     smtpPort: smtp?.port,
     intakeSecret: config.email.intake?.secret,

@@ -5,6 +5,7 @@ import { ConfigError } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { effectiveConfig } from './effective.ts'
 import { listVariables, overlayEnvironment } from './environment.ts'
+import { handleHostOf } from './handle-host.ts'
 import { findUnsafeSettings } from './production.ts'
 import { parseConfig, readConfigFile } from './read-config.ts'
 import { resolveSecrets } from './secrets.ts'
@@ -44,6 +45,17 @@ describe('parseConfig()', () => {
     ],
     ['a misspelt key inside', { ...smallest, listen: { prot: 1 } }, /^listen\.prot: is not a known key/],
     [
+      'a handle host with a scheme',
+      { ...smallest, handle_host: 'https://example.com' },
+      /^handle_host: must be a domain name/,
+    ],
+    [
+      'a handle host with a port',
+      { ...smallest, handle_host: 'a.example:8443' },
+      /^handle_host: must be a domain name/,
+    ],
+    ['a handle host of one label', { ...smallest, handle_host: 'localhost' }, /^handle_host: must be a domain name/],
+    [
       'a port out of range',
       { ...smallest, listen: { port: 70_000 } },
       /^listen\.port: .*Make it smaller or shorter\.$/,
@@ -63,6 +75,12 @@ describe('parseConfig()', () => {
   ])('names the key and the mend for %s', (_, tree, expected) => {
     expect(faultsOf(tree).join('\n')).toMatch(expected)
   })
+})
+
+test('handleHostOf() is the host of the origin, unless handles have a domain of their own', () => {
+  expect(handleHostOf(parseConfig({ ...smallest, origin: 'https://agents.example:8443' }))).toBe('agents.example')
+  const tree = overlayEnvironment(smallest, { POSTERN_HANDLE_HOST: 'BÜRO.example.' })
+  expect(handleHostOf(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
 describe('findUnsafeSettings()', () => {

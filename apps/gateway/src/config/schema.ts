@@ -16,6 +16,14 @@ function isOrigin(text: string): boolean {
   return origin === text && protocol === 'https:' && toAsciiDomain(hostname) !== undefined
 }
 
+const handleHostSchema = z
+  .string()
+  .refine(
+    name => toAsciiDomain(name) !== undefined,
+    'must be a domain name without scheme or port, such as "example.com"',
+  )
+  .transform(name => toAsciiDomain(name) ?? name)
+
 const perMinute = z.int().positive()
 
 export const limitsConfigSchema = z.strictObject({
@@ -57,6 +65,8 @@ const trustedIssuerSchema = z.strictObject({
 /** The whole configuration file (`interface.md`, Configuration). */
 export const configSchema = z.strictObject({
   origin: originSchema,
+  /** The domain of every `@agent@domain`, when it is another than the origin's host: its WebFinger has to redirect to the origin. */
+  handle_host: handleHostSchema.optional(),
   listen: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.int().min(0).max(65_535).default(8787) })
     .prefault({}),

@@ -2,6 +2,7 @@ import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { Hono } from 'hono'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
+import { renderHostMeta } from './host-meta.ts'
 import { renderProfilePage } from './profile-page.ts'
 import { describeResource } from './webfinger.ts'
 
@@ -21,6 +22,9 @@ export function createDiscoveryRoutes({ agents, channels, auth }: DiscoveryOptio
       const jrd = describeResource(context.req.queries('resource') ?? [], agents, linksOf)
       return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
     })
+    .get('/.well-known/host-meta', context =>
+      context.body(renderHostMeta(agents.origin), 200, { ...publicly, 'content-type': 'application/xrd+xml' }),
+    )
     .get('/.well-known/agent-card/:agent', context => {
       return context.json(
         describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, auth),

@@ -25,6 +25,19 @@ describe('describeResource()', () => {
     expect(describeResource([resource], agents, linksOf).subject).toBe('acct:echo@agents.example')
   })
 
+  test.each([
+    'acct:echo@example.com',
+    'acct:ECHO@Example.COM',
+    'acct:echo@agents.example',
+    'https://agents.example/agents/echo',
+    'HTTPS://Agents.Example/agents/Echo/',
+  ])('finds an agent whose handle has a domain of its own by %s, and names it by that', resource => {
+    const split = { ...agents, domain: 'example.com' }
+    const { subject, aliases } = describeResource([resource], split, linksOf)
+    expect(subject).toBe('acct:echo@example.com')
+    expect(aliases).toEqual(['https://agents.example/agents/echo'])
+  })
+
   test('puts the links in the normative order', () => {
     const { links } = describeResource(['acct:echo@agents.example'], agents, linksOf)
     expect(links.map(({ rel }) => rel)).toEqual([
@@ -59,6 +72,18 @@ describe('describeResource()', () => {
     [
       'another origin',
       ['https://other.example/agents/echo'],
+      'no_recipient',
+      'Cannot look up resource: there is no such agent here',
+    ],
+    [
+      'the domain above the origin’s host, when handles are not of it',
+      ['acct:echo@example'],
+      'no_recipient',
+      'Cannot look up resource: there is no such agent here',
+    ],
+    [
+      'an actor’s address with a query',
+      ['https://agents.example/agents/echo?x=1'],
       'no_recipient',
       'Cannot look up resource: there is no such agent here',
     ],

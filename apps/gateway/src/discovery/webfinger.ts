@@ -48,16 +48,16 @@ function rank({ rel }: WebLink): number {
   return place < 0 ? order.length : place
 }
 
+/** By account at the domain of the handles or at the origin's host, or by the address of the actor; capitals make no difference. */
 function findAgentName(resource: string, { domain, origin }: AgentDirectory): string | undefined {
   if (/^https:/i.test(resource)) {
-    const match = /^\/agents\/([^/?#]+)\/?$/.exec(
-      resource.startsWith(`${origin}/`) ? resource.slice(origin.length) : '',
-    )
-    return match?.[1]
+    const url = URL.parse(resource)
+    if (url?.origin !== origin || url.search || url.hash || url.username || url.password) return undefined
+    return /^\/agents\/([^/]+)\/?$/.exec(url.pathname)?.[1]?.toLowerCase()
   }
   try {
     const address = parseAddress(resource)
-    return address.domain === domain ? address.local : undefined
+    return address.domain === domain || address.domain === new URL(origin).hostname ? address.local : undefined
   } catch {
     return undefined
   }

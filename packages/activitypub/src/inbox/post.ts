@@ -79,8 +79,13 @@ function placeEdit(earlier: KnownMessage, object: string): Place {
 function namesHere({ agents: names, house: { agents } }: HeardActivity) {
   return {
     isOwnMention: (href: string) => findAgentName(href, agents) !== undefined,
-    addresses: names.map(name => `@${name}@${agents.domain}`),
+    addresses: names.flatMap(name => [...hostsOf(agents)].map(host => `@${name}@${host}`)),
   }
+}
+
+/** An agent is known by the domain of its handle and by the host of its actor. */
+function hostsOf({ domain, origin }: AgentDirectory): ReadonlySet<string> {
+  return new Set([domain, new URL(origin).hostname])
 }
 
 /** Posts that call many people at once call nobody in particular. */

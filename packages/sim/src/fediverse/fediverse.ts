@@ -101,15 +101,17 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
 
 /** Reads documents with signed requests, as a server in secure mode is asked. */
 function createDocumentFetch(loopback: LoopbackFetch, reader: SimActor, now: () => number): FetchDocument {
-  return async url => {
+  async function read(url: string, redirects: number): Promise<Record<string, unknown>> {
     const { host, 'user-agent': agent, ...headers } = await signDraft({ method: 'GET', url, at: now() }, reader)
     const accept = url.includes('/.well-known/webfinger') ? { accept: 'application/jrd+json' } : {}
-    const { status, body } = await loopback.request(url, {
-      headers: { ...headers, 'user-agent': agent ?? '', ...accept },
-    })
+    const answer = await loopback.request(url, { headers: { ...headers, 'user-agent': agent ?? '', ...accept } })
+    const { status, body } = answer
+    const location = status >= 300 && status < 400 ? answer.headers.get('location') : null
+    if (location && redirects > 0) return read(new URL(location, url).href, redirects - 1)
     if (status !== 200) throw new Error(`${url} answered ${status}`)
     return JSON.parse(body.toString())
   }
+  return url => read(url, 1)
 }
 
 function isReplyTo({ verified, activity }: ReceivedActivity, objectId: string): boolean {

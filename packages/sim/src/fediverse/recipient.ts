@@ -7,8 +7,29 @@ export interface ResolvedRecipient extends NoteRecipient {
   readonly sharedInbox: string | undefined
 }
 
-/** WebFinger → actor document, as any server does before it can mention somebody. @throws Error */
-export async function resolveRecipient(address: string, fetchDocument: FetchDocument): Promise<ResolvedRecipient> {
+/**
+ * WebFinger → actor document → WebFinger of the name the actor gives itself, which has to lead back, as Mastodon does
+ * before it can mention somebody. The recipient's address is the canonical one. @throws Error
+ */
+export async function resolveRecipient(asked: string, fetchDocument: FetchDocument): Promise<ResolvedRecipient> {
+  const { actor: id } = await finger(asked, fetchDocument)
+  const actor = await fetchDocument(id)
+  if (typeof actor.inbox !== 'string') throw new Error(`The actor ${id} has no inbox`)
+  const address = await confirmName(`${actor.preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
+  const { sharedInbox } = (actor.endpoints ?? {}) as { sharedInbox?: string }
+  const url = typeof actor.url === 'string' ? actor.url : id
+  return { id, url, address, inbox: actor.inbox, sharedInbox }
+}
+
+/** The name's domain may differ from the actor's host: then that domain has to say the same. */
+async function confirmName(asked: string, id: string, fetchDocument: FetchDocument): Promise<string> {
+  const first = await finger(asked, fetchDocument)
+  const second = first.subject === asked ? first : await finger(first.subject, fetchDocument)
+  if (first.actor === id && second.actor === id && second.subject === first.subject) return second.subject
+  throw new Error(`WebFinger of ${asked} does not lead back to ${id}`)
+}
+
+async function finger(address: string, fetchDocument: FetchDocument): Promise<{ subject: string; actor: string }> {
   const domain = address.slice(address.indexOf('@') + 1)
   const jrd = await fetchDocument(
     `https://${domain}/.well-known/webfinger?resource=${encodeURIComponent(`acct:${address}`)}`,
@@ -16,11 +37,7 @@ export async function resolveRecipient(address: string, fetchDocument: FetchDocu
   const links = Array.isArray(jrd.links) ? (jrd.links as Record<string, unknown>[]) : []
   const self = links.find(link => link.rel === 'self' && /activity\+json|activitystreams/.test(String(link.type)))
   if (typeof self?.href !== 'string') throw new Error(`WebFinger of ${address} names no actor`)
-  const actor = await fetchDocument(self.href)
-  if (typeof actor.inbox !== 'string') throw new Error(`The actor ${self.href} has no inbox`)
-  const { sharedInbox } = (actor.endpoints ?? {}) as { sharedInbox?: string }
-  const url = typeof actor.url === 'string' ? actor.url : self.href
-  return { id: self.href, url, address, inbox: actor.inbox, sharedInbox }
+  return { subject: String(jrd.subject).replace(/^acct:/, ''), actor: self.href }
 }
 
 /** Somebody who would live beside `recipient` if he existed. */

@@ -1,0 +1,39 @@
+import type { GuardedFetch } from '@postern/core'
+import type { Verdict } from './finding.ts'
+import { failure, ok } from './finding.ts'
+
+export interface HandlePlace {
+  /** `echo` */
+  readonly agent: string
+  readonly handleHost: string
+  readonly origin: string
+}
+
+const accept = 'application/jrd+json, application/json'
+
+/** Whether the domain of the handles leads to the gateway, as every server asks there first. */
+export async function checkHandleHost(
+  { agent, handleHost, origin }: HandlePlace,
+  fetch: GuardedFetch,
+): Promise<Verdict> {
+  const account = `acct:${agent}@${handleHost}`
+  const url = `https://${handleHost}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
+  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${origin}/.well-known/webfinger.`
+  try {
+    const { status, body } = await fetch(url, { headers: { accept }, redirects: 1, timeoutMs: 10_000 })
+    if (status !== 200) return failure(`WebFinger at ${handleHost} answers ${status} for ${account}`, fix)
+    return readSubject(body) === account
+      ? ok(`WebFinger at ${handleHost} knows ${account}`)
+      : failure(`WebFinger at ${handleHost} answers something else for ${account}`, fix)
+  } catch (error) {
+    return failure(`WebFinger at ${handleHost} does not answer: ${error instanceof Error ? error.message : error}`, fix)
+  }
+}
+
+function readSubject(body: Uint8Array): unknown {
+  try {
+    return (JSON.parse(Buffer.from(body).toString()) as { subject?: unknown } | null)?.subject
+  } catch {
+    return undefined
+  }
+}

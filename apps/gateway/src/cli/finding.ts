@@ -1,0 +1,14 @@
+/** What a check of the installation came to. */
+export interface Verdict {
+  readonly severity: 'ok' | 'warning' | 'error'
+  readonly message: string
+  readonly fix?: string
+}
+
+export interface Finding extends Verdict {
+  readonly id: string
+}
+
+export const ok = (message: string): Verdict => ({ severity: 'ok', message })
+export const warning = (message: string, fix: string): Verdict => ({ severity: 'warning', message, fix })
+export const failure = (message: string, fix: string): Verdict => ({ severity: 'error', message, fix })

@@ -1,0 +1,87 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createGuardedFetch } from '@postern/http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkHandleHost } from '../src/cli/check-handle-host.ts'
+import type { TestHouse } from './house.ts'
+import { eventually, openTestHouse, origin } from './house.ts'
+
+// The addresses of the agents have a domain of their own, which only redirects WebFinger to the gateway.
+
+const handleHost = 'example.test'
+let house: TestHouse
+
+beforeAll(async () => {
+  house = await openTestHouse(() => ({ handle_host: handleHost }))
+})
+afterAll(() => house.close())
+
+test.each([`@echo@${handleHost}`, '@echo@agents.test'])(
+  'another server resolves %s, confirms the actor and is answered',
+  async address => {
+    const sent = await house.world.send({ via: 'activitypub', to: address, text: `hello ${address}` })
+    expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('hello') } })
+    expect(sent.reply?.raw).toMatchObject({ actor: `${origin}/agents/echo` })
+    const { message } = await house.show(sent.id)
+    expect(message.recipient).toBe(`@echo@${handleHost}`)
+  },
+)
+
+test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one subject', async host => {
+  const { request } = house.world.loopback
+  const query = `/.well-known/webfinger?resource=acct:echo@${host}`
+  const first = await request(`https://${host}${query}`)
+  const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
+  expect(JSON.parse(answer.body.toString())).toMatchObject({
+    subject: `acct:echo@${handleHost}`,
+    aliases: [`${origin}/agents/echo`],
+  })
+})
+
+test('host-meta says where WebFinger is', async () => {
+  const answer = await house.world.loopback.request(`${origin}/.well-known/host-meta`)
+  expect(answer.headers.get('content-type')).toBe('application/xrd+xml')
+  expect(answer.body.toString()).toContain(`template="${origin}/.well-known/webfinger?resource={uri}"`)
+})
+
+test('a message that names an agent by the host of its actor is read without that name', async () => {
+  const text = '@echo@agents.test: which one are you?'
+  const sent = await house.world.send({ via: 'activitypub', to: `@echo@${handleHost}`, text })
+  const { message } = await house.show(sent.id)
+  expect(message.parts).toMatchObject([{ content: 'which one are you?' }])
+})
+
+test('mail goes to the domain of the handles, and comes from there', async () => {
+  const sent = await house.world.send({ via: 'email', to: 'echo', text: 'hello by mail' })
+  expect(sent.status).toBe('answered')
+  const record = await eventually(async () => {
+    const shown = await house.show(sent.id)
+    return shown.response !== null && shown
+  })
+  expect(record.message.recipient).toBe(`@echo@${handleHost}`)
+  expect(sent.reply?.raw).toMatch(/^From: .*echo@example\.test/m)
+})
+
+test('checkHandleHost() is content with a redirect, and else says what to do', async () => {
+  const redirector = createServer(({ url }, answer) => answer.writeHead(302, { location: `${origin}${url}` }).end())
+  await new Promise<void>(resolve => redirector.listen(0, '127.0.0.1', resolve))
+  const place = { agent: 'echo', handleHost, origin }
+  const check = async (agent: string, port: number) => {
+    const loopback = { [handleHost]: port, 'agents.test': Number(new URL(house.url()).port) }
+    const fetch = createGuardedFetch({ loopback, userAgent: 'test' })
+    return checkHandleHost({ ...place, agent }, fetch).finally(() => fetch.close())
+  }
+  const { port } = redirector.address() as AddressInfo
+  expect(await check('echo', port)).toEqual({
+    severity: 'ok',
+    message: `WebFinger at ${handleHost} knows acct:echo@${handleHost}`,
+  })
+  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${origin}/.well-known/webfinger.`
+  expect(await check('nobody', port)).toEqual({
+    severity: 'error',
+    message: `WebFinger at ${handleHost} answers 404 for acct:nobody@${handleHost}`,
+    fix,
+  })
+  await new Promise(resolve => redirector.close(resolve))
+  expect(await check('echo', port)).toMatchObject({ severity: 'error', fix })
+})
