@@ -83,6 +83,11 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     state: { get: async () => undefined, set() {} },
     log: silentLog,
     correlationId: 'c0ffee',
+    responseId: 'response-1',
+    post: () => 'post-1',
+    edit() {},
+    delete() {},
+    react() {},
     ...members,
   }
 }

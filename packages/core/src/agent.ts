@@ -1,3 +1,4 @@
+import type { PostAct, Reaction } from './act.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -27,7 +28,24 @@ export interface AttachmentBytes {
   readonly name?: string | undefined
 }
 
-export interface AgentContext {
+export type PostOptions = Pick<PostAct, 'visibility' | 'mentions' | 'subject'>
+
+/**
+ * What an agent does beside answering. It becomes durable together with the answer, or not at all; what a channel has no
+ * way to say is left out and logged.
+ */
+export interface AgentActs {
+  /** A post of its own, to those who follow it. Gives the post's id. */
+  post(content: string | readonly Part[], options?: PostOptions): string
+  /** Replaces what it said earlier: a response of this agent or a post, by id. */
+  edit(response: string, content: string | readonly Part[]): void
+  /** Takes back what it said earlier. */
+  delete(response: string): void
+  /** `message`: id of a message this agent got; default: the one it is answering. */
+  react(reaction: Reaction, message?: string): void
+}
+
+export interface AgentContext extends AgentActs {
   /** Aborts at the deadline, on cancel and on shutdown. */
   readonly signal: AbortSignal
   /** The trimmed history and where its stable head ends; `message.history` holds the same turns. */
@@ -38,13 +56,32 @@ export interface AgentContext {
   readonly log: Log
   /** Follows this message through every log line. */
   readonly correlationId: string
+  /** The id this turn's answer has, or will have. */
+  readonly responseId: string
+}
+
+/** For agents that also speak without being asked. What they do is durable when the promise resolves. */
+export interface AgentOutpost {
+  post(content: string | readonly Part[], options?: PostOptions): Promise<string>
+  edit(response: string, content: string | readonly Part[]): Promise<void>
+  delete(response: string): Promise<void>
+  react(reaction: Reaction, message: string): Promise<void>
+  /** Aborts on shutdown. */
+  readonly signal: AbortSignal
+  readonly log: Log
 }
 
 export type AgentChunk = string | Part | PartialResponse
 export type AgentAnswer = string | PartialResponse | NormalizedResponse | undefined
 
-/** Who answers. `undefined` says nothing; a string is one markdown text; an iterable streams. */
+/**
+ * Who answers. `undefined` says nothing; a string is one markdown text; an iterable streams. What is streamed with status
+ * `working` is said meanwhile and is not part of the answer.
+ */
 export interface Agent {
+  /** Called once when the gateway begins to work. */
+  start?(outpost: AgentOutpost): void | Promise<void>
+
   handle(
     message: NormalizedMessage,
     context: AgentContext,

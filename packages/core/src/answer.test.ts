@@ -72,6 +72,20 @@ describe('collectAnswer()', () => {
     })
   })
 
+  test('leaves out what was said meanwhile, unless nothing follows it', async () => {
+    const meanwhile: AgentChunk = { status: 'working', parts: [markdown('Looking it up.')] }
+    const followed = await collect(stream('It ', meanwhile, 'rains.'))
+    expect(followed.collected).toEqual({ parts: [markdown('It rains.')] })
+    const { collected } = await collect(stream('It ', meanwhile))
+    expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
+  })
+
+  test('gathers acts', async () => {
+    const like = { act: 'like' } as const
+    const { collected } = await collect(stream({ acts: [like] }, { acts: [{ act: 'boost' }] }))
+    expect(collected?.acts).toEqual([like, { act: 'boost' }])
+  })
+
   test('takes a stream of nothing for silence', async () => {
     expect((await collect(stream())).collected).toBeUndefined()
   })

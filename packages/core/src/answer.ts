@@ -6,22 +6,30 @@ import { normalizedResponseSchema, partialResponseSchema } from './response.ts'
 import type { Turn } from './work.ts'
 
 /**
- * Reads whatever an agent handed over to its end. `onChunk` sees every piece of a streamed answer as it comes.
+ * Reads whatever an agent handed over to its end. `onChunk` sees every piece of a streamed answer as it comes. What is said meanwhile
+ * (status `working`) is no part of the answer, unless nothing follows it.
  * @throws Error when a piece is not a string, a part or a response
  */
 export async function collectAnswer(
   answer: AgentAnswer | AsyncIterable<AgentChunk>,
-  onChunk: (chunk: PartialResponse) => void,
+  onChunk: (chunk: PartialResponse) => unknown,
 ): Promise<PartialResponse | undefined> {
   if (answer === undefined) return undefined
   if (!isIterable(answer)) return toPartial(answer)
   let collected: PartialResponse | undefined
+  let last: PartialResponse | undefined
   for await (const chunk of answer) {
-    const partial = toPartial(chunk)
-    onChunk(partial)
-    collected = mergePartials(collected ?? {}, partial)
+    if (last && !isInterim(last)) collected = mergePartials(collected ?? {}, last)
+    last = toPartial(chunk)
+    const seen = onChunk(last)
+    if (seen instanceof Promise) await seen
   }
-  return collected
+  return last && mergePartials(collected ?? {}, last)
+}
+
+/** Said meanwhile: more follows, and takes its place. */
+export function isInterim({ status, parts }: PartialResponse): boolean {
+  return status === 'working' && parts !== undefined && parts.length > 0
 }
 
 /** Completes what an agent said with what the gateway knows. @throws Error when it is not a valid response */
@@ -60,7 +68,9 @@ function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
 }
 
 function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
-  return { ...before, ...next, parts: (next.parts ?? []).reduce(appendPart, before.parts ?? []) }
+  const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
+  const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
+  return { ...before, ...next, parts, ...(acts.length > 0 && { acts }) }
 }
 
 /** Streamed text of one kind runs on; a tool call that comes again under its id replaces its beginning. */

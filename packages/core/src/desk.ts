@@ -1,11 +1,20 @@
-import type { Admitted, Blob, Intake, TaskKey } from './intake.ts'
+import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
 import type { RelationDesk, WithdrawalDesk } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { Entry, HistoryRequest, TaskFilter, TaskRecord } from './transcript.ts'
-import type { Answer, Delivery, LeaseRequest, Settlement, Turn } from './work.ts'
+import type { BackgroundEntry, Entry, HistoryRequest, TaskFilter, TaskRecord } from './transcript.ts'
+import type {
+  Answer,
+  Broadcast,
+  Delivery,
+  DeliveryLeaseRequest,
+  LeaseRequest,
+  PlannedAct,
+  Settlement,
+  Turn,
+} from './work.ts'
 
 /** Doors write here before they answer a peer. */
 export interface IntakeDesk {
@@ -23,18 +32,58 @@ export interface WorkDesk {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
   /** One transaction: the response in the transcript and every delivery it causes. @throws LeaseLost */
   commit(turn: Turn, answer: Answer): Promise<void>
+  /** One transaction, as `commit`, but the turn goes on: its final answer takes the place of this one. @throws LeaseLost */
+  say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
+  /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
+  addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
+  /** Whether something in the turn's thread is known by this id. */
+  knows(turn: Turn, id: string): Promise<boolean>
+  /** What an agent does without being asked, in one transaction. */
+  act(acts: readonly PlannedAct[], correlationId: string): Promise<void>
   /** Gives a turn back, to be taken up at `dueAt` (ms). An attempt given back by a shutdown does not count. */
   release(
     turn: Turn,
     again: { readonly dueAt: number; readonly error?: string; readonly uncounted?: boolean },
   ): Promise<void>
-  leaseDeliveries(request: LeaseRequest): Promise<readonly Delivery[]>
+  leaseDeliveries(request: DeliveryLeaseRequest): Promise<readonly Delivery[]>
+  /** Broadcasts that are not yet spread to their end. */
+  leaseBroadcasts(request: LeaseRequest): Promise<readonly Broadcast[]>
+  /**
+   * Queues deliveries of a broadcast and moves it on past the peer at place `after`, in one transaction; `isDone` ends it. A place
+   * that has a delivery of this broadcast gets no second one.
+   */
+  spread(
+    broadcast: Broadcast,
+    deliveries: readonly PlannedDelivery[],
+    progress: { readonly after: number; readonly isDone: boolean },
+  ): Promise<void>
   /** @throws LeaseLost */
   settle(delivery: Delivery, settlement: Settlement): Promise<void>
   /** Makes a lease last `leaseMs` from now. @throws LeaseLost */
   renew(work: Turn | Delivery, leaseMs: number): Promise<void>
   /** When the earliest turn or delivery that nobody holds falls due, ms; undefined when there is none. */
   nextDue(): Promise<number | undefined>
+}
+
+/** A response of ours, and what it answered. */
+export interface FoundResponse {
+  readonly response: NormalizedResponse
+  readonly message: NormalizedMessage
+  /** The message's. */
+  readonly target: Json
+  readonly rendering: Json | undefined
+  readonly agent: string
+  readonly via: ChannelName
+  /** ISO 8601 UTC: when it was last edited. */
+  readonly editedAt?: string | undefined
+  /** ISO 8601 UTC: it was taken back; its parts are gone. */
+  readonly retractedAt?: string | undefined
+}
+
+export interface FoundMessage {
+  readonly message: number
+  readonly via: ChannelName
+  readonly target: Json
 }
 
 export interface LookupDesk {
@@ -46,15 +95,11 @@ export interface LookupDesk {
   /** Whether a secret of this name is stored; none is made. */
   hasSecret(name: string): Promise<boolean>
   /** A response of ours by its id, with what it answered (an object route, a task). */
-  findResponse(id: string): Promise<
-    | {
-        readonly response: NormalizedResponse
-        readonly message: NormalizedMessage
-        readonly target: Json
-        readonly agent: string
-      }
-    | undefined
-  >
+  findResponse(id: string): Promise<FoundResponse | undefined>
+  /** What a turn has said meanwhile, when it is taken up once more. */
+  findAnswer(message: number): Promise<FoundResponse | undefined>
+  /** A message to an agent, by one of the ids it is known by; the newest of several. */
+  findMessageTo(agent: string, id: string): Promise<FoundMessage | undefined>
   /** Responses of an agent that left by a channel, newest first; with `isListed` only those everybody may read. */
   listResponses(filter: {
     readonly agent: string
@@ -62,14 +107,7 @@ export interface LookupDesk {
     readonly isListed?: true
     readonly limit: number
     readonly after?: number
-  }): Promise<
-    readonly {
-      readonly place: number
-      readonly response: NormalizedResponse
-      readonly message: NormalizedMessage
-      readonly target: Json
-    }[]
-  >
+  }): Promise<readonly (FoundResponse & { readonly place: number })[]>
   /** How many responses of an agent, by a channel, everybody may read. */
   countListed(filter: { readonly agent: string; readonly via: ChannelName }): Promise<number>
 }

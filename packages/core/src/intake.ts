@@ -1,6 +1,6 @@
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
-import type { Authorship, RelationEffect } from './relation.ts'
+import type { Authorship, RelationEffect, RelationKind } from './relation.ts'
 
 /** One check of a transport's own proof and how it came out; what the operator sees. */
 export interface Proof {
@@ -37,6 +37,13 @@ export interface PlannedDelivery {
   readonly peer?: string | undefined
   /** True when the peer fetches the answer itself (an A2A call): committed means sent. */
   readonly pulled?: boolean | undefined
+}
+
+/** One document for all who stand in a relation to an agent: spread out into deliveries by and by. */
+export interface PlannedBroadcast {
+  readonly relation: RelationKind
+  /** What all its deliveries have in common; the channel's own business. */
+  readonly target: Json
 }
 
 /** The unit of work a peer may ask about later (an A2A task). `owner` is the verified principal and part of the key. */
@@ -87,6 +94,8 @@ export interface Intake {
 export interface TurnQuota {
   readonly turns: number
   readonly withinMs: number
+  /** Where given, only what comes within this time after our last answer in the thread counts, ms: no person reads that fast. */
+  readonly swiftMs?: number | undefined
 }
 
 export interface Admitted {

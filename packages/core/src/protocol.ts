@@ -1,10 +1,12 @@
 import type { AgentDirectory } from './agent.ts'
+import type { Deed } from './deed.ts'
 import type { Desk } from './desk.ts'
-import type { Intake, PlannedDelivery } from './intake.ts'
+import type { Intake, PlannedBroadcast, PlannedDelivery } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName } from './message.ts'
-import type { Withdrawal } from './relation.ts'
+import type { Relation, Withdrawal } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
+import type { BackgroundEntry } from './transcript.ts'
 import type { Delivery, Turn } from './work.ts'
 import type { World } from './world.ts'
 
@@ -31,6 +33,10 @@ export interface Addressing {
   readonly aliases: readonly string[]
   /** Whether everybody may read it. */
   readonly isListed?: boolean | undefined
+  /** What rendering it takes beside the message's own target: kept with the answer. Channel's own business. */
+  readonly rendering?: Json | undefined
+  /** To all who stand in a relation to the agent. */
+  readonly broadcasts?: readonly PlannedBroadcast[] | undefined
 }
 
 /** A delivery rendered and ready to go. `wire` is what the operator is shown, without signatures or secrets. */
@@ -84,6 +90,17 @@ export interface Channel<Routes = unknown> {
   address(answered: AnsweredTurn): Addressing
   /** Renders now; delivers when told to. */
   prepare(delivery: Delivery): Prepared
+  /** Which deliveries a deed causes; undefined when this channel has no way to do it. A channel without it has none for any. */
+  addressDeed?(deed: Deed): Addressing | undefined
+  /** The deliveries of a broadcast to these peers; one place may stand for several. Pure. */
+  spread?(broadcast: PlannedBroadcast, relations: readonly Relation[]): readonly PlannedDelivery[]
+  /** Files reach peers by address, not inside of messages: bytes in answers are stored and addressed. */
+  readonly addressesFiles?: true
+  /**
+   * What was said before a message that begins in the middle of a conversation, oldest first. Bounded in number and time; what cannot be had is
+   * left out.
+   */
+  fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]>
   links(agent: string): readonly WebLink[]
   publishedKeys(): Promise<readonly PublishedKey[]>
   /**
@@ -116,4 +133,6 @@ export interface House {
   readonly world: World
   readonly desk: Desk
   readonly agents: AgentDirectory
+  /** The signed, expiring address of stored bytes. */
+  readonly fileAddress?: ((digest: string) => string) | undefined
 }

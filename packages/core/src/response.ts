@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { actSchema } from './act.ts'
 import { partSchema } from './part.ts'
+import { visibilities } from './visibility.ts'
 
 export const responseStatuses = ['completed', 'input_required', 'rejected', 'failed', 'working'] as const
-export const visibilities = ['public', 'unlisted', 'followers', 'direct'] as const
 
 /** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */
 export const normalizedResponseSchema = z
@@ -30,9 +31,9 @@ export const partialResponseSchema = z.object({
   mentions: z.array(z.string()).optional(),
   visibility: z.enum(visibilities).optional(),
   subject: z.string().optional(),
+  acts: z.array(actSchema).max(50).optional(),
 })
 
 export type ResponseStatus = (typeof responseStatuses)[number]
-export type Visibility = (typeof visibilities)[number]
 export type NormalizedResponse = z.infer<typeof normalizedResponseSchema>
 export type PartialResponse = z.infer<typeof partialResponseSchema>

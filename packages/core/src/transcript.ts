@@ -15,6 +15,15 @@ export interface Entry {
   readonly at: string
 }
 
+/** Something said in a thread before we were told of it, by somebody whose server vouches for it. */
+export type BackgroundEntry = Pick<Entry, 'author' | 'parts' | 'at'> & {
+  readonly nativeId: string
+  /** Who may take it back: its author's principal. */
+  readonly principal?: string | undefined
+  /** Brought in from another conversation: replies to it do not belong to this thread. */
+  readonly isQuoted?: boolean | undefined
+}
+
 /**
  * Which ends of a thread to read: its first `head` entries and its last `tail`, without repeats, in the order of the
  * conversation: every answer follows the message it answers, even if the next message was already waiting when it was given.

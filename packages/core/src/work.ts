@@ -1,6 +1,7 @@
-import type { PlannedDelivery, TaskKey } from './intake.ts'
+import type { Blob, Intake, PlannedBroadcast, PlannedDelivery, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { RelationKind } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
 
 export interface LeaseRequest {
@@ -11,6 +12,13 @@ export interface LeaseRequest {
   readonly leaseMs: number
   /** Agents (for turns) or destination hosts (for deliveries) that have as much running as they may: theirs is left alone. */
   readonly busy?: readonly string[] | undefined
+}
+
+/** Answers go before what is spread to many. */
+export type DeliveryRank = 'answer' | 'broadcast'
+
+export interface DeliveryLeaseRequest extends LeaseRequest {
+  readonly rank: DeliveryRank
 }
 
 /** One agent's turn, leased. `token` fences: a commit with an outlived token is refused with `LeaseLost`. */
@@ -32,18 +40,71 @@ export interface Turn {
   readonly task?: TaskKey | undefined
 }
 
+/** Where something goes: to single places, and to all who stand in a relation. */
+export interface Planned {
+  readonly deliveries: readonly PlannedDelivery[]
+  readonly broadcasts?: readonly PlannedBroadcast[] | undefined
+}
+
 /** What became of a turn. No `response`: the agent chose to say nothing. */
-export interface Answer {
+export interface Answer extends Planned {
   readonly response?: NormalizedResponse | undefined
+  /** True when the response takes the place of one that the same turn gave meanwhile (`say`), under the same id. */
+  readonly isRevision?: boolean | undefined
+  /** What rendering the response takes beside the message's own target. */
+  readonly rendering?: Json | undefined
+  /** Bytes that the response's parts refer to. */
+  readonly blobs?: readonly Blob[] | undefined
+  /** What the agent did beside answering. */
+  readonly acts?: readonly PlannedAct[] | undefined
   /** Ids under which the answer is known on the wire; replies that name them come back to this thread. */
   readonly aliases?: readonly string[]
   /** Everybody may read it: counted and listed among what the agent has published. */
   readonly isListed?: boolean | undefined
-  readonly deliveries: readonly PlannedDelivery[]
   /** The agent's new state for this thread; left out when unchanged. */
   readonly state?: Json | undefined
   /** For the operator, when the agent failed. */
   readonly error?: string | undefined
+}
+
+/** An act of an agent, ready to be made durable. */
+export type PlannedAct =
+  | {
+      readonly kind: 'post'
+      /** Stands where a message stands for an answer: what was the matter when the agent spoke of itself. Kept, never given to an agent. */
+      readonly occasion: Intake
+      readonly answer: Answer & { readonly response: NormalizedResponse }
+    }
+  | {
+      readonly kind: 'edit'
+      readonly response: NormalizedResponse
+      readonly blobs?: readonly Blob[] | undefined
+      readonly planned: Planned
+    }
+  | {
+      /** The content of the response is gone, what is not yet delivered of it dies. */
+      readonly kind: 'delete'
+      readonly response: string
+      readonly planned: Planned
+    }
+  | {
+      readonly kind: 'react'
+      /** The number of the message reacted to. */
+      readonly message: number
+      readonly planned: Planned
+    }
+
+/** A broadcast, leased: spread into deliveries page by page, in the order in which its peers came into the relation. */
+export interface Broadcast {
+  readonly id: number
+  readonly via: ChannelName
+  readonly agent: string
+  readonly relation: RelationKind
+  readonly target: Json
+  /** The place of the last peer whose delivery is queued. */
+  readonly after: number
+  /** Who comes later is not meant. */
+  readonly until: number
 }
 
 /** One delivery, leased. */
@@ -62,10 +123,21 @@ export interface Delivery {
   /** What is answered (without `history`), and the answer; both absent for a handshake without a turn. */
   readonly message: NormalizedMessage
   readonly response?: NormalizedResponse | undefined
+  /** What rendering the response takes beside the message's own target. */
+  readonly rendering?: Json | undefined
+  /** What all deliveries of one broadcast have in common. */
+  readonly broadcast?: Json | undefined
 }
 
 /** How a try to deliver ended. `wire` is the document that was sent, for the operator. */
 export type Settlement =
   | { readonly state: 'sent'; readonly wire?: Json | undefined; readonly note?: string | undefined }
-  | { readonly state: 'later'; readonly dueAt: number; readonly error: string; readonly wire?: Json | undefined }
+  | {
+      readonly state: 'later'
+      readonly dueAt: number
+      readonly error: string
+      readonly wire?: Json | undefined
+      /** It was not tried: its host is being left alone. */
+      readonly uncounted?: boolean | undefined
+    }
   | { readonly state: 'dead'; readonly error: string; readonly wire?: Json | undefined }

@@ -3,9 +3,10 @@ import { LeaseLost } from './errors.ts'
 import { createLane } from './lane.ts'
 import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
-import type { Working } from './turn.ts'
+import { spreadBroadcast } from './spread.ts'
 import { workTurn } from './turn.ts'
-import type { Delivery, LeaseRequest, Turn } from './work.ts'
+import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from './work.ts'
+import type { Working } from './working.ts'
 import type { World } from './world.ts'
 
 /** A retry may be scheduled while the clock sleeps: it never sleeps longer than this. */
@@ -17,6 +18,8 @@ export interface WorkerOptions {
   readonly turnSlots: number
   readonly turnsPerAgent: number
   readonly deliverySlots: number
+  /** Deliveries of broadcasts at once; default: half of the others. */
+  readonly broadcastSlots?: number | undefined
   readonly deliveriesPerHost: number
   readonly leaseMs: number
 }
@@ -44,18 +47,29 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     lease: (limit, busy) => desk.leaseTurns(leaseOf(limit, busy)),
     run: turn => workTurn(turn, working, abandoning.signal),
   })
-  const deliveries = createLane<Delivery>({
+  const deliver = (rank: DeliveryRank, slots: number) =>
+    createLane<Delivery>({
+      ...shared,
+      slots,
+      groupSlots: options.deliveriesPerHost,
+      groupOf: delivery => findDestinationHost(delivery.to),
+      lease: (limit, busy) => desk.leaseDeliveries({ ...leaseOf(limit, busy), rank }),
+      run: async delivery => void (await send(delivery, sending)),
+    })
+  const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
+  const held = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
+  const broadcasts = createLane<Broadcast>({
     ...shared,
-    slots: options.deliverySlots,
-    groupSlots: options.deliveriesPerHost,
-    groupOf: delivery => findDestinationHost(delivery.to),
-    lease: (limit, busy) => desk.leaseDeliveries(leaseOf(limit, busy)),
-    run: async delivery => void (await send(delivery, sending)),
+    slots: 2,
+    groupSlots: 2,
+    groupOf: () => undefined,
+    lease: limit => desk.leaseBroadcasts(leaseOf(limit, [])),
+    run: broadcast => spreadBroadcast(broadcast, { desk, findChannel: working.findChannel, isClosed: shared.isClosed }),
   })
-  const running = () => [...turns.running, ...deliveries.running]
+  const lanes = [...held, broadcasts]
+  const running = () => held.flatMap(lane => [...lane.running.keys()])
   const wakeAll = () => {
-    turns.wake()
-    deliveries.wake()
+    for (const lane of lanes) lane.wake()
   }
   const unlisten = desk.listen('work', wakeAll)
   void watchClock()
@@ -74,13 +88,13 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
   async function keepLeases(): Promise<void> {
     while (!abandoning.signal.aborted) {
       await world.sleep(leaseMs / 3, abandoning.signal)
-      await Promise.all(running().map(([work]) => desk.renew(work, leaseMs).catch(() => undefined)))
+      await Promise.all(running().map(work => desk.renew(work, leaseMs).catch(() => undefined)))
     }
   }
 
   async function settleWithin(ms: number): Promise<void> {
     const settled = new AbortController()
-    const all = Promise.all([turns.drain(), deliveries.drain()]).then(() => settled.abort())
+    const all = Promise.all(lanes.map(lane => lane.drain())).then(() => settled.abort())
     await Promise.race([all, world.sleep(ms, settled.signal)])
   }
 

@@ -38,7 +38,8 @@ export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
       if (leased.length > 0) await beforeLease()
       return leased
     },
-    leaseDeliveries: async ({ limit }) => waiting.deliveries.splice(0, limit),
+    leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? waiting.deliveries.splice(0, limit) : []),
+    leaseBroadcasts: async () => [],
     commit: async (turn, answer) => void log.commits.push({ turn, answer }),
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),

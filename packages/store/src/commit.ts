@@ -1,11 +1,12 @@
-import type { Answer, Json, MessageState, NormalizedResponse, TaskState, Turn, WorkDesk } from '@postern/core'
+import type { Answer, Json, MessageState, TaskState, Turn, WorkDesk } from '@postern/core'
+import type { ActDraft } from './acts.ts'
+import { createActWriter, draftAct } from './acts.ts'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { EntryDraft } from './entries.ts'
-import { draftResponseEntry } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
-import { formatEnvelope } from './responses.ts'
+import type { SayingDraft } from './sayings.ts'
+import { draftSaying } from './sayings.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,51 +15,57 @@ interface Draft {
   readonly state: MessageState
   readonly taskState: TaskState
   readonly answer: Answer
-  readonly said: { readonly id: string; readonly entry: EntryDraft; readonly envelope: string } | undefined
+  readonly said: SayingDraft | undefined
+  readonly acts: readonly ActDraft[]
   readonly agentState: string | undefined
 }
 
-interface EndedTurn {
-  readonly thread: number
-  readonly task: number | undefined
+interface TurnRow {
+  readonly thread_id: number
+  readonly task_id: number | null
 }
 
-export function createCommit({ db, write, now }: Store, tables: Tables): Pick<WorkDesk, 'commit'> {
-  const end = prepareQuery<{ thread_id: number; task_id: number | null }>(
+export function createCommit({ db, write, now }: Store, tables: Tables): Pick<WorkDesk, 'commit' | 'say' | 'act'> {
+  const end = prepareQuery<TurnRow>(
     db,
     `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
      WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id`,
+  )
+  const findHeld = prepareQuery<TurnRow>(
+    db,
+    'SELECT thread_id, task_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
   )
   const writeState = prepareQuery(
     db,
     `INSERT INTO agent_states (thread_id, agent, state) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state`,
   )
+  const writeAct = createActWriter(db, tables)
+
+  const placeOf = ({ message, agent, via }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
+    return { message, agent, via, thread: thread_id, task: task_id ?? undefined, now: at }
+  }
 
   function commitDraft(batch: Batch, turn: Turn, draft: Draft): number {
     const at = now()
     const row = end.get(draft.state, at, draft.answer.error ?? null, turn.message, turn.token)
     if (!row) return 0
-    const ended = { thread: row.thread_id, task: row.task_id ?? undefined }
-    const response = sayResponse(turn, draft, ended)
-    if (draft.agentState !== undefined) writeState.run(ended.thread, turn.agent, draft.agentState)
-    const { agent, via } = turn
-    const cause = { message: turn.message, response, thread: ended.thread, agent, via, now: at }
-    tables.deliveries.queue(batch, draft.answer.deliveries, cause)
-    if (ended.task !== undefined) tables.tasks.finish(ended.task, draft.taskState, response, at)
-    tables.turns.promoteNext(batch, ended.thread, at)
+    const place = placeOf(turn, row, at)
+    const response = tables.sayings.say(batch, draft.said, draft.answer, place)
+    if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
+    for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
+    if (place.task !== undefined) tables.tasks.finish(place.task, draft.taskState, response, at)
+    tables.turns.promoteNext(batch, place.thread, at)
     moveTotal(batch, 'messages.working', `messages.${draft.state}`)
     batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' } })
     return 1
   }
 
-  function sayResponse(turn: Turn, { said, answer }: Draft, ended: EndedTurn): number | undefined {
-    if (!said) return undefined
-    const seq = tables.entries.append(said.entry, { ...ended, answers: turn.message })
-    tables.responses.insert(seq, turn, { ...said, isListed: answer.isListed === true })
-    const naming = { message: turn.message, id: said.id, aliases: answer.aliases ?? [] }
-    tables.threads.addNames(ended.thread, tables.threads.scopeOf(ended.thread), naming)
-    return seq
+  function sayDraft(batch: Batch, turn: Turn, draft: SayingDraft): number {
+    const row = findHeld.get(turn.message, turn.token)
+    if (!row) return 0
+    tables.sayings.say(batch, draft, draft.answer, placeOf(turn, row, now()))
+    return 1
   }
 
   return {
@@ -66,22 +73,29 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
       const draft = draftAnswer(answer)
       refuseLostLease(await write(batch => commitDraft(batch, turn, draft)), `turn ${turn.message}`)
     },
+    async say(turn, answer) {
+      const draft = draftSaying(answer, answer.response)
+      refuseLostLease(await write(batch => sayDraft(batch, turn, draft)), `turn ${turn.message}`)
+    },
+    async act(acts, correlationId) {
+      const drafts = acts.map(draftAct)
+      await write(batch => {
+        for (const draft of drafts) writeAct(batch, draft, correlationId, now())
+      })
+    },
   }
 }
 
 function draftAnswer(answer: Answer): Draft {
-  const { response, state } = answer
+  const { response, state, acts = [] } = answer
   return {
     state: stateAfter(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
-    said: response && draftResponse(response),
+    said: response && draftSaying(answer, response),
+    acts: acts.map(draftAct),
     agentState: formatState(state),
   }
-}
-
-function draftResponse(response: NormalizedResponse): Draft['said'] {
-  return { id: response.id, entry: draftResponseEntry(response), envelope: formatEnvelope(response) }
 }
 
 function formatState(state: Json | undefined): string | undefined {

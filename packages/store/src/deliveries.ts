@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Delivery, DeliveryRecord, Settlement, WorkDesk } from '@postern/core'
+import type { Delivery, DeliveryRecord, Json, Settlement, WorkDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
@@ -17,6 +17,7 @@ interface DueDelivery {
   readonly token: number
   readonly attempt: number
   readonly queued_at: number
+  readonly broadcast: number | null
 }
 
 /** Deliveries are taken up here, in the order they fell due. */
@@ -26,11 +27,8 @@ export function createDeliveryLeases(
 ): Pick<WorkDesk, 'leaseDeliveries'> & {
   readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
 } {
-  const findDue = prepareQuery<DueDelivery>(
-    db,
-    `SELECT number, message, response_seq, destination, target, token, attempt, queued_at
-     FROM deliveries WHERE due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
-  )
+  const findDue = { answer: prepareDue(db, 'broadcast IS NULL'), broadcast: prepareDue(db, 'broadcast IS NOT NULL') }
+  const readBroadcast = createBroadcastReader(db)
   const claim = prepareQuery(
     db,
     'UPDATE deliveries SET due_at = ?, token = token + 1, attempt = attempt + 1, holder = ? WHERE number = ?',
@@ -40,11 +38,11 @@ export function createDeliveryLeases(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
   )
   return {
-    leaseDeliveries: ({ holder, limit, leaseMs, busy = [] }) =>
+    leaseDeliveries: ({ holder, limit, leaseMs, rank, busy = [] }) =>
       writeLightly(() => {
-        const due = findDue.all(now(), formatJson(busy), limit)
+        const due = findDue[rank].all(now(), formatJson(busy), limit)
         for (const { number } of due) claim.run(now() + leaseMs, holder, number)
-        return readDeliveries(due, tables)
+        return readDeliveries(due, tables, readBroadcast)
       }),
     renewDelivery: async ({ id, token }, leaseMs) =>
       refuseLostLease(
@@ -54,13 +52,36 @@ export function createDeliveryLeases(
   }
 }
 
+/** Each rank has an index of its own. */
+function prepareDue(db: DatabaseSync, isOfRank: string) {
+  return prepareQuery<DueDelivery>(
+    db,
+    `SELECT number, message, response_seq, destination, target, token, attempt, queued_at, broadcast
+     FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
+     ORDER BY due_at LIMIT +?`,
+  )
+}
+
+type ReadBroadcast = (id: number) => Json
+
+function createBroadcastReader(db: DatabaseSync): ReadBroadcast {
+  const find = prepareQuery<{ target: string }>(db, 'SELECT target FROM broadcasts WHERE id = ?')
+  return id => parseJson(find.get(id)?.target ?? 'null')
+}
+
 /** An answer to many places is read once. */
-function readDeliveries(due: readonly DueDelivery[], { readMessage, responses }: Tables): readonly Delivery[] {
+function readDeliveries(
+  due: readonly DueDelivery[],
+  { readMessage, responses }: Tables,
+  readBroadcast: ReadBroadcast,
+): readonly Delivery[] {
   const readOnce = rememberByNumber(readMessage)
   const readResponseOnce = rememberByNumber(responses.read)
+  const readBroadcastOnce = rememberByNumber(readBroadcast)
   return due.map(row => {
-    const response = row.response_seq === null ? undefined : readResponseOnce(row.response_seq)
-    return toDelivery(row, readOnce(row.message), response)
+    const said = row.response_seq === null ? undefined : readResponseOnce(row.response_seq)
+    const broadcast = row.broadcast === null ? undefined : readBroadcastOnce(row.broadcast)
+    return { ...toDelivery(row, readOnce(row.message)), ...said, ...(broadcast !== undefined && { broadcast }) }
   })
 }
 
@@ -73,7 +94,7 @@ function rememberByNumber<T>(read: (number: number) => T): (number: number) => T
   }
 }
 
-function toDelivery(row: DueDelivery, message: StoredMessage, response: Delivery['response']): Delivery {
+function toDelivery(row: DueDelivery, message: StoredMessage): Delivery {
   return {
     id: String(row.number),
     token: row.token + 1,
@@ -85,7 +106,6 @@ function toDelivery(row: DueDelivery, message: StoredMessage, response: Delivery
     target: parseJson(row.target),
     correlationId: message.correlationId,
     message: message.content,
-    response,
   }
 }
 
@@ -104,12 +124,14 @@ export function createSettle({ db, write, now }: Store, { deliveries }: Tables):
     'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',
   )
   const record = createRecorder(db)
+  const uncount = prepareQuery(db, 'UPDATE deliveries SET attempt = attempt - 1 WHERE number = ?')
 
   function settleDelivery(batch: Batch, delivery: Delivery, settlement: Settlement): number {
     const held = findHeld.get(Number(delivery.id), delivery.token)
     if (!held) return 0
     const at = now()
     record(Number(delivery.id), toOutcome(settlement, at), settlement.wire)
+    if (settlement.state === 'later' && settlement.uncounted) uncount.run(Number(delivery.id))
     moveTotal(batch, `deliveries.${held.state}`, `deliveries.${settlement.state}`)
     deliveries.promoteNext(batch, { thread: held.thread_id, destination: held.destination }, at)
     // Also for a time yet to come: whoever waits for the next due time has to look again.

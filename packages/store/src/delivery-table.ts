@@ -15,6 +15,8 @@ export interface NewDelivery {
   readonly agent: string
   readonly via: ChannelName
   readonly now: number
+  /** Of which broadcast it is a part. */
+  readonly broadcast?: number | undefined
 }
 
 /** Deliveries to one destination in one thread. */
@@ -83,16 +85,16 @@ export function createDeliveryTable(db: DatabaseSync, relations: Pick<RelationTa
 
 /** One that may go waits for the others of its lane; one that is over from the beginning waits for nobody. */
 function prepareInserts(db: DatabaseSync) {
-  const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host'
+  const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
   const queued = prepareQuery(
     db,
-    `INSERT INTO deliveries (${columns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 'queued', CASE WHEN EXISTS
+    `INSERT INTO deliveries (${columns}, state, due_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', CASE WHEN EXISTS
        (SELECT 1 FROM deliveries WHERE thread_id = ?3 AND destination = ?4 AND ended_at IS NULL) THEN NULL ELSE ?6 END)`,
   )
   const ended = prepareQuery(
     db,
     `INSERT INTO deliveries (${columns}, state, attempt, last_error, ended_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?6)`,
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?6)`,
   )
   return { queued, ended }
 }
@@ -100,7 +102,8 @@ function prepareInserts(db: DatabaseSync) {
 /** Tries, and the error, of deliveries that are over from the beginning. */
 const endings = { sent: [1, null], dead: [0, 'the recipient has blocked this agent'] } as const
 
-function columnValues({ to, target, peer }: PlannedDelivery, { message, response, thread, now }: NewDelivery) {
+function columnValues({ to, target, peer }: PlannedDelivery, cause: NewDelivery) {
+  const { message, response = null, thread, now, broadcast = null } = cause
   const host = findDestinationHost(to) ?? null
-  return [message, response ?? null, thread, to, formatJson(target), now, peer ?? null, host] as const
+  return [message, response, thread, to, formatJson(target), now, peer ?? null, host, broadcast] as const
 }

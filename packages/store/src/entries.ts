@@ -26,6 +26,8 @@ export interface EntryPlace {
 export interface EntryTable {
   /** @returns its seq */
   append(draft: EntryDraft, place: EntryPlace): number
+  /** Other words at the same place. */
+  reword(seq: number, content: string): void
   /** Takes out all that was said; ids and order stay. */
   erase(seq: number): void
 }
@@ -40,7 +42,9 @@ export function createEntryTable(db: DatabaseSync): EntryTable {
     db,
     "UPDATE entries SET content = '[]', scope = 'forgotten', author = json_remove(author, '$.display_name') WHERE seq = ?",
   )
+  const reword = prepareQuery(db, 'UPDATE entries SET content = ? WHERE seq = ?')
   return {
+    reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
     append({ nativeId, scope, role, author, content, at }, { thread, task, answers }) {
       const values = [

@@ -19,7 +19,7 @@ const inlineLimit = 65_536
 type Cause = Omit<NewDelivery, 'response'>
 
 /** An intake as its columns, made before the transaction so that it holds only statements. */
-interface Draft {
+export interface MessageDraft {
   readonly intake: Intake
   readonly correlationId: string
   readonly entry: Omit<EntryDraft, 'scope'>
@@ -44,7 +44,7 @@ export function createAdmission(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
   )
 
-  function admitDraft(batch: Batch, draft: Draft): Admitted | 'ended' {
+  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | 'ended' {
     const { intake } = draft
     const first = findFirst(intake)
     if (!first) return admitNew(batch, draft)
@@ -55,7 +55,7 @@ export function createAdmission(
     return { outcome: 'duplicate', message: first.number, task: first.task }
   }
 
-  function admitNew(batch: Batch, draft: Draft): Admitted | 'ended' {
+  function admitNew(batch: Batch, draft: MessageDraft): Admitted | 'ended' {
     const { intake } = draft
     const at = now()
     const objection = findObjection(intake, at)
@@ -125,11 +125,11 @@ function quotaFlag(wantsTurn: boolean, isTurn: boolean): string | undefined {
 }
 
 /** What is forgotten gets its flag when it is. */
-function addFlag(draft: Draft, flag: string | undefined): Draft {
+function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
   return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
 }
 
-function draftIntake(intake: Intake, correlationId: string): Draft {
+export function draftIntake(intake: Intake, correlationId: string): MessageDraft {
   const { thread_id: _, parts, ...envelope } = intake.message
   const { bytes } = intake.raw
   const rawBlob = bytes.byteLength > inlineLimit ? digestBlob(bytes) : undefined
@@ -176,7 +176,7 @@ interface MessagePlace {
   readonly task: number | undefined
 }
 
-function createMessageInserter(db: DatabaseSync): (draft: Draft, place: MessagePlace) => void {
+export function createMessageInserter(db: DatabaseSync): (draft: MessageDraft, place: MessagePlace) => void {
   const insert = prepareQuery(
     db,
     `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,

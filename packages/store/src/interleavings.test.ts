@@ -39,7 +39,8 @@ class Bystander {
       commit: () => this.#commit(pick(this.#turns, choice)),
       release: () => this.#release(pick(this.#turns, choice), now() + (choice % 5)),
       expire: async () => advance(leaseMs),
-      leaseDeliveries: async () => void this.#deliveries.push(...(await desk.leaseDeliveries(request))),
+      leaseDeliveries: async () =>
+        void this.#deliveries.push(...(await desk.leaseDeliveries({ ...request, rank: 'answer' }))),
       settle: () => this.#settle(pick(this.#deliveries, choice), choice),
     }
     await steps[act]()
@@ -76,7 +77,7 @@ class Bystander {
       this.#tested.advance(leaseMs)
       for (const turn of await this.#tested.desk.leaseTurns({ holder: 'last', limit: 50, leaseMs }))
         await this.#commit(turn)
-      const deliveries = await this.#tested.desk.leaseDeliveries({ holder: 'last', limit: 50, leaseMs })
+      const deliveries = await this.#tested.desk.leaseDeliveries({ holder: 'last', limit: 50, leaseMs, rank: 'answer' })
       for (const delivery of deliveries) await this.#settle(delivery, 0)
     }
   }

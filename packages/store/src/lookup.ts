@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LookupDesk } from '@postern/core'
+import type { ChannelName, LookupDesk } from '@postern/core'
 import { createBlobLookup } from './blobs.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createHistoryLookup } from './history.ts'
@@ -14,7 +14,22 @@ export function createLookupDesk(store: Store, { readMessage }: Tables): LookupD
     ...createStateLookup(store.db),
     ...createBlobLookup(store),
     ...createResponseLookup(store.db, readMessage),
+    ...createMessageLookup(store.db),
     ...createSecrets(store),
+  }
+}
+
+function createMessageLookup(db: DatabaseSync): Pick<LookupDesk, 'findMessageTo'> {
+  const find = prepareQuery<{ message: number; via: ChannelName; target: string }>(
+    db,
+    `SELECT m.number AS message, m.via, m.target FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
+     WHERE n.name = ? AND n.agent = ? AND m.forgotten_at IS NULL ORDER BY m.number DESC LIMIT 1`,
+  )
+  return {
+    async findMessageTo(agent, id) {
+      const row = find.get(id, agent)
+      return row && { ...row, target: parseJson(row.target) }
+    },
   }
 }
 

@@ -67,7 +67,7 @@ export function createMessageView(
         state: standing.state,
         flags: stored.flags,
         ...(standing.error !== null && { error: standing.error }),
-        response: responses.findByMessage(standing.number) ?? null,
+        response: responses.findByMessage(standing.number)?.response ?? null,
         deliveries: deliveries.ofMessage(standing.number),
         duplicates: standing.duplicates,
         correlation_id: stored.correlationId,

@@ -1,14 +1,42 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { LookupDesk, NormalizedResponse, Part, Turn } from '@postern/core'
+import type { ChannelName, FoundResponse, Json, LookupDesk, NormalizedResponse, Part } from '@postern/core'
+import { isoTime } from '@postern/core'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { ReadMessage } from './messages.ts'
 import { prepareAgentTotal } from './relations.ts'
 
+/** A response, and what rendering it takes beside the message's target. */
+export interface StoredResponse {
+  readonly response: NormalizedResponse
+  readonly rendering: Json | undefined
+}
+
+/** A response as its columns; `envelope` is the response without its parts, which are in the entry. */
+export interface ResponseDraft {
+  readonly id: string
+  readonly envelope: string
+  readonly rendering: string | null
+  readonly isListed: boolean
+}
+
 export interface ResponseTable {
-  /** `envelope` is the response without its parts, which are in the entry. */
-  insert(seq: number, turn: Turn, said: { id: string; envelope: string; isListed: boolean }): void
-  read(seq: number): NormalizedResponse
-  findByMessage(message: number): NormalizedResponse | undefined
+  insert(seq: number, place: { message: number; agent: string; via: ChannelName }, draft: ResponseDraft): void
+  /** Other words under the same id. */
+  revise(seq: number, envelope: string, now: number): void
+  /** Its content is gone from here on; that there was one stays. */
+  retract(seq: number, now: number): void
+  read(seq: number): StoredResponse
+  /** By the response's own id. */
+  findPlace(id: string): ResponsePlace | undefined
+  findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
+}
+
+export interface ResponsePlace {
+  readonly seq: number
+  readonly message: number
+  readonly thread_id: number
+  readonly agent: string
+  readonly via: ChannelName
 }
 
 interface ResponseRow {
@@ -16,66 +44,102 @@ interface ResponseRow {
   readonly message: number
   readonly envelope: string
   readonly content: string
+  readonly rendering: string | null
+  readonly edited_at: number | null
+  readonly retracted_at: number | null
 }
 
-const selectResponse = 'SELECT r.seq, r.message, r.envelope, e.content FROM responses r JOIN entries e ON e.seq = r.seq'
+const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
+  FROM responses r JOIN entries e ON e.seq = r.seq`
+const byName = 'JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
 
 export function createResponseTable(db: DatabaseSync): ResponseTable {
   const insert = prepareQuery(
     db,
-    'INSERT INTO responses (seq, message, id, agent, via, envelope, listed) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO responses (seq, message, id, agent, via, envelope, listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   )
+  const revise = prepareQuery(
+    db,
+    'UPDATE responses SET envelope = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
+  )
+  const retract = prepareQuery(db, 'UPDATE responses SET retracted_at = ?, listed = 0 WHERE seq = ?')
   const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
+  const findPlace = prepareQuery<ResponsePlace>(
+    db,
+    `SELECT r.seq, r.message, e.thread_id, r.agent, r.via FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+  )
   return {
-    insert: (seq, turn, { id, envelope, isListed }) =>
-      void insert.run(seq, turn.message, id, turn.agent, turn.via, envelope, isListed ? 1 : 0),
+    insert: (seq, { message, agent, via }, { id, envelope, isListed, rendering }) =>
+      void insert.run(seq, message, id, agent, via, envelope, isListed ? 1 : 0, rendering),
+    revise: (seq, envelope, now) => void revise.run(envelope, now, seq),
+    retract: (seq, now) => void retract.run(now, seq),
     read(seq) {
       const row = find.get(seq)
       if (!row) throw new Error(`there is no response ${seq}`)
       return readResponse(row)
     },
+    findPlace: id => findPlace.get(id),
     findByMessage(message) {
       const row = findByMessage.get(message)
-      return row && readResponse(row)
+      return row && { ...readResponse(row), seq: row.seq }
     },
   }
+}
+
+export function draftResponse(
+  response: NormalizedResponse,
+  rendering: Json | undefined,
+  isListed: boolean,
+): ResponseDraft {
+  const text = rendering === undefined ? null : formatJson(rendering)
+  return { id: response.id, envelope: formatEnvelope(response), rendering: text, isListed }
 }
 
 export function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): string {
   return formatJson(envelope)
 }
 
-function readResponse({ envelope, content }: ResponseRow): NormalizedResponse {
+function readResponse({ envelope, content, rendering }: ResponseRow): StoredResponse {
   const { id, thread_id, in_reply_to, sender, ...rest } = parseJson<Omit<NormalizedResponse, 'parts'>>(envelope)
-  return { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
+  const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
+  return { response, rendering: rendering === null ? undefined : parseJson(rendering) }
 }
 
 export function createResponseLookup(
   db: DatabaseSync,
   readMessage: ReadMessage,
-): Pick<LookupDesk, 'findResponse' | 'listResponses' | 'countListed'> {
-  const findById = prepareQuery<ResponseRow>(
-    db,
-    `${selectResponse} JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?`,
-  )
+): Pick<LookupDesk, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
+  const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)
+  const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
   const newest = 'r.agent = ? AND r.via = ? AND r.seq < ? ORDER BY r.seq DESC LIMIT +?'
   const listNewest = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE ${newest}`)
   const listListed = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.listed = 1 AND ${newest}`)
   const countOf = prepareAgentTotal(db)
+  const toFound = (row: ResponseRow): FoundResponse => {
+    const { content, target, agent, via } = readMessage(row.message)
+    return { ...readResponse(row), message: content, target, agent, via, ...readChanges(row) }
+  }
   return {
     async findResponse(id) {
       const row = findById.get(id)
-      if (!row) return undefined
-      const { content, target, agent } = readMessage(row.message)
-      return { response: readResponse(row), message: content, target, agent }
+      return row && toFound(row)
     },
-    async listResponses({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) {
-      return (isListed ? listListed : listNewest).all(agent, via, after, limit).map(row => {
-        const { content, target } = readMessage(row.message)
-        return { place: row.seq, response: readResponse(row), message: content, target }
-      })
+    async findAnswer(message) {
+      const row = findByMessage.get(message)
+      return row && toFound(row)
     },
+    listResponses: async ({ agent, via, isListed, limit, after = Number.MAX_SAFE_INTEGER }) =>
+      (isListed ? listListed : listNewest)
+        .all(agent, via, after, limit)
+        .map(row => ({ place: row.seq, ...toFound(row) })),
     countListed: async ({ agent, via }) => countOf(agent, via, 'listed'),
+  }
+}
+
+function readChanges({ edited_at, retracted_at }: ResponseRow): Pick<FoundResponse, 'editedAt' | 'retractedAt'> {
+  return {
+    ...(edited_at !== null && { editedAt: isoTime(edited_at) }),
+    ...(retracted_at !== null && { retractedAt: isoTime(retracted_at) }),
   }
 }

@@ -15,6 +15,8 @@ import type { RelationTable } from './relations.ts'
 import { createRelationTable } from './relations.ts'
 import type { ResponseTable } from './responses.ts'
 import { createResponseTable } from './responses.ts'
+import type { SayingTable } from './sayings.ts'
+import { createSayingTable } from './sayings.ts'
 import type { TaskTable } from './task-table.ts'
 import { createTaskTable } from './task-table.ts'
 import type { ThreadTable } from './threads.ts'
@@ -33,6 +35,7 @@ export interface Tables {
   readonly turns: TurnTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
+  readonly sayings: SayingTable
   readonly relations: RelationTable
   readonly quotas: QuotaTable
   readonly withdrawals: WithdrawalTable
@@ -47,13 +50,14 @@ export function createTables(db: DatabaseSync): Tables {
     blobs: createBlobTable(db),
     turns: createTurnTable(db),
     deliveries: createDeliveryTable(db, relations),
+    responses: createResponseTable(db),
+    threads: createThreadTable(db),
   }
   return {
     ...parts,
     relations,
-    threads: createThreadTable(db),
     tasks: createTaskTable(db),
-    responses: createResponseTable(db),
+    sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
     withdrawals: createWithdrawalTable(db),
     readMessage: createMessageReader(db),

@@ -49,7 +49,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
         entries ??= readEntries(row.id, maxBytes)
         return entries
       },
-      response: row.response_seq === null ? undefined : tables.responses.read(row.response_seq),
+      response: row.response_seq === null ? undefined : tables.responses.read(row.response_seq).response,
     }
   }
 

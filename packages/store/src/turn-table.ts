@@ -15,6 +15,8 @@ export interface NewTurn {
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */
 export interface TurnTable {
   queue(batch: Batch, turn: NewTurn): void
+  /** Of an occasion, on which the agent has spoken already. */
+  noteAnswered(batch: Batch, turn: NewTurn): void
   /** To be called when a turn has ended: the next of its thread becomes ready. */
   promoteNext(batch: Batch, thread: number, now: number): void
   /** Ends an open turn, whoever holds it, as failed; the next of its thread is still to be promoted. */
@@ -34,6 +36,10 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
     db,
     `INSERT INTO turns (message, thread_id, task_id, agent, state, due_at) VALUES (?1, ?2, ?3, ?5, 'received',
        CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE ?4 END)`,
+  )
+  const insertAnswered = prepareQuery(
+    db,
+    "INSERT INTO turns (message, thread_id, agent, state, ended_at) VALUES (?, ?, ?, 'answered', ?)",
   )
   const promote = prepareQuery(
     db,
@@ -62,6 +68,10 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
       insert.run(message, thread, task ?? null, now, agent)
       addToTotal(batch, 'messages.received')
       batch.hasReadyWork = true
+    },
+    noteAnswered(batch, { message, agent, thread, now }) {
+      insertAnswered.run(message, thread, agent, now)
+      addToTotal(batch, 'messages.answered')
     },
     promoteNext,
     cancel,

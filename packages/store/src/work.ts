@@ -1,5 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { WorkDesk } from '@postern/core'
+import { createBackground } from './background.ts'
+import { createBroadcasts } from './broadcasts.ts'
 import { createCommit } from './commit.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
@@ -14,12 +16,16 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
     store.db,
     `SELECT min(due_at) AS due_at FROM (
        SELECT min(due_at) AS due_at FROM turns WHERE due_at IS NOT NULL
-       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL)`,
+       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NULL
+       UNION ALL SELECT min(due_at) FROM deliveries WHERE due_at IS NOT NULL AND broadcast IS NOT NULL
+       UNION ALL SELECT min(due_at) FROM broadcasts WHERE due_at IS NOT NULL)`,
   )
   return {
     ...turns,
     ...deliveries,
+    ...createBackground(store, tables),
     ...createCommit(store, tables),
+    ...createBroadcasts(store, tables),
     ...createSettle(store, tables),
     renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),
     nextDue: async () => findNextDue.get()?.due_at ?? undefined,
@@ -28,7 +34,7 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
 
 /** What a process held that is gone is due at once: only for a desk that nobody else has open. */
 export function endAllLeases(db: DatabaseSync, now: number): void {
-  for (const table of ['turns', 'deliveries']) {
+  for (const table of ['turns', 'deliveries', 'broadcasts']) {
     prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)
   }
 }

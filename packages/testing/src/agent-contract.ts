@@ -233,6 +233,11 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
     },
     log: { debug() {}, info() {}, warn() {}, error() {} },
     correlationId: 'c0ffee',
+    responseId: 'response-1',
+    post: () => 'post-1',
+    edit() {},
+    delete() {},
+    react() {},
   }
   return { context, changed: () => state }
 }

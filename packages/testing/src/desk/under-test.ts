@@ -83,7 +83,7 @@ export function leaseTurns(desk: Desk, limit = 100): Promise<readonly Turn[]> {
 }
 
 export function leaseDeliveries(desk: Desk, limit = 100): Promise<readonly Delivery[]> {
-  return desk.leaseDeliveries({ holder: 'worker', limit, leaseMs })
+  return desk.leaseDeliveries({ holder: 'worker', limit, leaseMs, rank: 'answer' })
 }
 
 /** The one turn that is due. @throws Error when there is another number of them */

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { partSchema } from './part.ts'
+import { visibilities } from './visibility.ts'
+
+/** A post of its own, to those who follow the agent. */
+export const postActSchema = z.object({
+  act: z.literal('post'),
+  /** Made by the gateway: `ctx.post` gives it out at once, so that the post can be edited later. */
+  id: z.string().optional(),
+  parts: z.array(partSchema).min(1),
+  /** `direct` reaches only those it mentions. Default: `public`. */
+  visibility: z.enum(visibilities).optional(),
+  mentions: z.array(z.string()).optional(),
+  /** A content warning. */
+  subject: z.string().optional(),
+})
+
+/** Other words for something the agent said earlier. */
+export const editActSchema = z.object({
+  act: z.literal('edit'),
+  /** Id of the response or post. */
+  response: z.string(),
+  parts: z.array(partSchema).min(1),
+})
+
+export const deleteActSchema = z.object({ act: z.literal('delete'), response: z.string() })
+
+export const reactions = ['like', 'unlike', 'boost', 'unboost'] as const
+
+/** What an agent thinks of a message. */
+export const reactActSchema = z.object({
+  act: z.enum(reactions),
+  /** Id of a message to this agent; default: the one it is answering. */
+  message: z.string().optional(),
+})
+
+/** What an agent does beside answering. It becomes durable together with its answer, or not at all. */
+export const actSchema = z.discriminatedUnion('act', [postActSchema, editActSchema, deleteActSchema, reactActSchema])
+
+export type Reaction = (typeof reactions)[number]
+export type PostAct = z.infer<typeof postActSchema>
+export type EditAct = z.infer<typeof editActSchema>
+export type DeleteAct = z.infer<typeof deleteActSchema>
+export type ReactAct = z.infer<typeof reactActSchema>
+export type Act = z.infer<typeof actSchema>

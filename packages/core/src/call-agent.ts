@@ -1,0 +1,136 @@
+import type { ActList } from './act-list.ts'
+import type { AgentContext, AgentState } from './agent.ts'
+import { collectAnswer, isInterim } from './answer.ts'
+import { bindLog } from './bind-log.ts'
+import type { Desk } from './desk.ts'
+import type { HistoryView } from './history.ts'
+import type { Json } from './json.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { AnswerDraft } from './plan-answer.ts'
+import { planAnswer } from './plan-answer.ts'
+import type { PartialResponse } from './response.ts'
+import { startTurnClock } from './turn-clock.ts'
+import type { Turn } from './work.ts'
+import type { RunningAgent, Working } from './working.ts'
+
+export interface CallParts {
+  readonly working: Working
+  readonly running: RunningAgent
+  readonly state: AgentState
+  readonly acts: ActList
+  readonly draft: AnswerDraft
+  /** Aborts when the process shuts down. */
+  readonly stop: AbortSignal
+}
+
+/** Who streams what he is doing must not flood the peers with revisions, ms. */
+const shortestInterim = 3_000
+
+/** Gives an agent its message and reads its answer to the end, or to the end of its time. */
+export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialResponse | undefined> {
+  const { working, running, stop } = parts
+  const { desk } = working
+  const clock = startTurnClock(running.deadlineMs, stop)
+  const { signal } = clock
+  const unlisten = desk.listen(`message:${turn.message}`, notice => {
+    if ((notice as { kind?: string }).kind === 'canceled') clock.abort(new Error('canceled'))
+  })
+  try {
+    await Promise.race([addBackground(turn, working, signal), clock.expired])
+    const { history } = running
+    const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
+    const message = withMembers(turn.content, {
+      parts: working.presentParts(turn.content.parts),
+      history: [...view.turns],
+    })
+    const context = createContext(turn, parts, { signal, view })
+    const onChunk = createChunkReader(turn, parts, signal)
+    const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
+    signal.throwIfAborted()
+    return await Promise.race([run(), clock.expired])
+  } finally {
+    unlisten()
+    clock.stop()
+  }
+}
+
+/** What went before is a help, not a condition: without it the agent answers what it sees. */
+async function addBackground(turn: Turn, { desk, findChannel, world }: Working, signal: AbortSignal): Promise<void> {
+  const channel = turn.attempt === 1 ? findChannel(turn.via) : undefined
+  if (!channel?.fetchBackground) return
+  try {
+    const entries = await channel.fetchBackground(turn, signal)
+    if (entries.length > 0) await desk.addBackground(turn, entries)
+  } catch (error) {
+    world.log.warn({ correlation_id: turn.correlationId, err: error }, 'what went before a message cannot be had')
+  }
+}
+
+/** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
+function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: AbortSignal) {
+  const { desk, world, findChannel } = working
+  const canRevise = findChannel(turn.via)?.addressDeed !== undefined
+  let saidAt = Number.NEGATIVE_INFINITY
+  return (chunk: PartialResponse): Promise<void> | undefined => {
+    // Throwing here ends the agent's iterator: after its time nobody listens any more.
+    signal.throwIfAborted()
+    desk.notify(`message:${turn.message}`, { kind: 'part', chunk })
+    if (!canRevise || !isInterim(chunk) || world.now() < saidAt + shortestInterim) return undefined
+    saidAt = world.now()
+    return sayMeanwhile(turn, working, chunk, draft)
+  }
+}
+
+async function sayMeanwhile(turn: Turn, working: Working, chunk: PartialResponse, draft: AnswerDraft): Promise<void> {
+  const interim = planAnswer(turn, working, chunk, draft)
+  draft.said = {
+    createdAt: interim.response.created_at,
+    rendering: draft.said ? draft.said.rendering : interim.rendering,
+  }
+  await working.desk.say(turn, interim)
+}
+
+/** Spreading would call the lazy `raw` getter and parse what few agents read: descriptors carry it over unread. */
+function withMembers(
+  content: NormalizedMessage,
+  members: Pick<NormalizedMessage, 'parts' | 'history'>,
+): NormalizedMessage {
+  const descriptors = { ...Object.getOwnPropertyDescriptors(content), ...Object.getOwnPropertyDescriptors(members) }
+  return Object.defineProperties({}, descriptors) as NormalizedMessage
+}
+
+interface Moment {
+  readonly signal: AbortSignal
+  readonly view: HistoryView
+}
+
+function createContext(turn: Turn, { working, state, acts, draft }: CallParts, { signal, view }: Moment): AgentContext {
+  return {
+    signal,
+    history: () => view,
+    attachment: part => working.readAttachment(part, signal),
+    state,
+    log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
+    correlationId: turn.correlationId,
+    responseId: draft.id,
+    post: acts.post,
+    edit: acts.edit,
+    delete: acts.delete,
+    react: acts.react,
+  }
+}
+
+/** An agent's state of a thread; what it sets is written with its answer. */
+export function createAgentState(
+  turn: Turn,
+  desk: Pick<Desk, 'readState'>,
+): AgentState & { changed(): Json | undefined } {
+  let written: Json | undefined
+  return {
+    get: async () => (written === undefined ? desk.readState(turn.agent, turn.thread) : written),
+    set: value => {
+      written = value
+    },
+    changed: () => written,
+  }
+}

@@ -1,0 +1,36 @@
+import type { Reaction } from './act.ts'
+import type { Json } from './json.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { NormalizedResponse } from './response.ts'
+
+/** An act of an agent with all that addressing it takes, before it is durable. */
+export type Deed = PostDeed | RevisionDeed | ReactionDeed
+
+/** A post of its own. Its occasion, not a message of anybody, is what it answers. */
+export interface PostDeed {
+  readonly act: 'post'
+  readonly agent: string
+  readonly response: NormalizedResponse
+}
+
+/** Other words for an answer or a post, or none any more. */
+export interface RevisionDeed {
+  readonly act: 'edit' | 'delete'
+  readonly agent: string
+  /** Of this revision alone, so that it is known again when it is delivered twice. */
+  readonly id: string
+  /** As it is from now on; of a `delete` as it was. */
+  readonly response: NormalizedResponse
+  readonly message: NormalizedMessage
+  /** The message's. */
+  readonly target: Json
+  readonly rendering: Json | undefined
+}
+
+export interface ReactionDeed {
+  readonly act: Reaction
+  readonly agent: string
+  /** Of the message reacted to. */
+  readonly target: Json
+  readonly createdAt: string
+}

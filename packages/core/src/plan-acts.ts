@@ -1,0 +1,162 @@
+import type { Act, DeleteAct, EditAct, PostAct, ReactAct } from './act.ts'
+import type { FoundResponse, LookupDesk } from './desk.ts'
+import type { Blob, Intake } from './intake.ts'
+import type { ChannelName } from './message.ts'
+import { channelNames, mentionRelays } from './message.ts'
+import type { Part } from './part.ts'
+import type { Addressing, Channel } from './protocol.ts'
+import type { NormalizedResponse } from './response.ts'
+import type { Planned, PlannedAct } from './work.ts'
+import type { World } from './world.ts'
+import { isoTime, randomHex } from './world.ts'
+
+/** Who acts. */
+export interface Acting {
+  readonly agent: string
+  /** `@agent@domain` */
+  readonly address: string
+  /** The message that is being answered, if one is. */
+  readonly message?: string | undefined
+  /** By which posts go out, where several could. */
+  readonly via?: ChannelName | undefined
+}
+
+export interface ActHouse {
+  readonly desk: Pick<LookupDesk, 'findResponse' | 'findMessageTo'>
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  findChannel(name: ChannelName): Channel | undefined
+  /** Bytes inside of parts, taken out; without it they stay where they are. */
+  storeFiles?(parts: readonly Part[]): StoredFiles
+}
+
+export interface StoredFiles {
+  readonly parts: Part[]
+  readonly blobs: readonly Blob[]
+}
+
+/** Makes acts ready to be made durable. What cannot be done is left out and logged: it must not keep an answer back. */
+export async function planActs(acts: readonly Act[], acting: Acting, house: ActHouse): Promise<readonly PlannedAct[]> {
+  const planned: PlannedAct[] = []
+  for (const act of acts) {
+    const plan = await planAct(act, acting, house)
+    if (plan) planned.push(plan)
+    else house.world.log.warn({ agent: acting.agent, act: act.act }, 'an act of an agent cannot be done here')
+  }
+  return planned
+}
+
+function planAct(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct | undefined> | PlannedAct | undefined {
+  if (act.act === 'post') return planPost(act, acting, house)
+  return act.act === 'edit' || act.act === 'delete'
+    ? planRevision(act, acting, house)
+    : planReaction(act, acting, house)
+}
+
+function planPost(act: PostAct, { agent, address, via }: Acting, house: ActHouse): PlannedAct | undefined {
+  const { world } = house
+  const channel = findPoster(house, via)
+  if (!channel) return undefined
+  const { id = randomHex(world, 16), visibility, mentions, subject } = act
+  const { parts, blobs } = storeFilesFor(channel, act.parts, house)
+  const response: NormalizedResponse = {
+    id,
+    thread_id: id,
+    in_reply_to: `post:${id}`,
+    sender: address,
+    parts,
+    status: 'completed',
+    ...(mentions && { mentions }),
+    ...(visibility && { visibility }),
+    ...(subject !== undefined && { subject }),
+    created_at: isoTime(world.now()),
+  }
+  const addressing = channel.addressDeed?.({ act: 'post', agent, response })
+  if (!addressing) return undefined
+  const { rendering, isListed, aliases } = addressing
+  const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
+  const occasion = createOccasion(response, { agent, via: channel.name, isListed: isListed === true })
+  return { kind: 'post', occasion, answer }
+}
+
+/** The thread of what everybody may read is open to all who join it. */
+function createOccasion(
+  { id, in_reply_to, sender, created_at }: NormalizedResponse,
+  { agent, via, isListed }: { readonly agent: string; readonly via: ChannelName; readonly isListed: boolean },
+): Intake {
+  return {
+    agent,
+    message: {
+      id: in_reply_to,
+      thread_id: id,
+      sender: { address: sender, auth_method: 'none', verified: false },
+      recipient: sender,
+      parts: [],
+      recipient_capabilities: { mention_relay: mentionRelays[via] },
+      received_via: via,
+      received_at: created_at,
+    },
+    duplicateKey: in_reply_to,
+    thread: { scope: isListed ? 'public' : in_reply_to, references: [] },
+    aliases: [],
+    proofs: [],
+    raw: { bytes: new Uint8Array(), form: 'text' },
+    target: null,
+    disposition: 'keep',
+    flags: ['post'],
+  }
+}
+
+async function planRevision(
+  act: EditAct | DeleteAct,
+  { agent }: Acting,
+  house: ActHouse,
+): Promise<PlannedAct | undefined> {
+  const found = await house.desk.findResponse(act.response)
+  if (!found || found.agent !== agent || found.retractedAt !== undefined) return undefined
+  const channel = house.findChannel(found.via)
+  const revised = act.act === 'edit' ? reword(found, act, house, channel) : { response: found.response, blobs: [] }
+  const { message, target, rendering } = found
+  const id = randomHex(house.world, 8)
+  const deed = { act: act.act, agent, id, response: revised.response, message, target, rendering }
+  const addressing = channel?.addressDeed?.(deed)
+  if (!addressing) return undefined
+  const planned = toPlanned(addressing)
+  return act.act === 'edit'
+    ? { kind: 'edit', ...revised, planned }
+    : { kind: 'delete', response: act.response, planned }
+}
+
+function reword(found: FoundResponse, { parts }: EditAct, house: ActHouse, channel: Channel | undefined) {
+  const stored = storeFilesFor(channel, parts, house)
+  return { response: { ...found.response, parts: stored.parts }, blobs: stored.blobs }
+}
+
+async function planReaction(
+  { act, message = '' }: ReactAct,
+  acting: Acting,
+  { desk, findChannel, world }: ActHouse,
+): Promise<PlannedAct | undefined> {
+  const found = await desk.findMessageTo(acting.agent, message || (acting.message ?? ''))
+  const channel = found && findChannel(found.via)
+  const createdAt = isoTime(world.now())
+  const addressing = found && channel?.addressDeed?.({ act, agent: acting.agent, target: found.target, createdAt })
+  return addressing && { kind: 'react', message: found.message, planned: toPlanned(addressing) }
+}
+
+function findPoster({ findChannel }: ActHouse, via: ChannelName | undefined): Channel | undefined {
+  const names = via ? [via, ...channelNames] : channelNames
+  return names.map(findChannel).find(channel => channel?.addressDeed !== undefined)
+}
+
+/** Bytes leave parts only on channels that address files; the others send them along. */
+export function storeFilesFor(
+  channel: Pick<Channel, 'addressesFiles'> | undefined,
+  parts: readonly Part[],
+  { storeFiles }: Pick<ActHouse, 'storeFiles'>,
+): StoredFiles {
+  return channel?.addressesFiles && storeFiles ? storeFiles(parts) : { parts: [...parts], blobs: [] }
+}
+
+export function toPlanned({ deliveries, broadcasts }: Addressing): Planned {
+  return { deliveries, ...(broadcasts && { broadcasts }) }
+}

@@ -1,0 +1,65 @@
+import type { Act } from './act.ts'
+import { completeResponse, failedAnswer } from './answer.ts'
+import type { Json } from './json.ts'
+import { planActs, storeFilesFor, toPlanned } from './plan-acts.ts'
+import type { Addressing } from './protocol.ts'
+import type { NormalizedResponse, PartialResponse } from './response.ts'
+import type { Answer, PlannedAct, Turn } from './work.ts'
+import type { Working } from './working.ts'
+import { isoTime, randomHex } from './world.ts'
+
+/** What a turn's answer is called, and what it has said meanwhile. */
+export interface AnswerDraft {
+  readonly id: string
+  /** Set once something was said: what follows takes its place. */
+  said?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
+}
+
+export type Said = Answer & { readonly response: NormalizedResponse }
+
+/** An answer with every delivery it causes. @throws Error when it is not a valid response */
+export function planAnswer(turn: Turn, working: Working, partial: PartialResponse, draft: AnswerDraft): Said {
+  const channel = working.findChannel(turn.via)
+  const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], working)
+  const createdAt = draft.said?.createdAt ?? isoTime(working.world.now())
+  const response = completeResponse({ ...partial, parts }, turn, { id: draft.id, createdAt })
+  const addressing = draft.said ? addressRevision(turn, working, response, draft) : channel?.address({ turn, response })
+  const { aliases = [], isListed, rendering, ...to } = addressing ?? { deliveries: [] }
+  return {
+    response,
+    aliases,
+    ...toPlanned({ aliases, ...to }),
+    ...(blobs.length > 0 && { blobs }),
+    ...(isListed && { isListed }),
+    ...(rendering !== undefined && { rendering }),
+    ...(draft.said && { isRevision: true }),
+  }
+}
+
+function addressRevision(
+  { via, agent, content: message, target }: Turn,
+  { findChannel, world }: Working,
+  response: NormalizedResponse,
+  { said }: AnswerDraft,
+): Addressing | undefined {
+  const deed = { act: 'edit', agent, id: randomHex(world, 8), response, message, target } as const
+  return findChannel(via)?.addressDeed?.({ ...deed, rendering: said?.rendering })
+}
+
+export function planTurnActs(turn: Turn, working: Working, acts: readonly Act[]): Promise<readonly PlannedAct[]> {
+  const { agent, content, via } = turn
+  return planActs(acts, { agent, address: content.recipient, message: content.id, via }, working)
+}
+
+/** A channel that cannot address even this must not keep the turn from ending. */
+export function planFailure(turn: Turn, working: Working, error: string, draft?: AnswerDraft): Answer {
+  const failed = failedAnswer(turn.correlationId)
+  const named = draft ?? { id: randomHex(working.world, 16) }
+  try {
+    return { ...planAnswer(turn, working, failed, named), error }
+  } catch (cause) {
+    working.world.log.error({ correlation_id: turn.correlationId, via: turn.via, err: cause }, 'answer not addressable')
+    const createdAt = isoTime(working.world.now())
+    return { response: completeResponse(failed, turn, { id: named.id, createdAt }), deliveries: [], error }
+  }
+}

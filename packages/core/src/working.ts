@@ -1,0 +1,25 @@
+import type { Agent, AttachmentBytes } from './agent.ts'
+import type { Desk } from './desk.ts'
+import type { HistoryPolicy } from './history.ts'
+import type { ArtifactPart, FilePart, Part } from './part.ts'
+import type { ActHouse } from './plan-acts.ts'
+import type { RetryPolicy } from './retry.ts'
+
+export interface RunningAgent {
+  readonly agent: Agent
+  readonly history: HistoryPolicy
+  /** Longest time for one turn, ms. */
+  readonly deadlineMs: number
+}
+
+/** What working a turn takes. */
+export interface Working extends ActHouse {
+  readonly desk: Desk
+  readonly retry: RetryPolicy
+  /** A turn that was begun this often without an end (a crash each time) is answered as failed, unrun. */
+  readonly maxCrashes: number
+  findAgent(name: string): RunningAgent | undefined
+  /** Adds what only the moment of the call can: signed addresses of attachments. */
+  presentParts(parts: readonly Part[]): Part[]
+  readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
+}

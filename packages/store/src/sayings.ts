@@ -1,0 +1,126 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Answer, Blob, ChannelName, NormalizedResponse, Planned } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { formatJson, prepareQuery } from './database.ts'
+import type { NewDelivery, OpenDelivery } from './delivery-table.ts'
+import type { EntryDraft } from './entries.ts'
+import { draftResponseEntry } from './entries.ts'
+import type { ResponseDraft } from './responses.ts'
+import { draftResponse } from './responses.ts'
+import type { Tables } from './tables.ts'
+
+/** A response as its columns, made before the transaction. */
+export interface SayingDraft {
+  readonly answer: Answer
+  readonly entry: EntryDraft
+  readonly response: ResponseDraft
+}
+
+/** Where something is said. */
+export interface SayingPlace {
+  readonly message: number
+  readonly agent: string
+  readonly via: ChannelName
+  readonly thread: number
+  readonly task: number | undefined
+  readonly now: number
+}
+
+/** What agents say, revise and take back, with all it sets out on its way. Synchronous: inside a write. */
+export interface SayingTable {
+  /** @returns the response's seq, if there is one */
+  say(batch: Batch, draft: SayingDraft | undefined, answer: Answer, place: SayingPlace): number | undefined
+  /** Other words for a response; nothing is sent. */
+  reword(seq: number, message: number, response: NormalizedResponse, blobs: readonly Blob[], now: number): void
+  /** The content is gone, what is still to be delivered of it dies. */
+  retract(batch: Batch, seq: number, now: number): void
+  send(batch: Batch, planned: Planned, cause: NewDelivery): void
+}
+
+export function createSayingTable(
+  db: DatabaseSync,
+  {
+    entries,
+    responses,
+    threads,
+    blobs,
+    deliveries,
+  }: Pick<Tables, 'entries' | 'responses' | 'threads' | 'blobs' | 'deliveries'>,
+): SayingTable {
+  const broadcast = createBroadcastStarter(db)
+  const findOpen = prepareQuery<OpenDelivery>(
+    db,
+    'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
+  )
+  const endBroadcasts = prepareQuery(
+    db,
+    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
+  )
+
+  function insert({ answer, entry, response }: SayingDraft, place: SayingPlace): number {
+    const { message, thread, task } = place
+    const seq = entries.append(entry, { thread, task, answers: message })
+    responses.insert(seq, place, response)
+    blobs.keepAll(answer.blobs ?? [], message)
+    const naming = { message, id: response.id, aliases: answer.aliases ?? [] }
+    threads.addNames(thread, threads.scopeOf(thread), naming)
+    return seq
+  }
+
+  /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
+  function insertOrReword(draft: SayingDraft, place: SayingPlace): number {
+    const earlier = draft.answer.isRevision ? responses.findByMessage(place.message) : undefined
+    if (!earlier || !draft.answer.response) return insert(draft, place)
+    table.reword(earlier.seq, place.message, draft.answer.response, draft.answer.blobs ?? [], place.now)
+    return earlier.seq
+  }
+
+  const table: SayingTable = {
+    say(batch, draft, answer, place) {
+      const response = draft && insertOrReword(draft, place)
+      table.send(batch, answer, { ...place, response })
+      return response
+    },
+    reword(seq, message, response, newBlobs, now) {
+      const { entry, response: draft } = draftSaying({ response, deliveries: [] }, response)
+      responses.revise(seq, draft.envelope, now)
+      entries.reword(seq, entry.content)
+      blobs.keepAll(newBlobs, message)
+    },
+    retract(batch, seq, now) {
+      for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
+      endBroadcasts.run(now, seq)
+      responses.retract(seq, now)
+      entries.erase(seq)
+    },
+    send(batch, planned, cause) {
+      deliveries.queue(batch, planned.deliveries, cause)
+      for (const each of planned.broadcasts ?? []) {
+        broadcast(each, cause)
+        batch.hasReadyWork = true
+      }
+    },
+  }
+  return table
+}
+
+export function draftSaying(answer: Answer, response: NormalizedResponse): SayingDraft {
+  return {
+    answer,
+    entry: draftResponseEntry(response),
+    response: draftResponse(response, answer.rendering, answer.isListed === true),
+  }
+}
+
+function createBroadcastStarter(db: DatabaseSync) {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO broadcasts (message, response_seq, thread_id, agent, via, relation, target, until_place, due_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(place), 0) FROM relations
+       WHERE agent = ?4 AND via = ?5 AND relation = ?6), ?8)`,
+  )
+  return (
+    { relation, target }: NonNullable<Planned['broadcasts']>[number],
+    { message, response, thread, agent, via, now }: NewDelivery,
+  ) => insert.run(message, response ?? null, thread, agent, via, relation, formatJson(target), now)
+}
