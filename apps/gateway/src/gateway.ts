@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { AgentHouse } from '@postern/agents'
 import { openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
-import { ConfigError, startWorker } from '@postern/core'
+import { ConfigError, createBreaker, startWorker } from '@postern/core'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
@@ -117,7 +117,7 @@ export async function openGateway(
     }
     const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...shelf }
     const holder = `${hostname()}:${process.pid}`
-    const worker = startWorker(working, { desk, world, retry, findChannel }, world, {
+    const worker = startWorker(working, { desk, world, retry, breaker: createBreaker(world), findChannel }, world, {
       holder,
       turnSlots: 128,
       turnsPerAgent: 32,

@@ -43,20 +43,33 @@ export class Rejection extends Error {
   }
 }
 
+export interface FarSideOptions extends ErrorOptions {
+  /** What the far side answered (an HTTP status); absent when it gave no answer, or was not asked. */
+  readonly status?: number
+}
+
 /** Something we depend on did not answer: time heals it. `retryAfter` in seconds where the far side named it. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
   readonly retryAfter: number | undefined
+  readonly status: number | undefined
 
-  constructor(message: string, options: ErrorOptions & { readonly retryAfter?: number } = {}) {
+  constructor(message: string, options: FarSideOptions & { readonly retryAfter?: number } = {}) {
     super(message, options)
     this.retryAfter = options.retryAfter
+    this.status = options.status
   }
 }
 
 /** The far side refused for good: a dead letter with a reason an operator can read. */
 export class Undeliverable extends Error {
   override readonly name = 'Undeliverable'
+  readonly status: number | undefined
+
+  constructor(message: string, options: FarSideOptions = {}) {
+    super(message, options)
+    this.status = options.status
+  }
 }
 
 /** The configuration is wrong: names the key and how to mend it. Thrown at start only. */

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createMemoryDesk, createQuietWorld, delivery, silentLog } from '../test/memory-desk.ts'
 import { message } from '../test/messages.ts'
+import { createBreaker } from './breaker.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
 import type { Intake } from './intake.ts'
 import type { Reception, Sending } from './pipeline.ts'
@@ -167,6 +168,86 @@ describe('send()', () => {
   test('gives up when the channel is not open', async () => {
     const { settlement } = sendBy(undefined)
     expect(await settlement).toEqual({ state: 'dead', error: 'the channel "activitypub" is not open' })
+  })
+})
+
+describe('send() with a breaker', () => {
+  function openSending(now: () => number, transmit: () => Promise<object>) {
+    const world = createQuietWorld({ now })
+    const prepare = vi.fn(() => ({ wire: 'document', transmit }))
+    const sending: Sending = {
+      desk: createMemoryDesk().desk,
+      world,
+      retry: { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 48 * 3_600_000 },
+      breaker: createBreaker(world),
+      findChannel: () => ({ prepare }) as Partial<Channel> as Channel,
+    }
+    return { sending, prepare }
+  }
+
+  const silent = () => Promise.reject(new Unavailable('Cannot fetch: no answer in time'))
+  const sendTimes = async (sending: Sending, times: number) => {
+    for (let count = 0; count < times; count += 1) await send(delivery('d1'), sending)
+  }
+
+  test('puts off what goes to a host that does not answer, unrendered and without a try', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    await sendTimes(sending, 5)
+    expect(await send(delivery('d2'), sending)).toEqual({
+      state: 'later',
+      dueAt: 30 * 60_000,
+      error: 'its host does not answer and is left alone for a while',
+      uncounted: true,
+    })
+    expect(prepare).toHaveBeenCalledTimes(5)
+  })
+
+  test('gives up what has waited too long, also while its host is left alone', async () => {
+    let now = 0
+    const { sending } = openSending(() => now, silent)
+    const old = { ...delivery('d1'), attempt: 4 }
+    now = 48 * 3_600_000
+    for (let count = 0; count < 5; count += 1) await send({ ...delivery('d2'), queuedAt: now }, sending)
+    expect(await send(old, sending)).toEqual({
+      state: 'dead',
+      error: 'given up after 3 tries: its host does not answer and is left alone for a while',
+    })
+  })
+
+  test.each<[string, () => Promise<object>]>([
+    ['takes them', async () => ({})],
+    ['refuses them', () => Promise.reject(new Undeliverable('The inbox answered 400', { status: 400 }))],
+    ['asks for patience', () => Promise.reject(new Unavailable('The inbox answered 429', { status: 429 }))],
+  ])('goes on to send to a host that %s', async (_, transmit) => {
+    const { sending, prepare } = openSending(() => 0, transmit)
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('a bug of ours is not held against the host', async () => {
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(new TypeError('x')),
+    )
+    await sendTimes(sending, 9)
+    expect(prepare).toHaveBeenCalledTimes(9)
+  })
+
+  test('waits for a host as long as it asks to', async () => {
+    const error = new Unavailable('The inbox answered 429', { status: 429, retryAfter: 60 })
+    const { sending, prepare } = openSending(
+      () => 0,
+      () => Promise.reject(error),
+    )
+    await sendTimes(sending, 1)
+    expect(await send(delivery('d2'), sending)).toMatchObject({ dueAt: 60_000, error: 'its host asked for time' })
+    expect(prepare).toHaveBeenCalledTimes(1)
+  })
+
+  test('leaves mail alone, which goes out by one smarthost', async () => {
+    const { sending, prepare } = openSending(() => 0, silent)
+    for (let count = 0; count < 9; count += 1) await send({ ...delivery('d1'), to: 'ada@peer.test' }, sending)
+    expect(prepare).toHaveBeenCalledTimes(9)
   })
 })
 

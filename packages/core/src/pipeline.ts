@@ -1,11 +1,15 @@
+import type { Breaker } from './breaker.ts'
 import type { IntakeDesk, WorkDesk } from './desk.ts'
+import { findDestinationHost } from './destination-host.ts'
 import { Rejection } from './errors.ts'
+import type { Tried } from './host-state.ts'
+import { readHealth } from './host-state.ts'
 import type { Admitted } from './intake.ts'
 import type { ChannelName } from './message.ts'
 import type { Channel, Inbound } from './protocol.ts'
 import type { WithdrawalDesk } from './relation.ts'
 import type { RetryPolicy } from './retry.ts'
-import { settlementFor } from './retry.ts'
+import { postponementOf, settlementFor } from './retry.ts'
 import type { Delivery, Settlement } from './work.ts'
 import type { World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -56,6 +60,8 @@ export interface Sending {
   readonly desk: Pick<WorkDesk, 'settle'>
   readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
   readonly retry: RetryPolicy
+  /** Without one every delivery is tried when it is due. */
+  readonly breaker?: Breaker | undefined
   findChannel(name: ChannelName): Channel | undefined
 }
 
@@ -63,29 +69,63 @@ export interface Sending {
 export async function send(delivery: Delivery, sending: Sending): Promise<Settlement> {
   const settlement = await trySend(delivery, sending)
   await sending.desk.settle(delivery, settlement)
-  const { id, via, to, attempt, correlationId } = delivery
-  const error = settlement.state === 'sent' ? undefined : settlement.error
-  sending.world.log.info(
-    { correlation_id: correlationId, delivery: id, via, to, attempt, state: settlement.state, error },
-    'delivery settled',
-  )
+  logSettlement(delivery, settlement, sending.world)
   return settlement
+}
+
+function logSettlement(delivery: Delivery, settlement: Settlement, { log }: Sending['world']): void {
+  const { id, via, to, attempt, correlationId } = delivery
+  const { state } = settlement
+  const error = settlement.state === 'sent' ? undefined : settlement.error
+  const fields = { correlation_id: correlationId, delivery: id, via, to, attempt, state, error }
+  if (settlement.state === 'later' && settlement.uncounted) log.debug(fields, 'delivery put off')
+  else log.info(fields, 'delivery settled')
 }
 
 async function trySend(delivery: Delivery, sending: Sending): Promise<Settlement> {
   const channel = sending.findChannel(delivery.via)
   if (!channel) return { state: 'dead', error: `the channel "${delivery.via}" is not open` }
+  const host = findDestinationHost(delivery.to)
+  const admission = host === undefined ? undefined : await sending.breaker?.admit(host)
+  if (admission?.waitUntil !== undefined) return postpone(delivery, admission, sending)
+  let tried: Tried = { health: 'unknown' }
+  try {
+    const { settlement, error } = await attemptDelivery(delivery, channel, sending)
+    tried = readHealth(error)
+    return settlement
+  } finally {
+    admission?.report(tried)
+  }
+}
+
+function postpone(
+  { attempt, queuedAt }: Delivery,
+  { waitUntil, reason }: { readonly waitUntil: number; readonly reason: string },
+  { world, retry }: Sending,
+): Settlement {
+  return postponementOf({ waitUntil, reason, attempt, queuedAt, now: world.now(), chance: drawChance(world) }, retry)
+}
+
+/** `error`: what kept it from being sent. */
+async function attemptDelivery(
+  delivery: Delivery,
+  channel: Channel,
+  { world, retry }: Sending,
+): Promise<{ readonly settlement: Settlement; readonly error?: unknown }> {
   let wire: Settlement['wire']
   try {
     const prepared = channel.prepare(delivery)
     wire = prepared.wire
     const { note } = await prepared.transmit()
-    return { state: 'sent', wire, note }
+    return { settlement: { state: 'sent', wire, note } }
   } catch (error) {
-    const { world, retry } = sending
     world.log.warn({ correlation_id: delivery.correlationId, delivery: delivery.id, err: error }, 'delivery failed')
-    const chance = (world.randomBytes(1)[0] ?? 0) / 256
     const { attempt, queuedAt } = delivery
-    return { ...settlementFor({ error, attempt, queuedAt, now: world.now(), chance }, retry), wire }
+    const failed = { error, attempt, queuedAt, now: world.now(), chance: drawChance(world) }
+    return { settlement: { ...settlementFor(failed, retry), wire }, error }
   }
+}
+
+function drawChance({ randomBytes }: Pick<World, 'randomBytes'>): number {
+  return (randomBytes(1)[0] ?? 0) / 256
 }

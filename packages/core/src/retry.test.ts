@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
 import type { FailedTry } from './retry.ts'
-import { defaultRetryPolicy, describeFailure, settlementFor } from './retry.ts'
+import { defaultRetryPolicy, describeFailure, postponementOf, settlementFor } from './retry.ts'
 
 const policy = { baseMs: 1_000, capMs: 60_000, giveUpAfterMs: 3_600_000 }
 const firstTry: FailedTry = { error: new Unavailable('No answer'), attempt: 1, queuedAt: 0, now: 0, chance: 0 }
@@ -75,6 +75,32 @@ describe('settlementFor()', () => {
   test('tries again after a bug of ours, without its text', () => {
     const settlement = settlementFor({ ...firstTry, error: new TypeError('secret is undefined') }, policy)
     expect(settlement).toMatchObject({ state: 'later', error: 'internal error, see the log' })
+  })
+})
+
+describe('postponementOf()', () => {
+  const postponed = { waitUntil: 1_000_000, reason: 'its host is silent', attempt: 3, queuedAt: 0, now: 0, chance: 0 }
+
+  test('comes back when the wait is over, and counts as no try', () => {
+    const later = { state: 'later', dueAt: 1_000_000, error: 'its host is silent', uncounted: true }
+    expect(postponementOf(postponed, policy)).toEqual(later)
+  })
+
+  test.each([
+    ['a tenth of the wait', { waitUntil: 100_000, chance: 0.5 }, 105_000],
+    ['a minute at most', { waitUntil: 2_000_000, chance: 0.5 }, 2_030_000],
+    ['whole milliseconds', { waitUntil: 1_001, chance: 1 / 256 }, 1_002],
+  ])('is spread over %s', (_, members, dueAt) => {
+    expect(postponementOf({ ...postponed, ...members }, policy)).toMatchObject({ dueAt })
+  })
+
+  test('is tried once more at the very end of its time', () => {
+    expect(postponementOf({ ...postponed, waitUntil: 9_000_000 }, policy)).toMatchObject({ dueAt: 3_600_000 })
+  })
+
+  test('is given up when its time is over, and says after how many tries', () => {
+    const error = 'given up after 2 tries: its host is silent'
+    expect(postponementOf({ ...postponed, now: 3_600_000 }, policy)).toEqual({ state: 'dead', error })
   })
 })
 

@@ -33,6 +33,34 @@ export function settlementFor({ error, attempt, queuedAt, now, chance }: FailedT
   return { state: 'later', dueAt, error: reason }
 }
 
+export interface Postponed {
+  /** ms. */
+  readonly waitUntil: number
+  readonly reason: string
+  /** Of the delivery that is postponed. */
+  readonly attempt: number
+  readonly queuedAt: number
+  readonly now: number
+  /** In [0, 1). */
+  readonly chance: number
+}
+
+/** Those who wait for one moment come back spread over a tenth of the wait, a minute at most. */
+const mostSpreadMs = 60_000
+
+/** What becomes of a delivery whose host is left alone: later, without counting as a try; dead when its time is over. Pure. */
+export function postponementOf(
+  { waitUntil, reason, attempt, queuedAt, now, chance }: Postponed,
+  { giveUpAfterMs }: RetryPolicy,
+): Settlement {
+  const end = queuedAt + giveUpAfterMs
+  if (now >= end) return { state: 'dead', error: `given up after ${attempt - 1} tries: ${reason}` }
+  const spread = Math.min(mostSpreadMs, (waitUntil - now) / 10)
+  // Once more at the very end: until then the host may have come back.
+  const dueAt = Math.ceil(Math.min(end, waitUntil + spread * chance))
+  return { state: 'later', dueAt, error: reason, uncounted: true }
+}
+
 /** Exponential, with jitter over the upper half; a named `Retry-After` is never undercut, however long it is. */
 function waitFor(error: unknown, attempt: number, chance: number, { baseMs, capMs }: RetryPolicy): number {
   const full = Math.min(capMs, baseMs * 2 ** (attempt - 1))

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Channel, Desk, LogFields, Worker, World } from '@postern/core'
+import { createBreaker, startWorker } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { openSqliteDesk } from '@postern/store'
+import { sketchIntake } from '@postern/testing'
+import { afterEach, expect, test } from 'vitest'
+
+const minute = 60_000
+
+/** A host that takes what comes, or takes connections and says nothing. */
+interface Sink {
+  readonly port: number
+  /** What was taken, in order. */
+  readonly taken: readonly string[]
+  connections(): number
+  fall(): void
+  rise(): void
+  close(): Promise<void>
+}
+
+async function openSink(): Promise<Sink> {
+  const taken: string[] = []
+  let connections = 0
+  let isDown = false
+  const server: Server = createServer((request, response: ServerResponse) => {
+    if (isDown) return
+    taken.push(request.url ?? '')
+    response.writeHead(202, { connection: 'close' }).end()
+  })
+  server.on('connection', () => {
+    connections += 1
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    taken,
+    connections: () => connections,
+    fall() {
+      isDown = true
+    },
+    rise() {
+      isDown = false
+    },
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Line {
+  readonly desk: Desk
+  readonly logged: readonly (readonly [string, LogFields])[]
+  advance(ms: number): void
+  /** Queues `count` deliveries to a host, five to a thread. */
+  queue(host: string, count: number): Promise<void>
+  work(): void
+}
+
+const open: { close(): Promise<void> | void }[] = []
+afterEach(async () => {
+  for (const thing of open.splice(0).toReversed()) await thing.close()
+})
+
+/** The real desk, worker and guard; the channel posts the number of a delivery and nothing else. */
+async function openLine(sinks: Readonly<Record<string, Sink>>, giveUpAfterMs = 48 * 60 * minute): Promise<Line> {
+  let shift = 0
+  const logged: (readonly [string, LogFields])[] = []
+  const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
+  const ports = Object.entries(sinks).map(([host, { port }]) => [host, port] as const)
+  const fetch = createGuardedFetch({ userAgent: 'Postern/0', loopback: Object.fromEntries(ports) })
+  const world: World = {
+    fetch,
+    resolveDns: async () => [],
+    submitMail: async () => ({ response: '' }),
+    now: () => Date.now() + shift,
+    randomBytes: count => randomBytes(count),
+    sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    log: { debug: keep, info: keep, warn: keep, error: keep },
+  }
+  const desk = await openSqliteDesk({ path: ':memory:', now: world.now, log: world.log })
+  open.push({ close: () => fetch.close() }, desk, ...Object.values(sinks))
+  const channel: Partial<Channel> = {
+    prepare: ({ to, id }) => ({
+      wire: id,
+      async transmit() {
+        await fetch(`${to}/${id}`, { method: 'POST', timeoutMs: 150 })
+        return {}
+      },
+    }),
+  }
+  const retry = { baseMs: 50, capMs: 1_000, giveUpAfterMs }
+  const sending = { desk, world, retry, breaker: createBreaker(world), findChannel: () => channel as Channel }
+
+  return {
+    desk,
+    logged,
+    advance(ms) {
+      shift += ms
+    },
+    async queue(host, count) {
+      for (let at = 0; at < count; at += 1) {
+        const thread = Math.floor(at / 5)
+        const message = { thread_id: `${host} ${thread}` }
+        const deliveries = [{ to: `https://${host}/${thread}`, target: null }]
+        await desk.admit(sketchIntake(`${host} ${at}`, { message, deliveries, disposition: 'keep' }), 'c')
+      }
+    },
+    work() {
+      const slots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4 }
+      const options = { holder: 'test', leaseMs: 60_000, ...slots }
+      const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, world, options)
+      open.push({ close: () => worker.stop(500) })
+    },
+  }
+}
+
+async function countOf({ desk }: Line, state: 'sent' | 'later' | 'dead', to: string): Promise<number> {
+  const list = await desk.listDeliveries({ limit: 500 })
+  return list.filter(delivery => delivery.state === state && delivery.to.startsWith(to)).length
+}
+
+const patience = { timeout: 10_000, interval: 20 }
+
+test('a dead host costs five connections and one each time it is tried again; back again it gets everything, in order', async () => {
+  const [dead, healthy] = [await openSink(), await openSink()]
+  const line = await openLine({ 'dead.test': dead, 'healthy.test': healthy })
+  dead.fall()
+  await line.queue('dead.test', 50)
+  await line.queue('healthy.test', 50)
+  line.work()
+  await expect.poll(() => healthy.taken.length, patience).toBe(50)
+  expect(dead.connections()).toBeLessThanOrEqual(5)
+  // Five to a thread, one after another: the first of each waits, the others behind it.
+  await expect.poll(() => countOf(line, 'later', 'https://dead.test/'), patience).toBe(10)
+  expect(dead.connections()).toBe(5)
+
+  line.advance(31 * minute)
+  await expect.poll(() => opened(line), patience).toEqual([1, 2])
+  expect(dead.connections()).toBe(6)
+
+  dead.rise()
+  line.advance(61 * minute)
+  await expect.poll(() => dead.taken.length, patience).toBe(50)
+  await expect.poll(() => countOf(line, 'sent', 'https://dead.test/'), patience).toBe(50)
+  expect(line.logged.filter(([text]) => text === 'host answers again')).toEqual([
+    ['host answers again', { host: 'dead.test' }],
+  ])
+  for (let thread = 0; thread < 10; thread += 1) {
+    const ids = dead.taken.filter(url => url.startsWith(`/${thread}/`)).map(url => Number(url.split('/')[2]))
+    expect(ids).toHaveLength(5)
+    expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+  }
+}, 30_000)
+
+function opened({ logged }: Line): readonly unknown[] {
+  return logged.filter(([text]) => text === 'host left alone: it does not answer').map(([, fields]) => fields.opened)
+}
+
+test('what waits for a dead host dies with a reason when its time is over', async () => {
+  const dead = await openSink()
+  const line = await openLine({ 'dead.test': dead }, 20 * minute)
+  dead.fall()
+  await line.queue('dead.test', 50)
+  line.work()
+  await expect.poll(() => opened(line), patience).toEqual([1])
+  line.advance(21 * minute)
+  await expect.poll(() => countOf(line, 'dead', 'https://dead.test/'), patience).toBe(50)
+  const [delivery] = await line.desk.listDeliveries({ limit: 1 })
+  expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
+  expect(dead.connections()).toBe(5)
+}, 30_000)
