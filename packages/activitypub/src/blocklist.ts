@@ -1,3 +1,4 @@
+import type { Part } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 import type { ActivityPubConfig } from './config.ts'
 import { asObject, idOf, idsOf } from './reading.ts'
@@ -37,6 +38,12 @@ function parentOf(host: string): string | undefined {
 export function isBlockedAddress(url: string, isBlocked: IsBlocked): boolean {
   const host = URL.parse(url)?.hostname
   return host !== undefined && isBlocked(host)
+}
+
+/** Whether a link or a file leads to a blocked host. */
+export function isBlockedPart(part: Part, isBlocked: IsBlocked): boolean {
+  if (part.kind === 'link') return isBlockedAddress(part.url, isBlocked)
+  return part.kind === 'file' && part.bytes_ref.kind === 'url' && isBlockedAddress(part.bytes_ref.url, isBlocked)
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { AgentDirectory, Intake, KnownMessage, Part, Visibility } from '@postern/core'
-import { isBlockedAddress } from '../blocklist.ts'
+import type { AgentDirectory, Intake, KnownMessage, Visibility } from '@postern/core'
+import { isBlockedPart } from '../blocklist.ts'
 import type { ReadNote } from '../note-reading.ts'
 import { readNote } from '../note-reading.ts'
 import type { JsonObject } from '../reading.ts'
@@ -39,7 +39,8 @@ export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMes
   const flags = [...(note.hadHidden ? ['hidden_text'] : []), ...(isForMany(heard, post) ? ['mass_mention'] : [])]
   return toIntake(heard, {
     agent,
-    parts: note.parts.filter(part => !isFromBlocked(part, heard)),
+    // Quoted posts, links and files of blocked hosts are left out.
+    parts: note.parts.filter(part => !isBlockedPart(part, heard.house.isBlocked)),
     object,
     target: toReplyTarget({ heard, post, note, object, visibility }),
     language: note.language,
@@ -47,12 +48,6 @@ export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMes
     ...(flags.length > 0 && { flags }),
     ...(flags.includes('mass_mention') && { disposition: 'keep' }),
   })
-}
-
-/** Quoted posts, links and files of blocked hosts are left out. */
-function isFromBlocked(part: Part, { house: { isBlocked } }: HeardActivity): boolean {
-  if (part.kind === 'link') return isBlockedAddress(part.url, isBlocked)
-  return part.kind === 'file' && part.bytes_ref.kind === 'url' && isBlockedAddress(part.bytes_ref.url, isBlocked)
 }
 
 type Place = Pick<Telling, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>

@@ -1,0 +1,67 @@
+import type { BackgroundEntry, Part, RelationDesk } from '@postern/core'
+import { isoTime, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import type { RemoteActors } from '../actor-cache.ts'
+import type { Iri } from '../iri.ts'
+import type { RemoteActor } from '../remote-actor.ts'
+import type { ReplyTarget } from '../reply-target.ts'
+import type { RemotePost } from './remote-post.ts'
+
+export interface EntryParts {
+  readonly actors: Pick<RemoteActors, 'find'>
+  readonly desk: Pick<RelationDesk, 'findRelation'>
+  now(): number
+}
+
+/** Whom a post is read for: the agent, and the sender whose message it stands before. */
+export interface Reader {
+  readonly agent: string
+  readonly sender: Pick<ReplyTarget, 'actor' | 'address'>
+}
+
+/**
+ * A post as an entry of its own author; undefined when he cannot be found, or wants nothing of the agent. His handle is what his
+ * own server calls him, not confirmed by WebFinger: it is presentation, and nothing is decided by it.
+ */
+export async function toBackgroundEntry(
+  post: RemotePost,
+  { agent, sender }: Reader,
+  { actors, desk, now }: EntryParts,
+): Promise<BackgroundEntry | undefined> {
+  const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: post.author.href } as const
+  const actor = (await desk.findRelation(key)) ? undefined : await findAuthor(post.author, actors)
+  if (!actor) return undefined
+  const address = actor.id === sender.actor && sender.address ? sender.address : nameAuthor(actor)
+  return {
+    nativeId: post.id,
+    author: { address, ...(actor.name && { display_name: actor.name }) },
+    parts: post.parts,
+    at: isoTime(saneTime(post.published, now())),
+    principal: actor.id,
+  }
+}
+
+/** Says whose words these are, for whoever reads the text alone. */
+export function markQuoted(entry: BackgroundEntry): BackgroundEntry {
+  const heading = `Quoted post, by ${entry.author.address}:`
+  const mark = (part: Part): Part =>
+    part.kind === 'text' ? { ...part, content: `${heading}\n\n${part.content}` } : part
+  return { ...entry, parts: entry.parts.map(mark), isQuoted: true }
+}
+
+async function findAuthor(iri: Iri, actors: EntryParts['actors']): Promise<RemoteActor | undefined> {
+  try {
+    return await actors.find(iri)
+  } catch (error) {
+    if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+function nameAuthor({ username, host }: RemoteActor): string {
+  return `@${username ?? '~unconfirmed'}@${host}`
+}
+
+/** A time that has not come yet is none. */
+function saneTime(published: number | undefined, now: number): number {
+  return published !== undefined && published > 0 && published <= now ? published : now
+}

@@ -1,0 +1,107 @@
+import type { BackgroundEntry, Desk, Turn, World } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { Iri } from '../iri.ts'
+import { parseIri } from '../iri.ts'
+import { readReplyTarget } from '../reply-target.ts'
+import type { EntryParts, Reader } from './background-entry.ts'
+import { markQuoted, toBackgroundEntry } from './background-entry.ts'
+import type { RemotePost } from './remote-post.ts'
+import type { RemotePosts } from './remote-posts.ts'
+import type { TimeBudget } from './time-budget.ts'
+import { startTimeBudget } from './time-budget.ts'
+
+export interface BackgroundParts extends EntryParts {
+  readonly world: Pick<World, 'sleep'>
+  readonly desk: Pick<Desk, 'knows' | 'findRelation'>
+  readonly posts: RemotePosts
+  /** Our own. */
+  readonly origin: string
+}
+
+export type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<readonly BackgroundEntry[]>
+
+/** For one turn: posts, UTF-16 code units of what they say, ms. */
+const budget = { posts: 20, size: 65_536, ms: 5_000 } as const
+
+/**
+ * The posts a reply stands on, oldest first, and then the one it quotes: from its `inReplyTo` upwards until a post that is known
+ * in the thread, is ours, cannot be had, is not for everybody or exceeds the budget. Collections (`replies`, `context`) are not
+ * followed: they name what others say belongs there, without an end.
+ */
+export function createBackground(parts: BackgroundParts): FetchBackground {
+  return async function fetchBackground(turn, signal) {
+    const { agent, content } = turn
+    const target = readReplyTarget(turn.target)
+    const parent = content.kind === undefined || content.kind === 'message' ? content.in_reply_to : undefined
+    if (!parent && !target.quote) return []
+    const time = startTimeBudget(parts.world, budget.ms, signal)
+    try {
+      const walk: Walk = { turn, parts, time, reader: { agent, sender: target } }
+      const most = target.quote ? budget.posts - 1 : budget.posts
+      const [before, quoted] = await Promise.all([fetchParents(parent, walk, most), fetchQuoted(target.quote, walk)])
+      return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
+    } finally {
+      time.end()
+    }
+  }
+}
+
+interface Walk {
+  readonly turn: Turn
+  readonly parts: BackgroundParts
+  readonly time: TimeBudget
+  readonly reader: Reader
+}
+
+async function fetchQuoted(quote: string | undefined, walk: Walk): Promise<readonly BackgroundEntry[]> {
+  const post = quote && (await findNext(quote, walk, new Set()))
+  const entry = post && (await walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts)))
+  return entry ? [markQuoted(entry)] : []
+}
+
+/** Their authors are looked up while the walk goes on: the last step may take all the time there is. */
+async function fetchParents(first: string | undefined, walk: Walk, most: number): Promise<readonly BackgroundEntry[]> {
+  const entries: Promise<BackgroundEntry | undefined>[] = []
+  const seen = new Set<string>()
+  let room = budget.size
+  let next = first
+  while (next && entries.length < most) {
+    const post = await findNext(next, walk, seen)
+    room -= post ? sizeOf(post) : 0
+    if (!post || room < 0) break
+    const entry = walk.time.within(toBackgroundEntry(post, walk.reader, walk.parts))
+    // Awaited below, when the walk is over.
+    entry.catch(() => undefined)
+    entries.push(entry)
+    next = post.inReplyTo
+  }
+  return (await Promise.all(entries)).filter(entry => entry !== undefined).reverse()
+}
+
+/** The post behind a name, if there is one that is new here; `seen` holds those of this walk. */
+async function findNext(name: string, { turn, parts, time }: Walk, seen: Set<string>): Promise<RemotePost | undefined> {
+  const iri = readIri(name)
+  if (!iri || iri.origin === parts.origin || seen.has(iri.href) || time.isOver()) return undefined
+  seen.add(iri.href)
+  if (await parts.desk.knows(turn, iri.href)) return undefined
+  const post = await time.within(parts.posts.find(iri))
+  if (!post || post.id === iri.href) return post
+  // Found under another name.
+  const isNew = !seen.has(post.id) && !(await parts.desk.knows(turn, post.id))
+  seen.add(post.id)
+  return isNew ? post : undefined
+}
+
+/** What is no https IRI leads nowhere. */
+function readIri(name: string): Iri | undefined {
+  try {
+    return parseIri(name, 'a post')
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+function sizeOf({ parts }: RemotePost): number {
+  return JSON.stringify(parts).length
+}

@@ -1,0 +1,86 @@
+import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { createRateLimit } from '@postern/http'
+import type { IsBlocked } from '../blocklist.ts'
+import type { FetchDocument } from '../document-fetch.ts'
+import { createExpiringMap } from '../expiring-map.ts'
+import type { Iri } from '../iri.ts'
+import { createSharedWork } from '../shared-work.ts'
+import { createHostLanes } from './host-lanes.ts'
+import type { RemotePost } from './remote-post.ts'
+import { findCanonicalIri, parsePost } from './remote-post.ts'
+
+export interface RemotePosts {
+  /** The post behind this IRI, from memory or from its origin; undefined when it cannot be had. Never throws for a peer. */
+  find(iri: Iri): Promise<RemotePost | undefined>
+}
+
+export interface RemotePostParts {
+  readonly fetchDocument: FetchDocument
+  readonly isBlocked: IsBlocked
+  now(): number
+}
+
+/** What a look-up gave; also that it gave nothing, so that a thread named by many is looked for once in a while. */
+interface Found {
+  readonly post: RemotePost | undefined
+}
+
+const maxPosts = 300
+const maxHosts = 2_000
+const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000 } as const
+/** Look-ups a minute that strangers can make us do. */
+const ceilings = { perHost: 120, inAll: 1_200 } as const
+
+export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostParts): RemotePosts {
+  const known = createExpiringMap<Found>(maxPosts, now)
+  const missing = createExpiringMap<Found>(maxHosts, now)
+  const down = createExpiringMap<true>(maxHosts, now)
+  const share = createSharedWork<Found>()
+  const runInLane = createHostLanes()
+  const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
+  const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
+
+  function fetchFrom(iri: Iri): Promise<unknown> {
+    return runInLane(iri.host, async () => {
+      // It may have fallen silent while others were waiting for it.
+      if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
+      perHost.take(iri.host)
+      inAll.take('')
+      const fetched = await fetchDocument(iri.href)
+      return fetched.state === 'found' ? fetched.document : undefined
+    })
+  }
+
+  /** A page's address leads to the post's own, which has to say the same of itself. */
+  async function fetchPost(iri: Iri): Promise<RemotePost> {
+    const document = await fetchFrom(iri)
+    const canonical = findCanonicalIri(document, iri)
+    return canonical ? parsePost(await fetchFrom(canonical), canonical, isBlocked) : parsePost(document, iri, isBlocked)
+  }
+
+  async function look(iri: Iri): Promise<Found> {
+    try {
+      const found = { post: await fetchPost(iri) }
+      known.set(iri.href, found, keepMs.found)
+      return found
+    } catch (error) {
+      if (error instanceof Unavailable) down.set(iri.host, true, keepMs.hostDown)
+      else if (isRefusal(error)) missing.set(iri.href, { post: undefined }, keepMs.refused)
+      else if (!(error instanceof Rejection)) throw error
+      return { post: undefined }
+    }
+  }
+
+  return {
+    async find(iri) {
+      if (isBlocked(iri.host)) return undefined
+      const found = known.get(iri.href) ?? missing.get(iri.href)
+      return (found ?? (await share(iri.href, () => look(iri)))).post
+    },
+  }
+}
+
+/** The post is not to be had, whenever we ask; our own ceiling says nothing about it. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Undeliverable || (error instanceof Rejection && error.code !== 'rate_limited')
+}

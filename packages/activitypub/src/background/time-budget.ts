@@ -1,0 +1,30 @@
+import type { World } from '@postern/core'
+
+export interface TimeBudget {
+  isOver(): boolean
+  /** What `work` gives, or undefined when the time is over first; the work itself goes on. */
+  within<Result>(work: Promise<Result>): Promise<Result | undefined>
+  /** Lets go of the clock. */
+  end(): void
+}
+
+/** Over after `ms`, or when `signal` aborts. */
+export function startTimeBudget({ sleep }: Pick<World, 'sleep'>, ms: number, signal: AbortSignal): TimeBudget {
+  const controller = new AbortController()
+  const stop = () => controller.abort()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  let isOver = false
+  const over = sleep(ms, controller.signal).then(() => {
+    isOver = true
+    return undefined
+  })
+  return {
+    isOver: () => isOver,
+    within: work => Promise.race([work, over]),
+    end() {
+      signal.removeEventListener('abort', stop)
+      stop()
+    },
+  }
+}
