@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
+import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
 import { openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
@@ -84,7 +85,12 @@ export async function openGateway(
   const metrics = createMetrics(desk, world.now)
   let isReady = false
   const rooms = [
-    createDiscoveryRoutes({ agents, channels, auth: describeA2aAuth(config) }),
+    createDiscoveryRoutes({
+      agents,
+      channels,
+      auth: describeA2aAuth(config),
+      isFormerAgent: createFormerAgents(desk, agents),
+    }),
     shelf.routes,
     createOperatorRoutes({ desk, agents, channels, token: operatorToken }),
     ...extraRooms,

@@ -27,8 +27,8 @@ export interface TestHouse {
   messages(): Promise<readonly MessageSummary[]>
   show(id: string): Promise<MessageRecord>
   deliveries(): Promise<readonly DeliveryRecord[]>
-  /** Stops the gateway and starts another on the same data. */
-  restart(): Promise<void>
+  /** Stops the gateway and starts another on the same data, with these settings over the first ones. */
+  restart(changes?: Readonly<Record<string, unknown>>): Promise<void>
   close(): Promise<void>
 }
 
@@ -58,7 +58,7 @@ export async function openTestHouse(
 ): Promise<TestHouse> {
   const world = await openSimWorld()
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-house-'))
-  const config = parseConfig(describeTestConfig(world, dataDir, override(world)))
+  let config = parseConfig(describeTestConfig(world, dataDir, override(world)))
   const log = createLog({ level: config.log.level, readable: false })
   let gateway: Gateway
   let url = ''
@@ -67,7 +67,13 @@ export async function openTestHouse(
     gateway = await openGateway(config, { baseDir: import.meta.dirname, log, operatorToken })
     const [http, smtp] = await gateway.start()
     url = `http://127.0.0.1:${http?.port}`
-    world.connectGateway({ origin, handleHost: config.handle_host, port: http?.port ?? 0, smtpPort: smtp?.port, intakeSecret })
+    world.connectGateway({
+      origin,
+      handleHost: config.handle_host,
+      port: http?.port ?? 0,
+      smtpPort: smtp?.port,
+      intakeSecret,
+    })
     await publishKeys(world, gateway)
   }
 
@@ -87,8 +93,9 @@ export async function openTestHouse(
     messages: async () => (await ask<{ messages: MessageSummary[] }>('/messages?limit=500')).messages,
     show: id => ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`),
     deliveries: async () => (await ask<{ deliveries: DeliveryRecord[] }>('/deliveries?limit=500')).deliveries,
-    async restart() {
+    async restart(changes = {}) {
       await gateway.stop()
+      config = parseConfig({ ...config, ...changes })
       await start()
     },
     async close() {

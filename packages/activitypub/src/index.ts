@@ -11,6 +11,7 @@ import type { OutgoingActivity } from './deliver.ts'
 import { deliverActivity, renderDelivery } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
+import { createFormerAgents } from './former-agents.ts'
 import type { InboxHouse } from './inbox/activity-kind.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import { understandDelivery } from './inbox/understand.ts'
@@ -30,6 +31,8 @@ import { createHandles } from './webfinger.ts'
 
 export type { ActivityPubConfig } from './config.ts'
 export { activityPubConfigSchema } from './config.ts'
+export type { IsFormerAgent } from './former-agents.ts'
+export { createFormerAgents } from './former-agents.ts'
 
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
 export function openActivityPub(config: ActivityPubConfig, { world, desk, agents }: House): Channel<Hono> {
@@ -87,6 +90,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
       follows: config.follows,
       posts,
       readers,
+      isFormerAgent: createFormerAgents(desk, agents),
       inbound,
     }),
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],

@@ -14,10 +14,20 @@ export interface KeyGenerations {
   add(path: string): Promise<void>
 }
 
+type SecretName = 'main-key' | 'ed25519-key' | 'made-at'
+
+/** What the desk keeps a secret of the actor at `path` under. */
+export function secretName(path: string, name: SecretName, generation = 1): string {
+  return `activitypub${path}#${name}${suffixOf(generation)}`
+}
+
 /** Generations are only ever added: each is three secrets, and begins with the last of them, its time. */
-export function createKeyGenerations(desk: Pick<LookupDesk, 'secret'>, now: () => number): KeyGenerations {
-  const secret = (path: string, name: string, generation: number, make: () => Promise<string>) =>
-    desk.secret(`activitypub${path}#${name}${suffixOf(generation)}`, make)
+export function createKeyGenerations(
+  desk: Pick<LookupDesk, 'secret' | 'hasSecret'>,
+  now: () => number,
+): KeyGenerations {
+  const secret = (path: string, name: SecretName, generation: number, make: () => Promise<string>) =>
+    desk.secret(secretName(path, name, generation), make)
 
   async function make(path: string, generation: number): Promise<string> {
     await Promise.all([
@@ -28,12 +38,8 @@ export function createKeyGenerations(desk: Pick<LookupDesk, 'secret'>, now: () =
   }
 
   async function findTime(path: string, generation: number): Promise<string | undefined> {
-    try {
-      return await secret(path, 'made-at', generation, () => Promise.reject(new NotMade()))
-    } catch (error) {
-      if (error instanceof NotMade) return undefined
-      throw error
-    }
+    const isMade = await desk.hasSecret(secretName(path, 'made-at', generation))
+    return isMade ? secret(path, 'made-at', generation, async () => isoTime(now())) : undefined
   }
 
   async function listTimes(path: string): Promise<readonly string[]> {
@@ -64,11 +70,6 @@ export function createKeyGenerations(desk: Pick<LookupDesk, 'secret'>, now: () =
 /** A new id with each new key: what is cached under the old one stays true. */
 function suffixOf(generation: number): string {
   return generation === 1 ? '' : `-${generation}`
-}
-
-/** There is no such generation yet. */
-class NotMade extends Error {
-  override readonly name = 'NotMade'
 }
 
 function toRequestKey(id: string, pem: string): RequestKey {

@@ -37,7 +37,7 @@ export interface KeyRing {
 }
 
 export interface KeyRingParts {
-  readonly desk: Pick<LookupDesk, 'secret'>
+  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
   readonly origin: string
   now(): number
 }

@@ -6,6 +6,7 @@ import { Hono } from 'hono'
 import { renderActor, renderInstanceActor } from './actor.ts'
 import type { Collection, CollectionName } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
+import type { IsFormerAgent } from './former-agents.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import type { KeyRing } from './keys.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
@@ -15,6 +16,7 @@ import { findPost } from './posts.ts'
 import type { Readers } from './readers.ts'
 import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
+import { renderTombstone } from './tombstone.ts'
 import type { InboxRequest } from './verify.ts'
 import { activityAccept, activityJson, activityJsonUtf8 } from './vocabulary.ts'
 
@@ -27,6 +29,7 @@ export interface RouteParts {
   readonly collections: Readonly<Record<CollectionName, Collection>>
   readonly posts: PostsParts
   readonly readers: Readers
+  readonly isFormerAgent: IsFormerAgent
   readonly inbound: Inbound<InboxRequest, UnderstoodDelivery>
 }
 
@@ -34,12 +37,29 @@ export interface RouteParts {
 export function createRoutes(parts: RouteParts): Hono {
   const app = new Hono()
   app.onError((error, context) => withAcceptSignature(toProblem(error, parts.world.log), context.req.method))
+  addTombstones(app, parts)
   addInboxes(app, parts)
   addActors(app, parts)
   addPosts(app, parts)
   addCollections(app, parts)
   addNodeInfo(app, parts)
   return app
+}
+
+/** What an agent had here; other protocols' routes lie beside. */
+const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/posts/*']
+
+/** An agent that is no more is gone with all it had: 410 lets peers forget it, where 404 would have them ask again. */
+function addTombstones(app: Hono, { agents, isFormerAgent }: RouteParts): void {
+  for (const place of agentPlaces) {
+    app.use(`/agents/:agent${place}`, async function answerForFormer(context, next) {
+      const { path } = context.req
+      // People get the gateway's page from the address of the actor.
+      const isPage = place === '' && !asksForActivity(context.req.header('accept'))
+      if (isPage || !(await isFormerAgent(context.req.param('agent') ?? ''))) return next()
+      return answerGone(context, renderTombstone(agents.origin + path, place === '' ? 'Service' : undefined))
+    })
+  }
 }
 
 function addInboxes(app: Hono, { desk, world, inbound }: RouteParts): void {
@@ -152,6 +172,13 @@ const audienceHeaders: Readonly<Record<Audience, Readonly<Record<string, string>
 function answerActivity(context: Context, document: Json, audience: Audience = 'everybody'): Response {
   const headers = { 'content-type': activityJsonUtf8, ...audienceHeaders[audience] }
   return context.body(JSON.stringify(document), 200, headers)
+}
+
+function answerGone(context: Context, tombstone: Json): Response {
+  return context.body(JSON.stringify(tombstone), 410, {
+    'content-type': activityJsonUtf8,
+    ...audienceHeaders.everybody,
+  })
 }
 
 /** How to sign, for those who did not or not well enough (RFC 9421 §5.1). */

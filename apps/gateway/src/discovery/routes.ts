@@ -1,25 +1,30 @@
 import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
 import { renderHostMeta } from './host-meta.ts'
 import { renderProfilePage } from './profile-page.ts'
-import { describeResource } from './webfinger.ts'
+import { describeResource, readAgentName } from './webfinger.ts'
 
 export interface DiscoveryOptions {
   readonly agents: AgentDirectory
   readonly channels: readonly Channel[]
   /** How A2A callers authenticate, in the words of the Mentionable card. */
   readonly auth: object
+  /** Whether there was an agent of this name, which is no more. */
+  isFormerAgent(name: string): Promise<boolean>
 }
 
 /** What ties the protocols to one address: WebFinger, the Mentionable card, the directory, the page for people. */
-export function createDiscoveryRoutes({ agents, channels, auth }: DiscoveryOptions): Hono {
+export function createDiscoveryRoutes({ agents, channels, auth, isFormerAgent }: DiscoveryOptions): Hono {
   const linksOf = (agent: string) => channels.flatMap(channel => channel.links(agent))
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
-    .get('/.well-known/webfinger', context => {
-      const jrd = describeResource(context.req.queries('resource') ?? [], agents, linksOf)
+    .get('/.well-known/webfinger', async context => {
+      const resources = context.req.queries('resource') ?? []
+      if (await isFormerAgent(readAgentName(resources, agents) ?? '')) return answerGone(context)
+      const jrd = describeResource(resources, agents, linksOf)
       return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
     })
     .get('/.well-known/host-meta', context =>
@@ -33,12 +38,18 @@ export function createDiscoveryRoutes({ agents, channels, auth }: DiscoveryOptio
       )
     })
     .get('/.well-known/mentionable-agents.json', context => context.json(describeDirectory(agents), 200, publicly))
-    .get('/agents/:agent', context => {
+    .get('/agents/:agent', async context => {
+      if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
       const page = renderProfilePage(requireAgent(agents, context.req.param('agent')), agents)
       const guarded = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'", vary: 'Accept' }
       return context.html(page, 200, guarded)
     })
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
+}
+
+function answerGone(context: Context): Response {
+  const problem = { title: 'Gone', status: 410, detail: 'There is no agent of this name any more' }
+  return context.json(problem, 410, { 'content-type': 'application/problem+json' })
 }
 
 function requireAgent(agents: AgentDirectory, name: string) {

@@ -19,11 +19,7 @@ export function describeResource(
   agents: AgentDirectory,
   linksOf: (agent: string) => readonly WebLink[],
 ): Jrd {
-  const [resource] = resources
-  if (!resource || resources.length !== 1) {
-    throw new Rejection('malformed', 'Cannot look up resource: expected exactly one "resource"')
-  }
-  const name = findAgentName(resource, agents)
+  const name = readAgentName(resources, agents)
   const agent = name === undefined ? undefined : agents.find(name)
   if (!agent) throw new Rejection('no_recipient', 'Cannot look up resource: there is no such agent here')
   const page = `${agents.origin}/agents/${agent.name}`
@@ -43,13 +39,26 @@ export function describeResource(
   }
 }
 
+/** The name that is asked for, whether there is such an agent or not; undefined when it is none of ours. @throws Rejection `malformed` */
+export function readAgentName(
+  resources: readonly string[],
+  agents: Pick<AgentDirectory, 'domain' | 'origin'>,
+): string | undefined {
+  const [resource] = resources
+  if (resource && resources.length === 1) return findAgentName(resource, agents)
+  throw new Rejection('malformed', 'Cannot look up resource: expected exactly one "resource"')
+}
+
 function rank({ rel }: WebLink): number {
   const place = order.indexOf(rel)
   return place < 0 ? order.length : place
 }
 
 /** By account at the domain of the handles or at the origin's host, or by the address of the actor; capitals make no difference. */
-function findAgentName(resource: string, { domain, origin }: AgentDirectory): string | undefined {
+function findAgentName(
+  resource: string,
+  { domain, origin }: Pick<AgentDirectory, 'domain' | 'origin'>,
+): string | undefined {
   if (/^https:/i.test(resource)) {
     const url = URL.parse(resource)
     if (url?.origin !== origin || url.search || url.hash || url.username || url.password) return undefined

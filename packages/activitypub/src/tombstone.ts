@@ -1,0 +1,7 @@
+import type { Json } from '@postern/core'
+import { activityStreams } from './vocabulary.ts'
+
+/** What stands where something was (AS2 Tombstone, ActivityPub §6.4); peers forget what they know of it. */
+export function renderTombstone(id: string, formerType?: string): Json {
+  return { '@context': activityStreams, id, type: 'Tombstone', ...(formerType && { formerType }) }
+}
