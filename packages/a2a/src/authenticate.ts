@@ -1,137 +1,172 @@
 import { hash } from 'node:crypto'
-import type { World } from '@postern/core'
+import type { House } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { createApiKeyCheck } from './auth/api-keys.ts'
+import type { KnownToken } from './auth/caller-cache.ts'
+import { createTokenCache } from './auth/caller-cache.ts'
+import type { AuthScheme, Challenger } from './auth/challenge.ts'
+import type { Credential } from './auth/credential.ts'
+import { ProofRejection, readCredential } from './auth/credential.ts'
+import type { ProofRules } from './auth/dpop.ts'
+import { verifyProof } from './auth/dpop.ts'
+import { createDpopNonces } from './auth/dpop-nonces.ts'
+import type { ReplayMemory } from './auth/replay-memory.ts'
+import { createReplayMemory } from './auth/replay-memory.ts'
+import { readGrant, readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig, IssuerConfig } from './config.ts'
+import type { IssuerKeys } from './jwks.ts'
 import { createIssuerKeys } from './jwks.ts'
 import type { Caller } from './principal.ts'
-import { addressOf, ownerOf } from './principal.ts'
+import { apiKeyCaller, nobodyAt, tokenCaller } from './principal.ts'
 import type { TokenRules, TrustedIssuer, VerifiedToken } from './token.ts'
 import { verifyToken } from './token.ts'
 
+/** What of a request tells who sends it. */
+export type Visit = Pick<Request, 'headers' | 'method' | 'url'>
+
 /**
- * Who calls, from the Authorization header alone.
- * @throws Rejection `unsigned` without credential, `signature_invalid` or `expired` with a bad one; Unavailable
+ * Who calls, from the headers alone; the method and the path are only held against a DPoP proof.
+ * @throws CredentialRejection `unsigned` without credential, `signature_invalid` or `expired` with a bad one; Unavailable
  */
-export type Authenticate = (authorization: string | null) => Promise<Caller> | Caller
+export type Authenticate = (visit: Visit) => Promise<Caller> | Caller
 
-const maxHeader = 8 * 1024
-/** Two headers reach us joined by a comma, which no token holds. */
-const bearer = /^bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+)$/i
+export type AuthHouse = Pick<House, 'world' | 'desk'> & { readonly agents: Pick<House['agents'], 'domain' | 'origin'> }
 
-const cacheLimits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
-
-interface CachedCaller {
-  readonly caller: Caller
-  /** ms */
-  readonly until: number
-  isCurrent(): boolean
+/** An issuer that need not be configured: the house itself. */
+export interface OwnIssuer {
+  readonly config: IssuerConfig
+  readonly keys: IssuerKeys
 }
-
-export type AuthWorld = Pick<World, 'fetch' | 'now' | 'log'>
 
 /**
  * A token that was verified counts, by its SHA-256, until it expires, its issuer's keys are read anew, or five minutes
- * have gone, whichever is first: a key taken out at the issuer is thus refused within `keyTimes.maxAge`.
+ * have gone, whichever is first: a key taken out at the issuer is thus refused within `keyTimes.maxAge`. A proof of
+ * possession is verified with every request.
  */
-export function createAuthenticate({ auth }: A2aConfig, world: AuthWorld, domain: string): Authenticate {
-  const rules: TokenRules = {
-    issuers: new Map(auth.issuers.map(config => [config.issuer, trustIssuer(config, auth.issuers, world)])),
+export function createAuthenticate(
+  config: A2aConfig,
+  house: AuthHouse,
+  challenger: Challenger,
+  own?: OwnIssuer,
+): Authenticate {
+  const { auth } = config
+  const { world, agents } = house
+  const now = () => world.now()
+  const seen = createReplayMemory(now)
+  const scopes = readScopeTable(config)
+  const findApiKey = createApiKeyCheck(auth.api_keys)
+  const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
+  const anonymous = auth.anonymous ? nobodyAt(agents.domain) : undefined
+  const cache = createTokenCache(now)
+  const tokenRules: TokenRules = {
+    issuers: trustIssuers(auth.issuers, house, own),
     toleranceSeconds: auth.clock_tolerance_seconds,
-    now: () => world.now(),
+    now,
   }
-  const cache = createTokenCache(() => world.now())
-  const anonymous = auth.anonymous ? nobodyAt(domain) : undefined
+  const proofRules: ProofRules = {
+    toleranceSeconds: auth.clock_tolerance_seconds,
+    seen,
+    nonces: auth.dpop_nonce ? createDpopNonces(house) : undefined,
+    now,
+  }
 
-  async function verifyAnew(token: string, key: string): Promise<Caller> {
-    const verified = await verifyToken(token, rules)
-    const caller = toCaller(verified)
-    const { keys } = verified.issuer
+  function admitNobody(): Caller {
+    if (anonymous) return anonymous
+    throw new Rejection('unsigned', 'Cannot take request: credentials are missing')
+  }
+
+  function admitKey(key: string): Caller {
+    return apiKeyCaller(findApiKey(key), { table: scopes, ...agents })
+  }
+
+  async function verifyAnew(token: string, digest: string): Promise<KnownToken> {
+    const verified = await verifyToken(token, tokenRules)
+    const { keys, config: issuer } = verified.issuer
+    if (issuer.single_use) takeOnce(verified, seen, now())
+    const caller = tokenCaller(
+      verified,
+      readGrant(verified.scope, { isRequired: issuer.require_scopes, table: scopes }),
+    )
     const generation = keys.generation()
-    cache.put(key, verified.expiresAt, { caller, isCurrent: () => keys.generation() === generation })
-    return caller
+    const known = { caller, boundTo: verified.boundTo, isCurrent: () => keys.generation() === generation }
+    if (issuer.require_dpop && verified.boundTo === undefined) throw new ProofRejection('token is not bound to a key')
+    if (!issuer.single_use) cache.put(digest, verified.expiresAt, known)
+    return known
   }
 
-  return function authenticate(authorization) {
-    if (authorization === null) {
-      if (anonymous) return anonymous
-      throw new Rejection('unsigned', 'Cannot take request: credentials are missing')
+  async function admitBound(known: KnownToken, token: string, proof: string, visit: Visit): Promise<Caller> {
+    const { boundTo, caller } = known
+    if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
+    const url = agents.origin + new URL(visit.url).pathname
+    await verifyProof(proof, { token, boundTo, method: visit.method, url }, proofRules)
+    return { ...caller, scheme: 'DPoP' }
+  }
+
+  function admitToken(
+    { token, proof }: Extract<Credential, { kind: 'token' }>,
+    visit: Visit,
+  ): Promise<Caller> | Caller {
+    const digest = hash('sha256', token)
+    const admitKnown = (known: KnownToken) => {
+      if (proof !== undefined) return admitBound(known, token, proof, visit)
+      if (known.boundTo === undefined) return known.caller
+      throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
-    const token = readBearerToken(authorization)
-    const key = hash('sha256', token)
-    return cache.find(key) ?? verifyAnew(token, key)
+    const known = cache.find(digest)
+    return known ? admitKnown(known) : verifyAnew(token, digest).then(admitKnown)
+  }
+
+  function admit(credential: Credential, visit: Visit): Promise<Caller> | Caller {
+    if (credential.kind === 'none') return admitNobody()
+    return credential.kind === 'api_key' ? admitKey(credential.key) : admitToken(credential, visit)
+  }
+
+  return function authenticate(visit) {
+    let scheme: AuthScheme = 'Bearer'
+    const refuse = (error: unknown): never => {
+      throw error instanceof Rejection && error.code !== 'rate_limited' ? challenger.refuse(error, scheme) : error
+    }
+    try {
+      const credential = readCredential(visit.headers, apiKeyHeader)
+      scheme = schemeOf(credential)
+      const caller = admit(credential, visit)
+      return caller instanceof Promise ? caller.catch(refuse) : caller
+    } catch (error) {
+      return refuse(error)
+    }
   }
 }
 
-function trustIssuer(config: IssuerConfig, all: readonly IssuerConfig[], world: AuthWorld): TrustedIssuer {
-  const host = hostOf(config)
-  const isHostShared = all.some(other => other !== config && hostOf(other) === host)
-  return { config, keys: createIssuerKeys(config.jwks, world), isHostShared }
+function schemeOf(credential: Credential): AuthScheme {
+  if (credential.kind === 'api_key') return 'ApiKey'
+  return credential.kind === 'token' && credential.proof !== undefined ? 'DPoP' : 'Bearer'
+}
+
+function trustIssuers(
+  configs: readonly IssuerConfig[],
+  { world }: AuthHouse,
+  own: OwnIssuer | undefined,
+): ReadonlyMap<string, TrustedIssuer> {
+  const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, world) }))
+  const all = [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
+  const hosts = all.map(({ config }) => hostOf(config))
+  const isHostShared = (config: IssuerConfig) => hosts.filter(host => host === hostOf(config)).length > 1
+  return new Map(all.map(({ config, keys }) => [config.issuer, { config, keys, isHostShared: isHostShared(config) }]))
 }
 
 function hostOf({ issuer }: IssuerConfig): string {
   return new URL(issuer).hostname
 }
 
-/** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). */
-function readBearerToken(authorization: string): string {
-  const token = authorization.length <= maxHeader ? bearer.exec(authorization)?.[1] : undefined
-  if (!token) throw new Rejection('signature_invalid', 'Cannot take request: expected one Bearer token')
-  return token
-}
+/** Longest life of a token that counts once: it has to be remembered to its end. */
+const singleUseMs = 15 * 60_000
 
-interface TokenCache {
-  find(key: string): Caller | undefined
-  put(key: string, expiresAt: number, entry: Omit<CachedCaller, 'until'>): void
-}
-
-/** A map keeps the order of insertion: what is found is put back as the youngest, what is oldest goes first. */
-function createTokenCache(now: () => number): TokenCache {
-  const entries = new Map<string, CachedCaller>()
-  return {
-    find(key) {
-      const entry = entries.get(key)
-      if (!entry) return undefined
-      entries.delete(key)
-      if (now() >= entry.until || !entry.isCurrent()) return undefined
-      entries.set(key, entry)
-      return entry.caller
-    },
-    put(key, expiresAt, entry) {
-      entries.set(key, { ...entry, until: Math.min(expiresAt, now() + cacheLimits.lifeMs) })
-      const [oldest] = entries.size > cacheLimits.entries ? entries.keys() : []
-      if (oldest !== undefined) entries.delete(oldest)
-    },
-  }
-}
-
-function toCaller({ principal, issuer: trusted, algorithm, keyId, isAccessToken }: VerifiedToken): Caller {
-  const { issuer, value: subject } = principal
-  return brand({
-    owner: ownerOf(principal),
-    isAnonymous: false,
-    address: addressOf(principal, trusted),
-    authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
-    subject,
-    issuer,
-    keyId,
-    proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
-  })
-}
-
-function nobodyAt(domain: string): Caller {
-  return brand({
-    owner: 'anonymous',
-    isAnonymous: true,
-    address: `@anonymous@${domain}`,
-    authMethod: 'none',
-    subject: '',
-    issuer: '',
-    proof: { kind: 'jwt', verdict: 'none', reason: 'no credential, and anonymous callers are let in' },
-  })
-}
-
-function brand(
-  caller: Omit<Caller, keyof { [Key in keyof Caller as Key extends symbol ? Key : never]: never }>,
-): Caller {
-  return caller as Caller
+/** @throws Rejection `replayed`; `signature_invalid` when it cannot be told from others, or lives too long */
+function takeOnce({ issuer, tokenId, expiresAt }: VerifiedToken, seen: ReplayMemory, now: number): void {
+  const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
+  if (tokenId === undefined) throw refuse('it is for one use and has no jti')
+  if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
+  // The tolerance lets it in a little after its end.
+  if (seen.take(`jwt ${issuer.config.issuer} ${tokenId}`, expiresAt + 60_000)) return
+  throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

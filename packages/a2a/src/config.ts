@@ -25,7 +25,40 @@ const issuerSchema = z.strictObject({
   algorithms: z.array(z.enum(tokenAlgorithms)).min(1).default(['ES256']),
   /** Accept only `typ: at+jwt` (RFC 9068). */
   require_at_jwt: z.boolean().default(false),
+  /** Its tokens must name a scope for each operation; else only tokens that name one of ours are held to it. */
+  require_scopes: z.boolean().default(false),
+  /** Accept only tokens that are bound to a key (RFC 9449); a bound one needs its proof in any case. */
+  require_dpop: z.boolean().default(false),
+  /** Each of its tokens counts once, by its `jti`. */
+  single_use: z.boolean().default(false),
+  /** Where callers get their tokens by client credentials; told in the card. */
+  token_endpoint: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
 })
+
+const scopeName = z.string().regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be the name of a scope (RFC 6749 §3.3)')
+
+const apiKeySchema = z.strictObject({
+  /** Who comes with it: its holder's name here. */
+  name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
+  /** Digest of the key, hexadecimal: the key itself is nowhere. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the key in hexadecimal'),
+  /** What it allows; all where this is left out. */
+  scopes: z.array(scopeName).optional(),
+})
+
+const operationNames = [
+  'SendMessage',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+  'GetExtendedAgentCard',
+] as const
 
 const inputModes = [
   'text/plain',
@@ -58,6 +91,19 @@ export const a2aConfigSchema = z.strictObject({
         .array(issuerSchema)
         .refine(list => new Set(list.map(({ issuer }) => issuer)).size === list.length, 'names an issuer twice')
         .default([]),
+      api_keys: z
+        .array(apiKeySchema)
+        .refine(list => new Set(list.map(({ name }) => name)).size === list.length, 'names a key twice')
+        .default([]),
+      api_key_header: z
+        .string()
+        .regex(/^[a-z0-9-]{1,64}$/i, 'must be the name of a header')
+        .refine(name => name.toLowerCase() !== 'authorization', 'must be another header than Authorization')
+        .default('X-API-Key'),
+      /** The scope for each operation, where it is to be called otherwise. */
+      scopes: z.partialRecord(z.enum(operationNames), scopeName).default({}),
+      /** DPoP proofs must hold a nonce of ours (RFC 9449 §8). */
+      dpop_nonce: z.boolean().default(false),
       /** How far clocks may differ. */
       clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
     })
@@ -82,3 +128,4 @@ export const a2aConfigSchema = z.strictObject({
 
 export type A2aConfig = z.infer<typeof a2aConfigSchema>
 export type IssuerConfig = z.infer<typeof issuerSchema>
+export type ApiKeyConfig = z.infer<typeof apiKeySchema>

@@ -1,5 +1,6 @@
 import type { FieldViolation, RejectionCode, RejectionOptions } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
+import { CredentialRejection } from './auth/challenge.ts'
 
 interface FaultRow {
   /** JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1); -32000 is ours for what A2A has no code for. */
@@ -87,8 +88,8 @@ export interface Fault {
   readonly violations: readonly FieldViolation[]
   /** Seconds. */
   readonly retryAfter?: number | undefined
-  /** False when the caller gave no credential at all, so that there is nothing to say about it (RFC 6750 §3.1). */
-  readonly isCredentialBad: boolean
+  /** What the answer's headers have to say, whatever the binding: the challenge of a refused caller. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 /** Seconds, where what we depend on named none. */
@@ -97,10 +98,11 @@ const defaultRetryAfter = 5
 export function toFault(error: unknown): Fault {
   if (error instanceof Rejection) {
     const name = error instanceof A2aRejection ? error.fault : faultOfCode[error.code]
-    const { message, violations, retryAfter, code } = error
-    return { row: faults[name], message, violations, retryAfter, isCredentialBad: code !== 'unsigned' }
+    const { message, violations, retryAfter } = error
+    const headers = error instanceof CredentialRejection ? error.headers : {}
+    return { row: faults[name], message, violations, retryAfter, headers }
   }
-  const quiet = { violations: [], isCredentialBad: false }
+  const quiet = { violations: [], headers: {} }
   if (error instanceof Unavailable) {
     const retryAfter = error.retryAfter ?? defaultRetryAfter
     return { ...quiet, row: faults.unavailable, message: error.message, retryAfter }

@@ -1,6 +1,8 @@
 import type { Channel, House } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
+import { createChallenger } from './auth/challenge.ts'
+import { guardOperations, readScopeTable } from './auth/scopes.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTaskWaiter } from './await-task.ts'
 import type { A2aConfig } from './config.ts'
@@ -13,15 +15,19 @@ import { createRoutes } from './routes.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
-/** A2A 1.0 over JSON-RPC: agents call ours, and get their answer in the call. */
+/** A2A 1.0 over JSON-RPC and HTTP+JSON: agents call ours, and get their answer in the call. */
 export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
   const { desk, world, agents } = house
+  const challenger = createChallenger(config, agents.domain)
   const waiter = createTaskWaiter(desk, world)
   const routes = createRoutes({
     config,
     house,
-    authenticate: createAuthenticate(config, world, agents.domain),
-    operations: createOperations({ config, house, waiter, cursors: createCursors(desk, world) }),
+    authenticate: createAuthenticate(config, house, challenger),
+    operations: guardOperations(createOperations({ config, house, waiter, cursors: createCursors(desk, world) }), {
+      table: readScopeTable(config),
+      challenger,
+    }),
   })
   const sender = createSender({
     name: 'a2a',

@@ -1,6 +1,11 @@
 import { hash } from 'node:crypto'
 import type { AuthMethod, Proof } from '@postern/core'
 import { formatAddress, parseAddress } from '@postern/core'
+import type { AuthScheme } from './auth/challenge.ts'
+import type { ScopeTable } from './auth/scopes.ts'
+import { readGrant } from './auth/scopes.ts'
+import type { ApiKeyConfig } from './config.ts'
+import type { VerifiedToken } from './token.ts'
 
 declare const proven: unique symbol
 
@@ -16,13 +21,17 @@ export interface Caller {
   readonly subject: string
   readonly issuer: string
   readonly keyId?: string | undefined
+  /** What it may do; undefined where no scope limits it. */
+  readonly scopes?: ReadonlySet<string> | undefined
+  /** How it was presented, so that a refusal answers in kind. */
+  readonly scheme: AuthScheme
   readonly proof: Proof
 }
 
 /** The claim that names the principal, and its value. */
 export interface Principal {
   readonly issuer: string
-  readonly claim: 'sub' | 'client_id'
+  readonly claim: 'sub' | 'client_id' | 'api_key'
   readonly value: string
 }
 
@@ -63,4 +72,69 @@ function slugOf({ value }: Principal, distinct: string): string {
     .replace(/^-|-$/g, '')
     .slice(0, 40)
   return `${slug || 'caller'}~${hash('sha256', distinct).slice(0, 12)}`
+}
+
+/** The caller of a verified token; `scopes` as `readGrant` read them. */
+export function tokenCaller(token: VerifiedToken, scopes: ReadonlySet<string> | undefined): Caller {
+  const { principal, issuer: trusted, algorithm, keyId, isAccessToken } = token
+  const { issuer, value: subject } = principal
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    address: addressOf(principal, trusted),
+    authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
+    subject,
+    issuer,
+    keyId,
+    scopes,
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'pass', key_id: keyId, algorithm, issuer, subject },
+  })
+}
+
+/** Where an API key counts: the house that gave it is its issuer. */
+export interface KeyPlace {
+  readonly domain: string
+  readonly origin: string
+  readonly table: ScopeTable
+}
+
+/**
+ * The holder of an API key, by the key's name. The published methods have none for keys: `a2a-oauth`, the one for bearers of what an
+ * issuer gave them, with this house as the issuer.
+ */
+export function apiKeyCaller({ name, scopes }: ApiKeyConfig, { domain, origin, table }: KeyPlace): Caller {
+  const principal: Principal = { issuer: origin, claim: 'api_key', value: name }
+  return brand({
+    owner: ownerOf(principal),
+    isAnonymous: false,
+    // Never a plain name: those at our own domain are our agents'.
+    address: formatAddress({ local: slugOf(principal, ownerOf(principal)), domain }),
+    authMethod: 'a2a-oauth',
+    subject: name,
+    issuer: origin,
+    scopes: scopes && readGrant(scopes, { isRequired: true, table }),
+    scheme: 'ApiKey',
+    proof: { kind: 'api-key', verdict: 'pass', issuer: origin, subject: name },
+  })
+}
+
+/** Whoever comes without a credential, where that is allowed. */
+export function nobodyAt(domain: string): Caller {
+  return brand({
+    owner: 'anonymous',
+    isAnonymous: true,
+    address: `@anonymous@${domain}`,
+    authMethod: 'none',
+    subject: '',
+    issuer: '',
+    scheme: 'Bearer',
+    proof: { kind: 'jwt', verdict: 'none', reason: 'no credential, and anonymous callers are let in' },
+  })
+}
+
+function brand(
+  caller: Omit<Caller, keyof { [Key in keyof Caller as Key extends symbol ? Key : never]: never }>,
+): Caller {
+  return caller as Caller
 }

@@ -4,6 +4,7 @@ import type { IssuerConfig } from './config.ts'
 import { loadJose } from './jose.ts'
 import type { IssuerKeys } from './jwks.ts'
 import type { Principal } from './principal.ts'
+import { isObject } from './validate/shape.ts'
 
 export interface TrustedIssuer {
   readonly config: IssuerConfig
@@ -28,6 +29,11 @@ export interface VerifiedToken {
   readonly isAccessToken: boolean
   /** ms */
   readonly expiresAt: number
+  /** `cnf.jkt`: thumbprint of the key whose proof has to come with it (RFC 9449 §6.1). */
+  readonly boundTo: string | undefined
+  /** `scope`, or `scp` of some issuers; unread. */
+  readonly scope: unknown
+  readonly tokenId: string | undefined
 }
 
 /** A life longer than this is a mistake of the issuer or of nobody we want to know. */
@@ -59,9 +65,18 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Ver
     throw cause instanceof Unavailable ? cause : describeRefusal(cause)
   })
   checkClaims(payload, rules)
-  const expiresAt = (payload.exp ?? 0) * 1000
   const { alg: algorithm, kid: keyId } = protectedHeader
-  return { principal: readPrincipal(payload, config.issuer), issuer, algorithm, keyId, isAccessToken, expiresAt }
+  return {
+    principal: readPrincipal(payload, config.issuer),
+    issuer,
+    algorithm,
+    keyId,
+    isAccessToken,
+    expiresAt: (payload.exp ?? 0) * 1000,
+    boundTo: readBinding(payload),
+    scope: payload.scope ?? payload.scp,
+    tokenId: isName(payload.jti) ? payload.jti : undefined,
+  }
 }
 
 /** What the token says before anything is proven: enough to pick the issuer by, and no more. */
@@ -92,12 +107,20 @@ const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
 
 function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenRules): void {
   const seconds = now() / 1000
-  const { exp = 0, iat, cnf } = claims
+  const { exp = 0, iat } = claims
   if (exp > seconds + maxLifeSeconds) throw refuseToken('it lives too long')
   if (iat !== undefined && iat > seconds + toleranceSeconds) throw refuseToken('it was issued in the future')
   if (foreignUses.some(isForeign => isForeign(claims))) throw refuseToken('it is not an access token')
-  // RFC 9449 §7.1, RFC 8705 §3: a bound token without its proof may be a stolen one.
-  if (cnf !== undefined) throw refuseToken('it is bound to a key, and no proof of possession is accepted')
+}
+
+const thumbprint = /^[A-Za-z0-9_-]{43}$/
+
+/** A token bound in a way we cannot check (RFC 8705 §3) may be a stolen one. */
+function readBinding({ cnf }: JWTPayload): string | undefined {
+  if (cnf === undefined) return undefined
+  const { jkt, ...others } = isObject(cnf) ? cnf : {}
+  if (typeof jkt === 'string' && thumbprint.test(jkt) && Object.keys(others).length === 0) return jkt
+  throw refuseToken('it is bound to a key in a way that is not supported')
 }
 
 function readPrincipal({ sub, client_id }: JWTPayload, issuer: string): Principal {

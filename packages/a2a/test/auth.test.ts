@@ -154,7 +154,12 @@ describe('the claims', () => {
     ['A15 no principal', () => ({ sub: undefined }), 'it names no principal'],
     ['A15 sub a number', () => ({ sub: 5 }), 'it names no principal'],
     ['A15 sub empty', () => ({ sub: '', client_id: 'c' }), 'it names no principal'],
-    ['a bound token', () => ({ cnf: { jkt: 'x' } }), 'it is bound to a key, and no proof of possession is accepted'],
+    [
+      'bound to a certificate',
+      () => ({ cnf: { 'x5t#S256': 'x' } }),
+      'it is bound to a key in a way that is not supported',
+    ],
+    ['bound to no thumbprint', () => ({ cnf: { jkt: 'x' } }), 'it is bound to a key in a way that is not supported'],
   ])('%s', async (_, claims, problem) => {
     expect(await verdict(await house.issuer.sign(claims()))).toEqual(refused(problem))
   })

@@ -1,0 +1,38 @@
+import type { Caller } from '../principal.ts'
+
+const limits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
+
+/** A token that held, and who came with it. */
+export interface KnownToken {
+  readonly caller: Caller
+  /** Thumbprint of the key the token is bound to. */
+  readonly boundTo: string | undefined
+  /** Whether the keys it was verified with still count. */
+  isCurrent(): boolean
+}
+
+export interface TokenCache {
+  find(key: string): KnownToken | undefined
+  /** `expiresAt` in ms. */
+  put(key: string, expiresAt: number, known: KnownToken): void
+}
+
+/** A map keeps the order of insertion: what is found is put back as the youngest, what is oldest goes first. */
+export function createTokenCache(now: () => number): TokenCache {
+  const entries = new Map<string, { readonly known: KnownToken; readonly until: number }>()
+  return {
+    find(key) {
+      const entry = entries.get(key)
+      if (!entry) return undefined
+      entries.delete(key)
+      if (now() >= entry.until || !entry.known.isCurrent()) return undefined
+      entries.set(key, entry)
+      return entry.known
+    },
+    put(key, expiresAt, known) {
+      entries.set(key, { known, until: Math.min(expiresAt, now() + limits.lifeMs) })
+      const [oldest] = entries.size > limits.entries ? entries.keys() : []
+      if (oldest !== undefined) entries.delete(oldest)
+    },
+  }
+}

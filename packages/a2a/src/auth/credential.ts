@@ -1,0 +1,71 @@
+import { Rejection } from '@postern/core'
+
+/** What a request proves its caller by, as it came: exactly one, or nothing. */
+export type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'api_key'; readonly key: string }
+  | { readonly kind: 'token'; readonly token: string; readonly proof: string | undefined }
+
+const maxHeader = 8 * 1024
+const maxKey = 512
+/** Two headers reach us joined by a comma, which neither a token nor a proof holds. */
+const jwt = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/
+const bearer = /^bearer +(\S+)$/i
+const dpop = /^dpop +(\S+)$/i
+
+/**
+ * Reads the one credential of a request (RFC 6750 §2.1, RFC 9449 §7.1); schemes in any case (RFC 9110 §11.1). A token in the
+ * query is none. `apiKeyHeader` is undefined where no API keys are configured: the header is then somebody else's.
+ * @throws Rejection `signature_invalid`
+ */
+export function readCredential(headers: Headers, apiKeyHeader: string | undefined): Credential {
+  const authorization = headers.get('authorization')
+  const key = apiKeyHeader === undefined ? null : headers.get(apiKeyHeader)
+  if (key !== null) return readApiKey(key, authorization)
+  if (authorization === null) return { kind: 'none' }
+  const proof = headers.get('dpop')
+  return proof === null ? readBearer(authorization) : readBoundToken(authorization, proof)
+}
+
+function readApiKey(key: string, authorization: string | null): Credential {
+  if (authorization !== null) throw refuseCredential('expected one credential')
+  if (key.length > maxKey) throw refuseCredential('API key is not one of ours')
+  return { kind: 'api_key', key }
+}
+
+function readBearer(authorization: string): Credential {
+  const token = matchToken(bearer, authorization)
+  if (token) return { kind: 'token', token, proof: undefined }
+  throw refuseCredential(
+    matchToken(dpop, authorization) ? 'DPoP proof is missing' : 'expected one Bearer token',
+    dpop.test(authorization.slice(0, maxHeader)),
+  )
+}
+
+/** A proof beside a Bearer token is refused, never ignored: whoever sends one believes that it counts. */
+function readBoundToken(authorization: string, proof: string): Credential {
+  const token = matchToken(dpop, authorization)
+  if (!token) throw refuseCredential('a DPoP proof needs one DPoP token', true)
+  if (proof.length > maxHeader || !jwt.test(proof)) throw refuseCredential('expected one DPoP proof', true)
+  return { kind: 'token', token, proof }
+}
+
+function matchToken(scheme: RegExp, authorization: string): string | undefined {
+  const token = authorization.length <= maxHeader ? scheme.exec(authorization)?.[1] : undefined
+  return token !== undefined && jwt.test(token) ? token : undefined
+}
+
+/** What is wrong with the proof of possession, so that the challenge speaks of DPoP (RFC 9449 §7.1). */
+export class ProofRejection extends Rejection {
+  /** The nonce to use instead, where that is what is wrong (RFC 9449 §9). */
+  readonly nonce: string | undefined
+
+  constructor(problem: string, { nonce, cause }: { readonly nonce?: string; readonly cause?: unknown } = {}) {
+    super('signature_invalid', `Cannot take request: ${problem}`, { cause })
+    this.nonce = nonce
+  }
+}
+
+function refuseCredential(problem: string, isProof = false): Rejection {
+  return isProof ? new ProofRejection(problem) : new Rejection('signature_invalid', `Cannot take request: ${problem}`)
+}

@@ -1,0 +1,34 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { House } from '@postern/core'
+
+/** Nonces that a proof has to hold (RFC 9449 §8, §9): the same in every process of the house, and none is stored. */
+export interface DpopNonces {
+  current(): Promise<string>
+  /** Whether it is the one of now or the one before. */
+  accepts(nonce: string): Promise<boolean>
+}
+
+const spanMs = 5 * 60_000
+
+export function createDpopNonces({ desk, world }: Pick<House, 'desk' | 'world'>): DpopNonces {
+  const key = () => desk.secret('a2a:dpop-nonce', async () => Buffer.from(world.randomBytes(32)).toString('base64url'))
+  const nonceOf = async (span: number) =>
+    createHmac('sha256', await key())
+      .update(String(span))
+      .digest('base64url')
+      .slice(0, 27)
+  const spanNow = () => Math.floor(world.now() / spanMs)
+  return {
+    current: () => nonceOf(spanNow()),
+    async accepts(nonce) {
+      const given = Buffer.from(nonce)
+      const spans = [spanNow(), spanNow() - 1]
+      const matches = await Promise.all(spans.map(async span => isSame(given, Buffer.from(await nonceOf(span)))))
+      return matches.includes(true)
+    },
+  }
+}
+
+function isSame(given: Buffer, expected: Buffer): boolean {
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

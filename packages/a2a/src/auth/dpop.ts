@@ -1,0 +1,106 @@
+import { hash } from 'node:crypto'
+import type { JWK, JWTPayload } from 'jose'
+import { tokenAlgorithms } from '../config.ts'
+import { loadJose } from '../jose.ts'
+import { isObject } from '../validate/shape.ts'
+import { ProofRejection } from './credential.ts'
+import type { DpopNonces } from './dpop-nonces.ts'
+import type { ReplayMemory } from './replay-memory.ts'
+
+/** What a proof has to speak of. */
+export interface ProvenRequest {
+  readonly token: string
+  /** `cnf.jkt` of the token. */
+  readonly boundTo: string
+  readonly method: string
+  /** Our own public address, without query. */
+  readonly url: string
+}
+
+export interface ProofRules {
+  readonly toleranceSeconds: number
+  readonly seen: ReplayMemory
+  /** Undefined: proofs need no nonce of ours. */
+  readonly nonces: DpopNonces | undefined
+  now(): number
+}
+
+/** How old a proof may be, seconds, beside the tolerance. */
+export const proofSeconds = 60
+const maxJti = 256
+const keyTypes: ReadonlySet<unknown> = new Set(['EC', 'OKP', 'RSA'])
+const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/**
+ * Holds a DPoP proof against its request (RFC 9449 §4.3), the `jti` last, so that a proof that does not hold uses none up.
+ * @throws ProofRejection; Rejection `rate_limited`
+ */
+export async function verifyProof(proof: string, request: ProvenRequest, rules: ProofRules): Promise<void> {
+  const jwk = await readProofKey(proof)
+  const claims = await checkProofSignature(proof)
+  const { calculateJwkThumbprint } = await loadJose()
+  if ((await calculateJwkThumbprint(jwk, 'sha256')) !== request.boundTo) {
+    throw refuseProof('is made with another key than the token is bound to')
+  }
+  checkProofClaims(claims, request, rules)
+  await checkNonce(claims.nonce, rules.nonces)
+  const until = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
+  if (!rules.seen.take(`dpop ${request.boundTo} ${claims.jti}`, until)) throw refuseProof('was used before')
+}
+
+/** The public key that the proof carries. Private members in it would mean that its holder gave the key away. */
+async function readProofKey(proof: string): Promise<JWK> {
+  const { decodeProtectedHeader } = await loadJose()
+  const { jwk, crit } = decodeHeader(() => decodeProtectedHeader(proof))
+  if (crit !== undefined) throw refuseProof('names critical parameters')
+  if (!isObject(jwk) || !keyTypes.has(jwk.kty)) throw refuseProof('holds no public key')
+  if (privateMembers.some(name => Object.hasOwn(jwk, name))) throw refuseProof('holds a private key')
+  return jwk as JWK
+}
+
+function decodeHeader<Header>(decode: () => Header): Header {
+  try {
+    return decode()
+  } catch (cause) {
+    throw refuseProof('is not a JWT', cause)
+  }
+}
+
+async function checkProofSignature(proof: string): Promise<JWTPayload> {
+  const { compactVerify, EmbeddedJWK } = await loadJose()
+  try {
+    const { payload, protectedHeader } = await compactVerify(proof, EmbeddedJWK, { algorithms: [...tokenAlgorithms] })
+    if (protectedHeader.typ?.toLowerCase().replace('application/', '') !== 'dpop+jwt')
+      throw refuseProof('is of another type')
+    const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
+    if (!isObject(claims)) throw refuseProof('holds no claims')
+    return claims
+  } catch (cause) {
+    throw cause instanceof ProofRejection ? cause : refuseProof('is not signed as it should be', cause)
+  }
+}
+
+function checkProofClaims(claims: JWTPayload, request: ProvenRequest, { now, toleranceSeconds }: ProofRules): void {
+  const { jti, htm, htu, iat, ath } = claims
+  const seconds = now() / 1000
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxJti) throw refuseProof('has no usable jti')
+  if (htm !== request.method) throw refuseProof('is for another method')
+  if (typeof htu !== 'string' || withoutQuery(htu) !== request.url) throw refuseProof('is for another address')
+  if (typeof iat !== 'number' || iat > seconds + toleranceSeconds) throw refuseProof('is not of this time')
+  if (iat < seconds - proofSeconds - toleranceSeconds) throw refuseProof('is too old')
+  if (ath !== hash('sha256', request.token, 'base64url')) throw refuseProof('is for another token')
+}
+
+function withoutQuery(htu: string): string | undefined {
+  const url = htu.length <= 4096 ? URL.parse(htu) : null
+  return url ? url.origin + url.pathname : undefined
+}
+
+async function checkNonce(nonce: unknown, nonces: DpopNonces | undefined): Promise<void> {
+  if (!nonces || (typeof nonce === 'string' && nonce.length <= 256 && (await nonces.accepts(nonce)))) return
+  throw new ProofRejection('DPoP proof needs the nonce of now', { nonce: await nonces.current() })
+}
+
+function refuseProof(problem: string, cause?: unknown): ProofRejection {
+  return new ProofRejection(`DPoP proof ${problem}`, { cause })
+}
