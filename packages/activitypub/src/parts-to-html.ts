@@ -2,6 +2,7 @@ import type { NormalizedResponse, Part, ResponseStatus, TextPart } from '@poster
 import { escapeHtml } from '@postern/core'
 import { sanitizeHtml } from './html/sanitize.ts'
 import { findWebAddress } from './iri.ts'
+import { trimAddress } from './markdown/inline.ts'
 import { markdownToHtml } from './markdown/to-html.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
@@ -54,8 +55,13 @@ function plainToHtml(text: string): string {
 function withAddresses(text: string): string {
   return text
     .split(/(https?:\/\/[^\s<>"']{1,2048})/)
-    .map((piece, at) => (at % 2 === 1 ? linkTo(piece, piece) : escapeHtml(piece)))
+    .map((piece, at) => (at % 2 === 1 ? linkAddress(piece) : escapeHtml(piece)))
     .join('')
+}
+
+function linkAddress(found: string): string {
+  const address = trimAddress(found)
+  return linkTo(address, address) + escapeHtml(found.slice(address.length))
 }
 
 function paragraph(html: string, note?: string, more = ''): string {

@@ -152,7 +152,7 @@ function findAddressEnd(text: string, from: number): number | undefined {
 }
 
 /** The end of a sentence is not part of the address in it. */
-function trimAddress(address: string): string {
+export function trimAddress(address: string): string {
   const bare = address.replace(/[.,;:!?*_~]{1,16}$/, '')
   return bare.endsWith(')') && !bare.includes('(') ? bare.slice(0, -1) : bare
 }

@@ -1,4 +1,5 @@
 import { escapeHtml } from '@postern/core'
+import { bullet, fence, heading, indent, indented, isOrderedItem, maxDepth, quoted, rule } from './block-marks.ts'
 import { inlineToHtml } from './inline.ts'
 
 /** A block of lines, and how many of them it took. */
@@ -11,13 +12,6 @@ interface BlockRule {
   readonly begins: RegExp
   read(lines: readonly string[], depth: number): Block
 }
-
-const maxDepth = 6
-const fence = /^ {0,3}(```+|~~~+)/
-const bullet = /^( {0,3})([-*+]|\d{1,9}[.)])( +|$)/
-const quoted = /^ {0,3}> ?/
-const heading = /^ {0,3}#{1,6} +/
-const rule = /^ {0,3}([-*_])( *\1){2,} *$/
 
 /** Kinds of blocks, the first whose beginning fits is taken; a paragraph is what is left. */
 const blockRules: readonly BlockRule[] = [
@@ -94,23 +88,27 @@ function readList(lines: readonly string[], depth: number): Block {
   const items: string[][] = []
   let taken = 0
   for (const line of lines) {
-    const indented = /^ {2,}\S/.test(line) && taken > 0
-    if (indented) items.at(-1)?.push(line.replace(/^ {2,4}/, ''))
+    if (indented.test(line) && taken > 0) items.at(-1)?.push(line.replace(indent, ''))
     else if (bullet.test(line) && !rule.test(line) && isOrderedItem(line) === isOrdered)
       items.push([line.replace(bullet, '')])
     else break
     taken += 1
   }
   const name = isOrdered ? 'ol' : 'ul'
-  return { html: `<${name}>${items.map(item => itemToHtml(item, depth)).join('')}</${name}>`, taken }
+  return {
+    html: `<${name}${startOf(lines[0] ?? '')}>${items.map(item => itemToHtml(item, depth)).join('')}</${name}>`,
+    taken,
+  }
+}
+
+/** Mastodon keeps the number a list begins with. */
+function startOf(line: string): string {
+  const number = Number(/^\s*(\d+)/.exec(line)?.[1] ?? 1)
+  return number === 1 ? '' : ` start="${number}"`
 }
 
 function itemToHtml([first = '', ...more]: readonly string[], depth: number): string {
   return `<li>${inlineToHtml(first)}${blocksToHtml(more, depth + 1)}</li>`
-}
-
-function isOrderedItem(line: string): boolean {
-  return /^\s*\d/.test(line)
 }
 
 /** Without the closing marks; looked for from the end, for a pattern would try every blank of a long line. */

@@ -1,0 +1,130 @@
+import { bullet, indent, indented, quoted } from '../markdown/block-marks.ts'
+import { carryHeadings } from './carry-headings.ts'
+import type { Cut, Fragment, Rooms } from './cut.ts'
+import { createCut } from './cut.ts'
+import { cutFence } from './cut-fence.ts'
+import { cutParagraph } from './cut-text.ts'
+import { countMarkdown, gaps } from './markdown-length.ts'
+import type { BlockKind, SourceBlock } from './source-blocks.ts'
+import { isParagraph, readLines, readSourceBlocks } from './source-blocks.ts'
+
+/** For an item's mark, and for lines of it that become paragraphs. */
+const itemReserve = 4
+
+/** Markdown: at its blocks first, then inside of what is too long. What is cut off a block is a block again. */
+export const cutMarkdown: Cut = (markdown, rooms) => {
+  const fragments = createBlockCut(0)(markdown.replace(/\r\n?/g, '\n'), rooms)
+  return carryHeadings(fragments, rooms)
+}
+
+type BlockCut = (source: string, rooms: Rooms, depth: number) => readonly Fragment[]
+
+const blockCuts: Readonly<Record<BlockKind, BlockCut>> = {
+  blank: cutLines,
+  fence: cutFence,
+  heading: cutLines,
+  rule: cutLines,
+  quote: cutQuote,
+  list: cutList,
+  paragraph: cutLines,
+}
+
+function createBlockCut(depth: number): Cut {
+  const cutSection = createCut({
+    units: section => readGroups(section, depth, ({ kind }) => kind !== 'blank'),
+    measure: countMarkdown,
+    gap: gaps.block,
+    finer: (source, rooms) => cutBlock(source, rooms, depth),
+  })
+  return createCut({
+    units: source => readGroups(source, depth, beginsSection()),
+    measure: countMarkdown,
+    gap: gaps.block,
+    finer: cutSection,
+  })
+}
+
+/** Blocks put together up to the next that begins a group. */
+function* readGroups(source: string, depth: number, begins: (block: SourceBlock) => boolean): Generator<string> {
+  let group = ''
+  for (const block of readSourceBlocks(source, depth)) {
+    if (begins(block) && group.trim()) {
+      yield group
+      group = ''
+    }
+    group += block.source
+  }
+  if (group) yield group
+}
+
+/** A heading stays with what follows it. */
+function beginsSection(): (block: SourceBlock) => boolean {
+  let isUnderHeading = false
+  return ({ kind }) => {
+    if (kind === 'blank') return false
+    const begins = !isUnderHeading
+    isUnderHeading = kind === 'heading'
+    return begins
+  }
+}
+
+/** Of one block and blank lines around it. */
+function cutBlock(source: string, rooms: Rooms, depth: number): readonly Fragment[] {
+  const block = [...readSourceBlocks(source, depth)].find(({ kind }) => kind !== 'blank')
+  const fragments = block ? blockCuts[block.kind](block.source, rooms, depth) : []
+  return fragments.map(({ text, length }) => ({ text: text && `${text.trimEnd()}\n\n`, length }))
+}
+
+/** What now begins a line must not look like a block. */
+function cutLines(source: string, rooms: Rooms): readonly Fragment[] {
+  const fragments = cutParagraph(source, rooms)
+  const begun = fragments.findIndex(({ text }) => text)
+  return fragments.map(({ text, length }, at) => ({ text: at > begun ? keepParagraph(text) : text, length }))
+}
+
+function keepParagraph(text: string): string {
+  return isParagraph(text) ? text : text.replace(/^(\s*)(\d*)/, '$1$2\\')
+}
+
+function cutQuote(source: string, rooms: Rooms, depth: number): readonly Fragment[] {
+  const inside = readLines(source).map(line => line.replace(quoted, ''))
+  return createBlockCut(depth + 1)(inside.join(''), rooms).map(fragment => wrapLines(fragment, line => `> ${line}`))
+}
+
+/** Items keep their mark, and so their number; what is cut off an item goes on without one. */
+function cutList(source: string, rooms: Rooms, depth: number): readonly Fragment[] {
+  const finer: Cut = (item, itemRooms) => cutItem(item, itemRooms, depth)
+  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(source, rooms)
+}
+
+function* readItems(list: string): Generator<string> {
+  let item = ''
+  for (const line of readLines(list)) {
+    if (item && bullet.test(line) && !indented.test(line)) {
+      yield item
+      item = ''
+    }
+    item += line
+  }
+  if (item) yield item
+}
+
+function cutItem(item: string, rooms: Rooms, depth: number): readonly Fragment[] {
+  const mark = bullet.exec(item)?.[0] ?? ''
+  const [first = '', ...more] = readLines(item)
+  const inside = first.slice(mark.length) + more.map(line => line.replace(indent, '')).join('')
+  const fragments = createBlockCut(depth + 1)(inside, piece => rooms(piece) - itemReserve)
+  const marked = fragments.findIndex(({ text }) => text)
+  return fragments.map((fragment, at) => (at === marked ? markItem(fragment, mark) : fragment))
+}
+
+/** Blank lines would end the item. */
+function markItem({ text, length }: Fragment, mark: string): Fragment {
+  const [first = '', ...more] = text.split('\n').filter(line => line.trim())
+  return { text: [mark + first, ...more.map(line => `    ${line}`), ''].join('\n'), length: length + itemReserve }
+}
+
+function wrapLines({ text, length }: Fragment, wrap: (line: string) => string): Fragment {
+  const lines = text ? text.trimEnd().split('\n') : []
+  return { text: lines.map(wrap).join('\n'), length }
+}

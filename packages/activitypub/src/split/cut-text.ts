@@ -1,0 +1,39 @@
+import { inlineToHtml } from '../markdown/inline.ts'
+import { createCut } from './cut.ts'
+import { readGraphemes } from './graphemes.ts'
+import { countText, countVisible, readAddresses } from './visible-length.ts'
+import { readInlineWords, readPlainWords, readSentences } from './words.ts'
+
+/** An overlong word: addresses in it stay whole, the rest falls apart between grapheme clusters. */
+const cutWord = createCut({ units: readWordPieces, measure: countText, gap: 0 })
+const cutWords = createCut({ units: readPlainWords, measure: countText, gap: 0, finer: cutWord })
+const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutWords })
+
+/** Text as it is: sentences and lines first, then words. */
+export const cutPlain = createCut({
+  units: text => readSentences(readPlainWords(text)),
+  measure: countText,
+  gap: 0,
+  finer: cutWords,
+})
+
+/** A paragraph of markdown. */
+export const cutParagraph = createCut({
+  units: text => readSentences(readInlineWords(text)),
+  measure: countInline,
+  gap: 0,
+  finer: cutInlineWords,
+})
+
+function* readWordPieces(word: string): Generator<string> {
+  for (const { text, isWhole } of readAddresses(word)) {
+    if (isWhole) yield text
+    else yield* readGraphemes(text)
+  }
+}
+
+/** As it will be shown, with the space around it. */
+function countInline(text: string, max: number): number {
+  const words = text.trim()
+  return countVisible(inlineToHtml(words), max) + text.length - words.length
+}

@@ -1,0 +1,63 @@
+/** How many characters the piece with this number takes, 0 being the one already begun; `Infinity` for the last one. */
+export type Rooms = (piece: number) => number
+
+export interface Fragment {
+  readonly text: string
+  readonly length: number
+}
+
+/** Cuts a text into a fragment for each room; the first is empty when nothing fits what is left of the first room. */
+export type Cut = (text: string, rooms: Rooms) => readonly Fragment[]
+
+/** How texts of one kind fall apart. */
+export interface Grain {
+  /** Put together they are the text again. */
+  units(text: string): Iterable<string>
+  /** Length of a unit; counting may stop beyond `max`. */
+  measure(unit: string, max: number): number
+  /** Length of what stands between two units and is part of neither. */
+  readonly gap: number
+  /** For a unit that no room takes. Without it such a unit is a fragment of its own. */
+  readonly finer?: Cut | undefined
+}
+
+interface Growing {
+  text: string
+  length: number
+}
+
+/** Units go into the room that is left while they fit, else into the next; one that fits neither is cut finer. */
+export function createCut({ units, measure, gap, finer }: Grain): Cut {
+  return function cut(text, rooms) {
+    const fragments: Growing[] = [{ text: '', length: 0 }]
+    for (const unit of units(text)) {
+      const last = fragments.at(-1) as Growing
+      const at = fragments.length - 1
+      const taken = last.text ? last.length + gap : 0
+      const left: Rooms = piece => rooms(at + piece) - (piece === 0 ? taken : 0)
+      const length = measureFor(unit, left, measure)
+      const isMovable = length <= left(1) || !finer
+      const [here, ...more] = length > left(0) && !isMovable ? finer(unit, left) : placeWhole(unit, length, left(0))
+      if (here?.text) grow(last, here.text, taken + here.length)
+      fragments.push(...more.map(fragment => ({ ...fragment })))
+    }
+    return fragments
+  }
+}
+
+/** What goes into the last room need not be counted. */
+function measureFor(unit: string, rooms: Rooms, measure: Grain['measure']): number {
+  const [here, next] = [rooms(0), rooms(1)]
+  if (here === Number.POSITIVE_INFINITY) return 0
+  return measure(unit, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
+}
+
+function placeWhole(text: string, length: number, room: number): readonly Fragment[] {
+  const whole = { text, length }
+  return length <= room ? [whole] : [{ text: '', length: 0 }, whole]
+}
+
+function grow(fragment: Growing, text: string, length: number): void {
+  fragment.text += text
+  fragment.length = length
+}

@@ -1,0 +1,75 @@
+import { bullet, fence, heading, indented, isOrderedItem, maxDepth, quoted, rule } from '../markdown/block-marks.ts'
+
+export type BlockKind = 'blank' | 'fence' | 'heading' | 'rule' | 'quote' | 'list' | 'paragraph'
+
+export interface SourceBlock {
+  readonly kind: BlockKind
+  /** Its lines, each with its end. */
+  readonly source: string
+}
+
+/** Finds the end of the block that begins with line `at`. */
+type EndFinder = (lines: readonly string[], at: number) => number
+
+/** In the order in which the writer of HTML tries them. */
+const kinds: readonly (readonly [kind: BlockKind, begins: RegExp, end: EndFinder])[] = [
+  ['blank', /^\s*$/, (_, at) => at + 1],
+  ['fence', fence, endOfFence],
+  ['heading', heading, (_, at) => at + 1],
+  ['rule', rule, (_, at) => at + 1],
+  ['quote', quoted, (lines, at) => endOfRun(lines, at, line => quoted.test(line))],
+  ['list', bullet, endOfList],
+]
+
+/** The blocks of markdown inside of `depth` others, as they stand in the source; put together they are the source. */
+export function* readSourceBlocks(markdown: string, depth: number): Generator<SourceBlock> {
+  const lines = readLines(markdown)
+  for (let at = 0; at < lines.length; ) {
+    const [kind, , findEnd] = kindAt(lines[at] ?? '', depth) ?? ['paragraph', fence, endOfParagraph(depth)]
+    const end = findEnd(lines, at)
+    yield { kind, source: lines.slice(at, end).join('') }
+    at = end
+  }
+}
+
+/** Lines with their ends. */
+export function readLines(text: string): readonly string[] {
+  return text.match(/[^\n]*\n|[^\n]+/g) ?? []
+}
+
+/** Whether text is a paragraph by its first line. */
+export function isParagraph(text: string): boolean {
+  return kindAt(/[^\n]*/.exec(text)?.[0] ?? '', 0) === undefined
+}
+
+function kindAt(line: string, depth: number): (typeof kinds)[number] | undefined {
+  const text = withoutEnd(line)
+  return depth < maxDepth ? kinds.find(([, begins]) => begins.test(text)) : undefined
+}
+
+function endOfParagraph(depth: number): EndFinder {
+  return (lines, at) => endOfRun(lines, at, line => kindAt(line, depth) === undefined)
+}
+
+function endOfFence(lines: readonly string[], at: number): number {
+  const mark = fence.exec(lines[at] ?? '')?.[1] ?? ''
+  return Math.min(lines.length, endOfRun(lines, at, line => !line.trim().startsWith(mark)) + 1)
+}
+
+function endOfList(lines: readonly string[], at: number): number {
+  const isOrdered = isOrderedItem(lines[at] ?? '')
+  const belongs = (line: string) =>
+    indented.test(line) || (bullet.test(line) && !rule.test(line) && isOrderedItem(line) === isOrdered)
+  return endOfRun(lines, at, belongs)
+}
+
+/** The first line after `at` that does not go on. */
+function endOfRun(lines: readonly string[], at: number, goesOn: (line: string) => boolean): number {
+  let end = at + 1
+  while (end < lines.length && goesOn(withoutEnd(lines[end] ?? ''))) end += 1
+  return end
+}
+
+function withoutEnd(line: string): string {
+  return line.endsWith('\n') ? line.slice(0, -1) : line
+}
