@@ -3,6 +3,8 @@ import { createSender, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { addressAnswer } from './address-answer.ts'
+import { createBackground } from './background/background.ts'
+import { createRemotePosts } from './background/remote-posts.ts'
 import { createBlocklist } from './blocklist.ts'
 import { createCollections } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
@@ -34,6 +36,10 @@ export { activityPubConfigSchema } from './config.ts'
 export type { IsFormerAgent } from './former-agents.ts'
 export { createFormerAgents } from './former-agents.ts'
 
+const hourMs = 3_600_000
+/** After an answer of ours no person has read it and written another message so soon. */
+const swiftMs = 3_000
+
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
 export function openActivityPub(config: ActivityPubConfig, { world, desk, agents }: House): Channel<Hono> {
   const { origin } = agents
@@ -62,7 +68,10 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     isBlocked,
     follows: config.follows,
     maxMentions: config.max_mentions,
-    quota: { turns: config.bot_turns_per_hour, withinMs: 3_600_000 },
+    quotas: {
+      machines: { turns: config.bot_turns_per_hour, withinMs: hourMs },
+      people: { turns: config.swift_turns_per_hour, withinMs: hourMs, swiftMs },
+    },
   }
   const inbound: Inbound<InboxRequest, UnderstoodDelivery> = {
     name: 'activitypub',
@@ -93,6 +102,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
       isFormerAgent: createFormerAgents(desk, agents),
       inbound,
     }),
+    fetchBackground: createBackground({ ...shared, posts: createRemotePosts({ fetchDocument, isBlocked, now }) }),
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     decideFollow: createFollowDecision(desk, origin),

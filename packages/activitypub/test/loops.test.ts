@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { composeUpdate, echoActor } from './activity.ts'
+import type { Person } from './person.ts'
 import { composeNote, postActivity, publicCollection, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -65,4 +66,37 @@ test('66: a post that calls 200 people is kept from the agents', async () => {
   await postActivity(house, alice, calling(51))
   await postActivity(house, alice, calling(200))
   expect(await statesOf()).toEqual(['received', 'ignored mass_mention', 'ignored mass_mention'])
+})
+
+/** Says something once the answer to what was said before is stored. */
+async function sayAfterAnswer({ house }: Stage, person: Person, pauseMs: number): Promise<void> {
+  const settled = async () => (await statesOf()).filter(state => state === 'answered' || state.startsWith('ignored'))
+  const before = (await statesOf()).length
+  await expect.poll(settled).toHaveLength(before)
+  house.world.advance(pauseMs)
+  await postActivity(house, person, composeNote(person, { context: 'https://good.test/talk' }))
+}
+
+test('66: somebody who answers within seconds each time is a machine, whatever it says of itself', async () => {
+  stage = await openStage({ config: { swift_turns_per_hour: 3 } })
+  stage.house.work()
+  for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
+  await expect
+    .poll(statesOf)
+    .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
+})
+
+test('66: somebody who takes the time to read is a person, however much is said', async () => {
+  stage = await openStage({ config: { swift_turns_per_hour: 1 } })
+  stage.house.work()
+  for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)
+  await expect.poll(async () => new Set(await statesOf())).toEqual(new Set(['answered']))
+})
+
+test('66: many messages in a row are no loop', async () => {
+  stage = await openStage({ config: { swift_turns_per_hour: 1 } })
+  const { house, alice } = stage
+  for (let count = 0; count < 6; count += 1)
+    await postActivity(house, alice, composeNote(alice, { context: 'https://good.test/talk' }))
+  expect(new Set(await statesOf())).toEqual(new Set(['received']))
 })

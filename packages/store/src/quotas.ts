@@ -3,7 +3,10 @@ import type { TurnQuota } from '@postern/core'
 import { prepareQuery } from './database.ts'
 
 export interface QuotaTable {
-  /** Takes one turn of the thread's quota; false when it is used up. A new time begins when the old one is over. */
+  /**
+   * Takes one turn of the thread's quota; false when it is used up. A new time begins when the old one is over. Of a quota for
+   * the swift nothing is taken by who is not.
+   */
   take(thread: number, quota: TurnQuota, now: number): boolean
 }
 
@@ -15,7 +18,23 @@ export function createQuotaTable(db: DatabaseSync): QuotaTable {
        began_at = CASE WHEN began_at <= ?3 THEN ?2 ELSE began_at END
      WHERE began_at <= ?3 OR used < ?4`,
   )
+  const findLastAnswer = createLastAnswerFinder(db)
+  const isSwift = (thread: number, swiftMs: number, now: number) =>
+    now - (findLastAnswer(thread) ?? -Infinity) <= swiftMs
   return {
-    take: (thread, { turns, withinMs }, now) => turns > 0 && take.run(thread, now, now - withinMs, turns).changes > 0,
+    take(thread, { turns, withinMs, swiftMs }, now) {
+      if (swiftMs !== undefined && !isSwift(thread, swiftMs, now)) return true
+      return turns > 0 && take.run(thread, now, now - withinMs, turns).changes > 0
+    },
   }
+}
+
+/** When our last answer in a thread was committed; looked for among the newest entries, so that a long backlog costs nothing. */
+function createLastAnswerFinder(db: DatabaseSync): (thread: number) => number | undefined {
+  const find = prepareQuery<{ at: number | null }>(
+    db,
+    `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM entries
+       WHERE thread_id = ? AND scope = 'conversation' ORDER BY coalesce(answers, seq) DESC LIMIT 8)`,
+  )
+  return thread => find.get(thread)?.at ?? undefined
 }

@@ -33,8 +33,8 @@ export interface InboxHouse {
   readonly isBlocked: IsBlocked
   readonly follows: ActivityPubConfig['follows']
   readonly maxMentions: number
-  /** For senders that are machines. */
-  readonly quota: TurnQuota
+  /** For senders that call themselves machines, and for all others: only what comes faster than a person counts of these. */
+  readonly quotas: { readonly machines: TurnQuota; readonly people: TurnQuota }
 }
 
 export interface Lookups {

@@ -48,7 +48,7 @@ export function toIntake(heard: HeardActivity, telling: Telling): Intake {
     raw: { bytes, form: 'json' },
     target: toJson(target),
     disposition: 'answer',
-    ...(actor.isAutomated && { quota: heard.house.quota }),
+    quota: actor.isAutomated ? heard.house.quotas.machines : heard.house.quotas.people,
     ...rest,
   }
 }

@@ -20,6 +20,7 @@ export function relationContract(open: OpenDesk): void {
     describeBlocks(open)
     describeReopening(open)
     describeQuotas(open)
+    describeSwiftQuotas(open)
     describeListed(open)
   })
 }
@@ -225,6 +226,68 @@ function describeQuotas(open: OpenDesk): void {
       advance(1_000)
       await desk.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
       expect(await desk.findMessage('m4')).toMatchObject({ state: 'received' })
+    }),
+  )
+}
+
+/** Admits and answers at once. */
+async function converse(desk: Desk, id: string, thread: string): Promise<void> {
+  await desk.admit(sketchIntake(id, inThread(thread)), 'c')
+  const turn = await leaseOnlyTurn(desk)
+  await desk.commit(turn, sketchAnswer(turn, 'yes'))
+}
+
+async function flagsOf(desk: Desk, ids: readonly string[]): Promise<readonly unknown[]> {
+  const records = await Promise.all(ids.map(id => desk.findMessage(id)))
+  return records.map(record => [record?.state, ...(record?.flags ?? [])].join(' '))
+}
+
+function describeSwiftQuotas(open: OpenDesk): void {
+  const quota = { turns: 2, withinMs: 60_000, swiftMs: 3_000 }
+  const swift = { quota, disposition: 'answer' } as const
+  test(
+    'of a quota for the swift only what comes right after an answer counts',
+    withDesk(open, async ({ desk, advance }) => {
+      await converse(desk, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await desk.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(3_001)
+      await desk.admit(sketchIntake('slow', inThread('t', swift)), 'c')
+      await desk.admit(sketchIntake('other', inThread('u', swift)), 'c')
+      expect(await flagsOf(desk, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'ignored loop_guard'])
+      expect(await flagsOf(desk, ['slow', 'other'])).toEqual(['received', 'received'])
+    }),
+  )
+  test(
+    'many messages before the first answer, or some time after the last one, are not swift',
+    withDesk(open, async ({ desk, advance }) => {
+      await converse(desk, 'answered', 'u')
+      advance(3_001)
+      const ids = (name: string) => [0, 1, 2, 3, 4].map(count => `${name} ${count}`)
+      for (const id of ids('early')) await desk.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      for (const id of ids('late')) await desk.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      const flags = await flagsOf(desk, [...ids('early'), ...ids('late')])
+      expect(new Set(flags)).toEqual(new Set(['received']))
+    }),
+  )
+  test(
+    'silence is no answer to be swift after',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('unanswered', inThread('t')), 'c')
+      await desk.commit(await leaseOnlyTurn(desk), sayNothing())
+      for (const id of ['m1', 'm2', 'm3']) await desk.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      expect(await flagsOf(desk, ['m1', 'm2', 'm3'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'the swift get their quota back with its time',
+    withDesk(open, async ({ desk, advance }) => {
+      await converse(desk, 'first', 't')
+      for (const id of ['m1', 'm2', 'm3']) await desk.admit(sketchIntake(id, inThread('t', swift)), 'c')
+      advance(60_000)
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'yes'))
+      await desk.admit(sketchIntake('m4', inThread('t', swift)), 'c')
+      expect(await flagsOf(desk, ['m3', 'm4'])).toEqual(['ignored loop_guard', 'received'])
     }),
   )
 }
