@@ -32,12 +32,12 @@ export async function measureRound({ server, load, seconds }: RoundOptions): Pro
   const before = await server.sample()
   const saturated = await saturateServer({ ...load, requests: load.requests.slice(0, -reserved) }, seconds)
   const { rss } = await server.sample()
-  const after = await settle(server, before.handled + saturated.accepted)
+  const after = await settleServer(server, before.handled + saturated.accepted)
   const perSecond = saturated.accepted / saturated.seconds
   const pacedRate = perSecond * pacedShare
   const rest = load.requests.slice(saturated.accepted, saturated.accepted + Math.ceil((pacedRate * seconds) / 2))
   const paced = await paceServer({ ...load, requests: rest }, pacedRate)
-  await settle(server, after.handled + paced.accepted)
+  await settleServer(server, after.handled + paced.accepted)
   return {
     cpuMicros: (after.cpu - before.cpu) / saturated.accepted,
     perSecond,
@@ -53,15 +53,22 @@ const settleStepMs = 40
 /** A process that used less than this since the last look is at rest, µs. */
 const restMicros = 2_000
 
+/** When everything was done, by this process's clock, ms. */
+export interface Settled extends Sample {
+  readonly doneAt: number
+}
+
 /**
  * Work a server puts off until after its answer is part of the message's price.
  * @throws Error when it has not handled exactly what it accepted
  */
-async function settle(server: ServerProcess, expected: number): Promise<Sample> {
+export async function settleServer(server: ServerProcess, expected: number): Promise<Settled> {
   const isDone = ({ handled }: Sample) => handled === expected
   const done = await sampleUntil(server, isDone, settleLimitMs)
+  const doneAt = performance.now()
   if (!isDone(done)) throw new Error(`handled ${done.handled} messages, but accepted ${expected}`)
-  return sampleUntil(server, ({ cpu }, last) => cpu - last.cpu < restMicros, restLimitMs)
+  const atRest = await sampleUntil(server, ({ cpu }, last) => cpu - last.cpu < restMicros, restLimitMs)
+  return { ...atRest, doneAt }
 }
 
 /** Looks until what it sees will do, or the time is over; the last look either way. */

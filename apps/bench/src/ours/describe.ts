@@ -3,10 +3,13 @@ import type { Contender } from '../harness/case.ts'
 /** Host of every agent in the bench. */
 export const gatewayHost = 'agents.test'
 
-/** The setup of our own gateway: `tree` is laid over the configuration that `ours/gateway.ts` starts from. */
+/** The setup of our own gateway: `tree` is laid over the configuration that `ours/open.ts` starts from. */
 export interface GatewaySetup {
-  readonly origin: string
   readonly tree: Readonly<Record<string, unknown>>
+  /** A directory with data of earlier; default: a fresh one. */
+  readonly data?: string | undefined
+  /** What has gone the whole way: turns of an agent (default), or deliveries of what it said. */
+  readonly counts?: 'turns' | 'deliveries' | undefined
 }
 
 const entry = new URL('./gateway.ts', import.meta.url)
@@ -19,7 +22,10 @@ export function isOurs(contender: Contender): boolean {
 }
 
 /** The real gateway, with what a case adds to its configuration. */
-export function describeGateway(tree: GatewaySetup['tree']): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
-  const setup: GatewaySetup = { origin: `https://${gatewayHost}`, tree }
+export function describeGateway(
+  tree: GatewaySetup['tree'],
+  more: Omit<GatewaySetup, 'tree'> = {},
+): Pick<Contender, 'entry' | 'setup' | 'nodeFlags'> {
+  const setup: GatewaySetup = { ...more, tree }
   return { entry, setup, nodeFlags: startFlags }
 }

@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Traffic } from '../activitypub/traffic.ts'
+import { openTraffic } from '../activitypub/traffic.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { saturateServer } from '../harness/load.ts'
+import { settleServer } from '../harness/measure.ts'
+import { median } from '../harness/median.ts'
+import type { ServerProcess } from '../harness/server-process.ts'
+import { startServer } from '../harness/server-process.ts'
+import { describeGateway } from '../ours/describe.ts'
+import { agent } from './conversation.ts'
+import type { Cost } from './stock.ts'
+import type { Stocked, StockOrder } from './stocker.ts'
+
+const title = 'Growth'
+const marks = {
+  quick: [1_000, 10_000],
+  usual: [1_000, 10_000, 100_000],
+  full: [1_000, 10_000, 100_000, 1_000_000],
+} as const
+const aim = { atMost: 1.3 } as const
+const maxRounds = 5
+/** Messages that warm each gateway up, and of each round. */
+const counts = { warmUp: 600, line: 300, admit: 500 } as const
+
+interface Stocks {
+  readonly marks: readonly number[]
+  readonly bytes: readonly number[]
+  readonly directories: readonly string[]
+}
+
+/** By mark, then by round. */
+type Costs = readonly (readonly Cost[])[]
+
+/** What one message costs among few and among many that are stored already. */
+export async function probeGrowth(options: ProbeOptions): Promise<readonly Figure[]> {
+  const base = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const rounds = Math.min(options.rounds, maxRounds)
+  try {
+    const { stocks, admission } = await stock(base, rounds, options)
+    const line = await measureLines(stocks, rounds, options)
+    return [...toFigures('admit', admission, stocks), ...toFigures('line', line, stocks)]
+  } finally {
+    rmSync(base, { recursive: true, force: true })
+  }
+}
+
+async function stock(base: string, rounds: number, { quick, full, cores, progress }: ProbeOptions) {
+  const sizes = marks[full ? 'full' : quick ? 'quick' : 'usual']
+  const stocker = await startServer({
+    entry: new URL('./stocker.ts', import.meta.url),
+    setup: {},
+    core: cores?.server,
+  })
+  const order = (given: StockOrder) => stocker.work(given) as Promise<Stocked>
+  try {
+    progress(`growth: storing ${sizes.at(-1)} messages`)
+    const filled = await order({ step: 'fill', base, marks: sizes })
+    const directories = sizes.map(mark => join(base, String(mark)))
+    progress('growth: admitting')
+    const admitted = await order({ step: 'admit', directories, rounds, count: counts.admit })
+    const bytes = 'bytes' in filled ? filled.bytes : []
+    return { stocks: { marks: sizes, bytes, directories }, admission: 'costs' in admitted ? admitted.costs : [] }
+  } finally {
+    await stocker.stop()
+  }
+}
+
+/** Real, signed posts to a gateway on each of the stores, by turns. */
+async function measureLines(
+  { directories }: Stocks,
+  rounds: number,
+  { cores, progress }: ProbeOptions,
+): Promise<Costs> {
+  const traffic = await openTraffic({ agent, senders: 32 })
+  const tree = { network: { loopback: traffic.fediverse.loopback } }
+  const gateways: ServerProcess[] = []
+  const costs: Cost[][] = directories.map(() => [])
+  try {
+    for (const data of directories) {
+      const ours = describeGateway(tree, { data, counts: 'deliveries' })
+      const gateway = await startServer({ ...ours, core: cores?.server })
+      gateways.push(gateway)
+      progress('growth: warming up')
+      await measureLine(gateway, traffic, counts.warmUp)
+    }
+    for (let round = 1; round <= rounds; round++) {
+      progress(`growth: round ${round} of ${rounds}`)
+      for (const [index, gateway] of gateways.entries()) {
+        costs[index]?.push(await measureLine(gateway, traffic, counts.line))
+      }
+    }
+  } finally {
+    await Promise.all(gateways.map(gateway => gateway.stop()))
+    traffic.fediverse.close()
+  }
+  return costs
+}
+
+/** In, through the agent, and its answer out to where the post came from. */
+async function measureLine(gateway: ServerProcess, traffic: Traffic, count: number): Promise<Cost> {
+  const requests = await traffic.prepare(count)
+  const before = await gateway.sample()
+  const begun = performance.now()
+  const isAccepted = ({ status }: { readonly status: number }) => status === 202
+  await saturateServer({ port: gateway.port, connections: 24, requests, isAccepted }, 60)
+  const { cpu, doneAt } = await settleServer(gateway, before.handled + count)
+  return { cpuMicros: (cpu - before.cpu) / count, wallMicros: ((doneAt - begun) * 1000) / count }
+}
+
+const what = {
+  admit: { name: 'admitted', note: 'one message by the desk’s own port, 250 at a time' },
+  line: {
+    name: 'whole line',
+    note: 'one signed post: verified, stored, answered by an agent, the answer signed and delivered',
+  },
+} as const
+
+function toFigures(kind: keyof typeof what, costs: Costs, { marks: sizes, bytes }: Stocks): readonly Figure[] {
+  const { name, note } = what[kind]
+  return sizes.map((mark, index) => {
+    const own = costs[index] ?? []
+    const ratioOf = (pick: (cost: Cost) => number) =>
+      median(own.map((cost, round) => pick(cost) / pick(costs[0]?.[round] ?? cost)))
+    const wall = median(own.map(({ wallMicros }) => wallMicros))
+    const beside = index === 0 ? '' : ` (${ratioOf(cost => cost.wallMicros).toFixed(2)} of the first)`
+    return {
+      case: title,
+      name: `${name}, ${mark} stored`,
+      note: `${note}; ${wall.toFixed(0)} µs of wall time${beside}; the store has ${((bytes[index] ?? 0) / 1e6).toFixed(0)} MB`,
+      value: median(own.map(({ cpuMicros }) => cpuMicros)),
+      unit: 'CPU µs/msg',
+      ...(index > 0 && { ratio: ratioOf(cost => cost.cpuMicros), against: `÷ at ${sizes[0]}`, aim }),
+    }
+  })
+}

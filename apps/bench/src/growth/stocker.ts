@@ -1,0 +1,70 @@
+import { cpSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Desk } from '@postern/core'
+import { serveMeasured } from '../harness/server-child.ts'
+import { openMeasuredGateway } from '../ours/open.ts'
+import type { Cost } from './stock.ts'
+import { measureAdmission, stockDesk } from './stock.ts'
+
+export type StockOrder =
+  | { readonly step: 'fill'; readonly base: string; readonly marks: readonly number[] }
+  | { readonly step: 'admit'; readonly directories: readonly string[]; readonly rounds: number; readonly count: number }
+
+/** Bytes of the stores, by size; costs by directory and round. */
+export type Stocked = { readonly bytes: readonly number[] } | { readonly costs: readonly (readonly Cost[])[] }
+
+/** Numbers of what is admitted to measure; above every message in stock. */
+let next = 1_000_000_000
+
+await serveMeasured(async () => ({
+  port: 0,
+  handled: () => 0,
+  work: (order): Promise<Stocked> => obey(order as StockOrder),
+}))
+
+function obey(order: StockOrder): Promise<Stocked> {
+  return order.step === 'fill' ? fill(order.base, order.marks) : admitByTurns(order)
+}
+
+/** One store that grows, and a copy of it at each mark but the last, which it becomes itself: `<base>/<mark>`. */
+async function fill(base: string, marks: readonly number[]): Promise<Stocked> {
+  const growing = join(base, 'growing')
+  mkdirSync(growing, { recursive: true })
+  let stored = 0
+  const bytes: number[] = []
+  for (const mark of marks) {
+    await withDesk(growing, desk => stockDesk(desk, stored, mark))
+    stored = mark
+    bytes.push(sizeOf(growing))
+    const kept = join(base, String(mark))
+    if (mark === marks.at(-1)) renameSync(growing, kept)
+    else cpSync(growing, kept, { recursive: true })
+  }
+  return { bytes }
+}
+
+async function admitByTurns({ directories, rounds, count }: Extract<StockOrder, { step: 'admit' }>): Promise<Stocked> {
+  const gateways = await Promise.all(directories.map(directory => openMeasuredGateway({ directory })))
+  const costs: Cost[][] = directories.map(() => [])
+  // The first round only warms up.
+  for (let round = 0; round <= rounds; round++) {
+    for (const [index, { desk }] of gateways.entries()) {
+      const cost = await measureAdmission(desk, next, count)
+      next += count
+      if (round > 0) costs[index]?.push(cost)
+    }
+  }
+  await Promise.all(gateways.map(gateway => gateway.stop()))
+  return { costs }
+}
+
+/** A gateway that is opened and never started has a desk at which nobody works. */
+async function withDesk(directory: string, use: (desk: Desk) => Promise<void>): Promise<void> {
+  const gateway = await openMeasuredGateway({ directory })
+  await use(gateway.desk)
+  await gateway.stop()
+}
+
+function sizeOf(directory: string): number {
+  return readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0)
+}

@@ -1,0 +1,35 @@
+import { fileURLToPath } from 'node:url'
+import type { Gateway } from 'postern'
+import { openGateway } from 'postern'
+import { parseConfig } from 'postern/config'
+import { createLog } from 'postern/log'
+import { gatewayHost } from './describe.ts'
+
+/** Counted as in production, but never reached: a load generator is one single, very busy peer. */
+const unreachable = 1_000_000_000
+
+export interface MeasuredGatewayOptions {
+  /** Where it keeps its data. */
+  readonly directory: string
+  /** Laid over the configuration. */
+  readonly tree?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The gateway as `postern start` opens it, with its log at the production level, on the embedded store. */
+export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions): Promise<Gateway> {
+  const config = parseConfig({
+    origin: `https://${gatewayHost}`,
+    listen: { port: 0 },
+    data: directory,
+    agents: { silent: { use: findAgentModule('silent') }, brief: { use: findAgentModule('brief') } },
+    default_agent: 'silent',
+    limits: { per_address: unreachable, per_host: unreachable, per_identity: unreachable },
+    ...tree,
+  })
+  const log = createLog({ level: config.log.level, readable: false })
+  return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
+}
+
+function findAgentModule(name: string): string {
+  return fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url))
+}
