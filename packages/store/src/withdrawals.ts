@@ -1,38 +1,45 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalDesk } from '@postern/core'
+import { createBackgroundForgetting } from './background.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createSilencing } from './silence.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** Messages forgotten in one transaction at most, so that others get their turn. */
+/** Messages, and as much background, forgotten in one transaction at most, so that others get their turn. */
 const sliceSize = 200
 
-type Find = (withdrawal: Withdrawal, via: ChannelName) => readonly { readonly number: number }[]
+/** What takes messages back, and not only relations. */
+type Forgetting = Exclude<Withdrawal, { readonly kind: 'end_relations' }>
+
+type Find = (withdrawal: Forgetting, via: ChannelName) => readonly { readonly number: number }[]
 
 export function createWithdrawalDesk(store: Store, tables: Tables): WithdrawalDesk {
   const { db, write, now } = store
   const findNext = createNextFinder(db)
+  const forgetBackground = createBackgroundForgetting(db, tables, sliceSize)
   const silencing = createSilencing(db, tables)
 
   const announce = (via: ChannelName, withdrawal: Withdrawal) =>
     write(batch => {
       if (withdrawal.kind === 'forget') return tables.withdrawals.remember(via, withdrawal, now())
+      if (withdrawal.kind === 'end_relations') return tables.relations.endRelations(via, withdrawal.peer)
       tables.relations.forgetPeer(via, withdrawal.peer)
       silencing.stopDeliveries(batch, { via, peer: withdrawal.peer }, 'the recipient is gone', now())
     })
 
-  const forgetSlice = (via: ChannelName, withdrawal: Withdrawal) =>
+  const forgetSlice = (via: ChannelName, withdrawal: Forgetting) =>
     write(batch => {
       const next = findNext(withdrawal, via)
       for (const { number } of next) tables.forget(batch, number, now())
-      return next.length
+      return Math.max(next.length, forgetBackground(withdrawal, via))
     })
 
   return {
     async withdraw(via, withdrawals) {
       for (const withdrawal of withdrawals) {
         await announce(via, withdrawal)
+        if (withdrawal.kind === 'end_relations') continue
         while ((await forgetSlice(via, withdrawal)) === sliceSize);
       }
     },

@@ -1,4 +1,5 @@
 import { describe } from 'vitest'
+import { backgroundContract } from './desk/background.ts'
 import { deliveryContract } from './desk/deliveries.ts'
 import { durabilityContract } from './desk/durability.ts'
 import { intakeContract } from './desk/intake.ts'
@@ -22,6 +23,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     threadContract(open)
     turnContract(open)
     deliveryContract(open)
+    backgroundContract(open)
     lookupContract(open)
     taskContract(open)
     relationContract(open)
