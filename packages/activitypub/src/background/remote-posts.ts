@@ -28,6 +28,8 @@ interface Found {
 const maxPosts = 300
 const maxHosts = 2_000
 const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000 } as const
+/** Who has kept us waiting for so long is not waited for by others too, ms. */
+const patienceMs = 3_000
 /** Look-ups a minute that strangers can make us do. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
@@ -35,6 +37,7 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
   const known = createExpiringMap<Found>(maxPosts, now)
   const missing = createExpiringMap<Found>(maxHosts, now)
   const down = createExpiringMap<true>(maxHosts, now)
+  const askedAt = new Map<string, number>()
   const share = createSharedWork<Found>()
   const runInLane = createHostLanes()
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
@@ -46,8 +49,13 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       if (down.get(iri.host)) throw new Unavailable('Cannot fetch post: its host did not answer lately')
       perHost.take(iri.host)
       inAll.take('')
-      const fetched = await fetchDocument(iri.href)
-      return fetched.state === 'found' ? fetched.document : undefined
+      askedAt.set(iri.host, now())
+      try {
+        const fetched = await fetchDocument(iri.href)
+        return fetched.state === 'found' ? fetched.document : undefined
+      } finally {
+        askedAt.delete(iri.host)
+      }
     })
   }
 
@@ -75,7 +83,9 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
     async find(iri) {
       if (isBlocked(iri.host)) return undefined
       const found = known.get(iri.href) ?? missing.get(iri.href)
-      return (found ?? (await share(iri.href, () => look(iri)))).post
+      if (found) return found.post
+      const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
+      return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => look(iri))).post
     },
   }
 }

@@ -1,0 +1,76 @@
+import { Undeliverable } from '@postern/core'
+import { expect, test } from 'vitest'
+import type { FetchedDocument } from '../document-fetch.ts'
+import { parseIri } from '../iri.ts'
+import { createRemotePosts } from './remote-posts.ts'
+
+const host = 'https://peer.test'
+
+function toPost(id: string): FetchedDocument {
+  const to = 'https://www.w3.org/ns/activitystreams#Public'
+  return { state: 'found', document: { id, type: 'Note', attributedTo: `${host}/ada`, content: 'words', to } }
+}
+
+/** Posts of one host, each served by `serve`; what was asked for, and a clock that stands still. */
+function openPosts(serve: (iri: string) => Promise<FetchedDocument>) {
+  const clock = { ms: 0 }
+  const asked: string[] = []
+  const fetchDocument = (iri: string) => {
+    asked.push(iri)
+    return serve(iri)
+  }
+  const posts = createRemotePosts({ fetchDocument, isBlocked: () => false, now: () => clock.ms })
+  return { clock, asked, find: (id: string) => posts.find(parseIri(id, 'it')) }
+}
+
+test('find() keeps a post for ten minutes', async () => {
+  const { clock, asked, find } = openPosts(async id => toPost(id))
+  const first = await find(`${host}/1`)
+  expect(first).toMatchObject({ id: `${host}/1`, author: { href: `${host}/ada` }, parts: [{ content: 'words' }] })
+  clock.ms = 599_999
+  expect(await find(`${host}/1`)).toBe(first)
+  expect(asked).toHaveLength(1)
+  clock.ms = 600_000
+  await find(`${host}/1`)
+  expect(asked).toHaveLength(2)
+})
+
+test('find() remembers for five minutes what cannot be had', async () => {
+  const { clock, asked, find } = openPosts(async () => {
+    throw new Undeliverable('refused')
+  })
+  for (clock.ms = 0; clock.ms < 300_000; clock.ms += 100_000) expect(await find(`${host}/1`)).toBeUndefined()
+  expect(asked).toHaveLength(1)
+  await find(`${host}/1`)
+  expect(asked).toHaveLength(2)
+})
+
+test('find() asks one host for one post at a time, and for each only once', async () => {
+  let running = 0
+  const { asked, find } = openPosts(async id => {
+    running += 1
+    expect(running).toBe(1)
+    await Promise.resolve()
+    running -= 1
+    return toPost(id)
+  })
+  const ids = [1, 2, 3, 1, 2, 3].map(number => `${host}/${number}`)
+  const found = await Promise.all(ids.map(find))
+  expect(found.map(post => post?.id)).toEqual(ids)
+  expect(asked).toEqual(ids.slice(0, 3))
+})
+
+test('find() does what strangers make it do 120 times a minute for one host', async () => {
+  const { clock, asked, find } = openPosts(async id => toPost(id))
+  for (let number = 0; number < 200; number += 1) await find(`${host}/${number}`)
+  expect(asked).toHaveLength(120)
+  await find('https://other.test/1')
+  expect(asked).toHaveLength(121)
+  clock.ms = 60_000
+  expect(await find(`${host}/199`)).toBeDefined()
+})
+
+test('find() passes a bug on', async () => {
+  const bug = new TypeError('not a function')
+  await expect(openPosts(() => Promise.reject(bug)).find(`${host}/1`)).rejects.toBe(bug)
+})

@@ -1,0 +1,63 @@
+import type { Entry } from '@postern/core'
+import { expect, vi } from 'vitest'
+import type { Peer } from './peer.ts'
+import type { Person } from './person.ts'
+import { composeNote, postActivity, publicCollection } from './person.ts'
+import type { Stage } from './stage.ts'
+
+type Document = Record<string, unknown>
+
+let counter = 0
+
+/** Puts a public post on its author's server, as Mastodon serves it; `note` is put over it. @returns its IRI */
+export function servePost(peer: Peer, author: Person, note: Document = {}): string {
+  counter += 1
+  const id = `${author.id}/posts/${counter}`
+  peer.serve(id, { body: composePost(author, id, note) })
+  return id
+}
+
+export function composePost(author: Person, id: string, note: Document = {}): Document {
+  return {
+    '@context': ['https://www.w3.org/ns/activitystreams', { sensitive: 'as:sensitive', Hashtag: 'as:Hashtag' }],
+    id,
+    type: 'Note',
+    attributedTo: author.id,
+    content: `<p>words of ${author.name}</p>`,
+    published: '2026-01-02T03:04:05Z',
+    to: [publicCollection],
+    cc: [`${author.id}/followers`],
+    ...note,
+  }
+}
+
+/** A chain of posts by these authors in turn, each a reply to the one before. @returns their IRIs, oldest first */
+export function serveChain(peer: Peer, authors: readonly Person[], count: number, note: Document = {}): string[] {
+  const ids: string[] = []
+  for (let at = 0; at < count; at += 1) {
+    const author = authors[at % authors.length] as Person
+    const content = `<p>${at + 1} by ${author.name}</p>`
+    ids.push(servePost(peer, author, { content, ...(at > 0 && { inReplyTo: ids[at - 1] }), ...note }))
+  }
+  return ids
+}
+
+/** Mentions the agent in a post, waits until it was called, and tells what had been said in the thread before. */
+export async function mention(stage: Stage, author: Person, note: Document = {}): Promise<readonly Entry[]> {
+  const { house } = stage
+  const activity = composeNote(author, note)
+  const before = house.heard.length
+  expect(await postActivity(house, author, activity)).toMatchObject({ status: 202 })
+  await vi.waitFor(() => expect(house.heard.length).toBeGreaterThan(before), 5_000)
+  return recall(stage, String(activity.id))
+}
+
+export async function recall({ house }: Stage, message: string): Promise<readonly Entry[]> {
+  const record = await house.desk.findMessage(message)
+  if (!record) throw new Error(`there is no message ${message}`)
+  return house.desk.readHistory({ thread: record.thread, before: record.number, head: 0, tail: 99 })
+}
+
+export function textsOf(entries: readonly Entry[]): readonly string[] {
+  return entries.map(({ parts }) => parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('|'))
+}
