@@ -68,6 +68,12 @@ export function renderInstanceActor(domain: string, keys: ActorKeys, origin: str
   }
 }
 
+/** It only fetches: it never says anything. */
+export function renderInstanceOutbox(origin: string): Json {
+  const id = `${instanceActorIri(origin)}/outbox`
+  return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
+}
+
 /** One key stands without a list: some servers read no lists there. Those that do take the first. */
 function renderKeys({ listed }: ActorKeys, owner: string) {
   const requestKeys = listed.map(({ request: { id, publicKeyPem } }) => ({ id, owner, publicKeyPem }))

@@ -1,9 +1,10 @@
-import type { LookupDesk } from '@postern/core'
+import type { LookupDesk, Visibility } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { othersMentioned } from './address-answer.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered } from './render.ts'
 import { readReplyTarget } from './reply-target.ts'
-import { isOpen, replyVisibility } from './visibility.ts'
+import { replyVisibility } from './visibility.ts'
 import type { Handles } from './webfinger.ts'
 
 export interface PostsParts {
@@ -15,7 +16,7 @@ export interface PostsParts {
 /** A post of ours, and who may read it. */
 export interface FoundPost {
   readonly answered: Answered
-  readonly isOpen: boolean
+  readonly visibility: Visibility
   /** Whether it was addressed to this actor. */
   isFor(reader: RemoteActor): Promise<boolean>
 }
@@ -36,12 +37,22 @@ export async function findPost(
   })
   return {
     answered: { origin, agent, response, target, mentions },
-    isOpen: isOpen(replyVisibility(target.visibility, response.visibility)),
+    visibility: replyVisibility(target.visibility, response.visibility),
     async isFor(reader) {
       if (reader.id === target.actor) return true
       // By name: the look-up of whom an answer mentioned is forgotten with the process.
-      const address = others.length > 0 ? await handles.confirm(reader) : undefined
+      const address = others.length > 0 ? await nameReader(reader, handles) : undefined
       return address !== undefined && others.includes(address)
     },
+  }
+}
+
+/** A name on a blocked domain is nobody's. */
+async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>): Promise<string | undefined> {
+  try {
+    return await handles.confirm(reader)
+  } catch (error) {
+    if (error instanceof Rejection) return undefined
+    throw error
   }
 }

@@ -3,12 +3,13 @@ import { Rejection, receive } from '@postern/core'
 import { acceptsType, peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { renderActor, renderInstanceActor } from './actor.ts'
+import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actor.ts'
 import type { Collection, CollectionName } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
 import type { IsFormerAgent } from './former-agents.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import type { KeyRing } from './keys.ts'
+import { mayRead } from './may-read.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import type { FoundPost, PostsParts } from './posts.ts'
@@ -18,6 +19,7 @@ import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
 import { renderTombstone } from './tombstone.ts'
 import type { InboxRequest } from './verify.ts'
+import { isOpen } from './visibility.ts'
 import { activityAccept, activityJson, activityJsonUtf8 } from './vocabulary.ts'
 
 export interface RouteParts {
@@ -85,6 +87,7 @@ function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): v
   app.get('/actor', async context =>
     answerActivity(context, renderInstanceActor(domain, await keys.find(instanceActorIri(origin)), origin)),
   )
+  app.get('/actor/outbox', context => answerActivity(context, renderInstanceOutbox(origin)))
   app.get('/agents/:agent', async function serveActor(context, next) {
     // People get the gateway's page from the same address.
     if (!asksForActivity(context.req.header('accept'))) {
@@ -99,19 +102,19 @@ function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): v
   })
 }
 
-function addPosts(app: Hono, { posts, readers }: RouteParts): void {
+function addPosts(app: Hono, { posts, readers, desk }: RouteParts): void {
   async function requirePost({ req }: Context): Promise<FoundPost> {
     await readers.admit(req.raw)
     const found = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
-    if (found?.isOpen) return found
+    if (found && isOpen(found.visibility)) return found
     const reader = found && (await readers.identify(req.raw))
-    if (found && reader && (await found.isFor(reader))) return found
+    if (found && reader && (await mayRead(reader, found, desk))) return found
     throw new Rejection('no_recipient', 'Cannot find post: there is none for you here')
   }
 
   async function servePost(context: Context, render: (answered: Answered) => Json): Promise<Response> {
-    const { answered, isOpen } = await requirePost(context)
-    return answerActivity(context, render(answered), isOpen ? audienceOf(readers) : 'signers')
+    const { answered, visibility } = await requirePost(context)
+    return answerActivity(context, render(answered), isOpen(visibility) ? audienceOf(readers) : 'signers')
   }
 
   app.get('/agents/:agent/posts/:id', context => servePost(context, renderNote))

@@ -92,6 +92,25 @@ test('the instance actor is readable by everybody', async () => {
   })
 })
 
+test('what the instance actor names is there: an inbox, and an outbox with nothing in it', async () => {
+  const { body: actor } = await get('/actor', {})
+  const pathOf = (iri: string) => new URL(iri).pathname
+  expect((await get(pathOf(actor.outbox), {})).body).toEqual({
+    '@context': 'https://www.w3.org/ns/activitystreams',
+    id: actor.outbox,
+    type: 'OrderedCollection',
+    totalItems: 0,
+    orderedItems: [],
+  })
+  const { house, alice } = stage
+  for (const type of ['Follow', 'Block', 'Create']) {
+    const activity = { ...composeNote(alice, { to: [actor.id], cc: [], tag: [] }, { to: [actor.id], cc: [] }), type }
+    const told = type === 'Create' ? activity : { ...activity, object: actor.id }
+    expect(await postActivity(house, alice, told, { path: pathOf(actor.inbox) })).toMatchObject({ status: 202 })
+  }
+  expect(await stage.stored()).toEqual([])
+})
+
 test.each(['followers', 'following'])('%s is a collection with a total that lists nobody', async kind => {
   const { body } = await get(`/agents/echo/${kind}`)
   const id = `${echo}/${kind}`

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { composeActivity } from './activity.ts'
+import { origin } from './house.ts'
+import type { Person } from './person.ts'
+import { composeNote, postActivity, settlePerson, signHeaders } from './person.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+// A post for those who follow the agent.
+
+let stage: Stage
+let bob: Person
+let path: string
+
+const echo = `${origin}/agents/echo`
+const agent = {
+  handle: () => ({
+    visibility: 'followers' as const,
+    parts: [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'among us' }],
+  }),
+}
+
+beforeEach(async () => {
+  stage = await openStage({ agents: { echo: agent } })
+  const { house, peer, alice } = stage
+  bob = settlePerson(peer, 'bob@other.test')
+  for (const inbox of [
+    'https://good.test/users/alice/inbox',
+    'https://good.test/inbox',
+    'https://other.test/inbox',
+    'https://other.test/users/bob/inbox',
+  ]) {
+    peer.serve(inbox, { status: 202 })
+  }
+  house.work()
+  await postActivity(house, alice, composeNote(alice))
+  const created = () =>
+    peer.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => JSON.parse(body))
+      .find(({ type }) => type === 'Create')
+  await vi.waitFor(() => expect(created()).toBeDefined(), { timeout: 5_000 })
+  expect(created().object).toMatchObject({ to: [`${echo}/followers`] })
+  path = new URL(created().object.id).pathname
+})
+afterEach(() => stage.close())
+
+async function read(reader?: Person) {
+  const covered = ['(request-target)', 'host', 'date']
+  const signed = reader && signHeaders(stage.house, reader, '', { path, covered, target: `get ${path}` })
+  const headers = { accept: 'application/activity+json', ...(signed && { date: '', signature: '', ...signed }) }
+  const answer = await stage.house.app.request(`${origin}${path}`, { headers })
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+async function tell(person: Person, type: string, object: unknown) {
+  const activity = composeActivity(person, type, object)
+  expect(await postActivity(stage.house, person, activity)).toMatchObject({ status: 202 })
+  return activity
+}
+
+test('is shown to whom it answers', async () => {
+  expect(await read(stage.alice)).toMatchObject({ status: 200, body: { id: origin + path } })
+})
+
+test('is shown to a follower, as long as he is one, and kept for him alone', async () => {
+  expect((await read(bob)).status).toBe(404)
+  const follow = await tell(bob, 'Follow', echo)
+  const { status, headers, body } = await read(bob)
+  expect({ status, type: body.type }).toEqual({ status: 200, type: 'Note' })
+  expect(headers.get('vary')).toBe('Accept, Signature, Signature-Input')
+  expect(headers.get('cache-control')).toBe('private, no-store')
+  await tell(bob, 'Undo', follow)
+  expect((await read(bob)).status).toBe(404)
+})
+
+test('does not exist for strangers, signed or not', async () => {
+  await tell(bob, 'Follow', echo)
+  expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  expect(await read(stage.mallory)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+})
+
+test('does not exist for one who has blocked the agent, even if it answers him', async () => {
+  await tell(bob, 'Follow', echo)
+  for (const person of [bob, stage.alice]) {
+    await tell(person, 'Block', echo)
+    expect(await read(person)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  }
+})
