@@ -49,10 +49,12 @@ export interface Authorship {
 /**
  * What an author takes back, from all agents. `forget`: every message of this authorship; also one that arrives only later
  * (for 48 hours). `forget_peer`: everything of this author, and every relation to him; what waits to be delivered there dies.
+ * `end_relations`: nobody there knows him any more; he neither follows nor is followed, but his words and his blocks stay.
  */
 export type Withdrawal =
   | ({ readonly kind: 'forget' } & Authorship)
   | { readonly kind: 'forget_peer'; readonly peer: string }
+  | { readonly kind: 'end_relations'; readonly peer: string }
 
 /** How long a withdrawal waits for the message that it has overtaken, ms. */
 export const withdrawalMemoryMs = 48 * 3_600_000

@@ -9,6 +9,8 @@ export interface RelationTable {
   relate(key: RelationKey, target: Relation['target'], now: number): void
   unrelate(key: RelationKey): void
   forgetPeer(via: string, peer: string): void
+  /** All but a block. */
+  endRelations(via: string, peer: string): void
 }
 
 const isKey = 'agent = ? AND via = ? AND relation = ? AND peer = ?'
@@ -22,11 +24,13 @@ export function createRelationTable(db: DatabaseSync): RelationTable {
   )
   const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
   const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND via = ?')
+  const removeOpen = prepareQuery(db, "DELETE FROM relations WHERE peer = ? AND via = ? AND relation <> 'blocked_by'")
   return {
     has: key => find.get(...keyValues(key)) !== undefined,
     relate: (key, target, now) => void insert.run(...keyValues(key), formatJson(target), now),
     unrelate: key => void remove.run(...keyValues(key)),
     forgetPeer: (via, peer) => void removePeer.run(peer, via),
+    endRelations: (via, peer) => void removeOpen.run(peer, via),
   }
 }
 

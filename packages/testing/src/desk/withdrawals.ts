@@ -214,6 +214,24 @@ function describePeers(open: OpenDesk): void {
     }),
   )
   test(
+    'whom nobody knows any more neither follows nor is followed; his words and his block stay',
+    withDesk(open, async ({ desk }) => {
+      const relations = ['follower', 'pending', 'following', 'blocked_by'] as const
+      for (const peer of [ada, 'https://peer.test/bob']) {
+        const effects = relations.map(relation => ({ kind: 'relate', relation, peer, target: null }) as const)
+        await desk.admit(sketchIntake(`of ${peer}`, { authorship: { author: peer, object: peer }, effects }), 'c')
+      }
+      await desk.withdraw('a2a', [{ kind: 'end_relations', peer: ada }])
+      const related = await Promise.all(
+        relations.map(relation => desk.listRelations({ via: 'a2a', agent: 'echo', relation, limit: 9 })),
+      )
+      expect(related.map(list => list.length)).toEqual([1, 1, 1, 2])
+      expect(await desk.countRelations({ via: 'a2a', agent: 'echo', relation: 'follower' })).toBe(1)
+      expect(await desk.findMessage(`of ${ada}`)).toMatchObject({ flags: [] })
+      expect(JSON.stringify(await desk.findMessage(`of ${ada}`))).toContain('words of')
+    }),
+  )
+  test(
     'all of his messages are taken back, however many',
     withDesk(open, async ({ desk }) => {
       const ids = Array.from({ length: 450 }, (_, at) => `m${at}`)
