@@ -1,13 +1,12 @@
 import { openA2aCase } from './a2a/case.ts'
 import { openActivityPubCase } from './activitypub/case.ts'
+import { probeFanout } from './fanout/probe.ts'
 import { probeFlood } from './flood/probe.ts'
 import { probeGrowth } from './growth/probe.ts'
 import type { BenchCase } from './harness/case.ts'
 import type { Probe } from './harness/figure.ts'
 import { openMailCase } from './mail/case.ts'
 import { probeMemory } from './memory/probe.ts'
-
-const probeFanout: Probe = async () => []
 
 import type { Job } from './options.ts'
 

@@ -1,0 +1,72 @@
+import { hash, sign } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request } from 'node:http'
+import { promisify } from 'node:util'
+import { formatCreateNote } from '../activitypub/create-note.ts'
+import type { Sender } from '../activitypub/senders.ts'
+import { createSenders } from '../activitypub/senders.ts'
+import { addressAgent } from '../activitypub/traffic.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+import type { FanoutOrder, FanoutSetup } from './order.ts'
+import { inboxHost } from './order.ts'
+
+const signInPool = promisify(sign)
+/** Requests under way at a time. */
+const width = 64
+
+/** What no sender can do without: one RSA-2048 signature and one POST over a kept connection for each inbox. */
+await serveMeasured<FanoutSetup>(async ({ port }) => {
+  const [sender] = (await createSenders(1)) as [Sender]
+  const agent = new Agent({ keepAlive: true, maxSockets: width })
+  let sent = 0
+  return {
+    port: 0,
+    handled: () => sent,
+    async work(given) {
+      const { count, serial } = given as FanoutOrder
+      const body = Buffer.from(formatCreateNote(sender, addressAgent('herald'), serial))
+      const digest = `SHA-256=${hash('sha256', body, 'base64')}`
+      let next = 0
+      const sendRest = async () => {
+        while (next < count) {
+          const index = next++
+          const path = `/inboxes/${index}`
+          const headers = await signHeaders(sender, path, inboxHost(index), digest)
+          await post({ port, agent, path, headers }, body)
+          sent++
+        }
+      }
+      await Promise.all(Array.from({ length: width }, sendRest))
+    },
+  }
+})
+
+async function signHeaders({ keyId, privateKey }: Sender, path: string, host: string, digest: string) {
+  const signed = { host, date: new Date().toUTCString(), digest, 'content-type': 'application/activity+json' }
+  const lines = Object.entries({ '(request-target)': `post ${path}`, ...signed }).map(
+    ([name, value]) => `${name}: ${value}`,
+  )
+  const value = await signInPool('sha256', Buffer.from(lines.join('\n')), privateKey)
+  const covered = `(request-target) ${Object.keys(signed).join(' ')}`
+  return {
+    ...signed,
+    signature: `keyId="${keyId}",algorithm="rsa-sha256",headers="${covered}",signature="${value.toString('base64')}"`,
+  }
+}
+
+interface Posting {
+  readonly port: number
+  readonly agent: Agent
+  readonly path: string
+  readonly headers: Record<string, string>
+}
+
+async function post(posting: Posting, body: Uint8Array): Promise<void> {
+  const headers = { ...posting.headers, 'content-length': body.length }
+  const outgoing = request({ ...posting, headers, host: '127.0.0.1', method: 'POST' }).end(body)
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  answer.resume()
+  if (answer.statusCode !== 202) throw new Error(`the sink answered ${answer.statusCode}`)
+  await once(answer, 'end')
+}

@@ -1,0 +1,108 @@
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { settleServer } from '../harness/measure.ts'
+import { median } from '../harness/median.ts'
+import type { ServerProcess } from '../harness/server-process.ts'
+import { startServer } from '../harness/server-process.ts'
+
+const title = 'Fan-out'
+const inboxes = 1_000
+const warmUp = 300
+const maxRounds = 3
+
+interface Sender {
+  readonly name: string
+  readonly note: string
+  readonly entry: URL
+  readonly nodeFlags?: readonly string[]
+  /** Least ratio of our deliveries a second to its. */
+  readonly aim?: number
+}
+
+/** Ours comes first. */
+const senders: readonly Sender[] = [
+  {
+    name: 'Postern',
+    note: 'from the store to settled in the store; each delivery signed (RSA-2048), the document with its own proof',
+    entry: new URL('./ours.ts', import.meta.url),
+    nodeFlags: ['--max-semi-space-size=8'],
+  },
+  {
+    name: 'Fedify 2.3.6',
+    note: 'sendActivity() with a parallel queue in memory; one knock each, RSA-2048',
+    entry: new URL('./fedify.ts', import.meta.url),
+    aim: 2.5,
+  },
+  {
+    name: 'floor: sign and POST',
+    note: 'one RSA-2048 signature in the thread pool and one POST by node:http over kept connections each; nothing else',
+    entry: new URL('./floor.ts', import.meta.url),
+    aim: 0.8,
+  },
+]
+
+interface FanoutCost {
+  readonly perSecond: number
+  /** CPU time per delivery. */
+  readonly cpuMicros: number
+}
+
+/** One post to a thousand inboxes on a thousand hosts, all of them in another process on loopback. */
+export async function probeFanout({ rounds, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const sink = await startServer({ entry: new URL('./sink.ts', import.meta.url), setup: {}, core: cores?.load })
+  const setup = { port: sink.port, count: inboxes }
+  const running: { readonly server: ServerProcess; readonly costs: FanoutCost[] }[] = []
+  let serial = Date.now()
+  try {
+    for (const { entry, nodeFlags } of senders) {
+      progress('fan-out: warming up')
+      const server = await startServer({ entry, setup, nodeFlags, core: cores?.server })
+      running.push({ server, costs: [] })
+      await fanOut(server, sink, { count: warmUp, serial: String(serial++) })
+    }
+    for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
+      progress(`fan-out: round ${round} of ${Math.min(rounds, maxRounds)}`)
+      for (const { server, costs } of running) {
+        costs.push(await fanOut(server, sink, { count: inboxes, serial: String(serial++) }))
+      }
+    }
+  } finally {
+    await Promise.all([...running.map(({ server }) => server.stop()), sink.stop()])
+  }
+  const [ours] = running
+  return senders.map((sender, index) =>
+    toFigure(sender, running[index]?.costs ?? [], index > 0 ? ours?.costs : undefined),
+  )
+}
+
+async function fanOut(
+  server: ServerProcess,
+  sink: ServerProcess,
+  order: { readonly count: number; readonly serial: string },
+): Promise<FanoutCost> {
+  const arrivedBefore = (await sink.sample()).handled
+  const before = await server.sample()
+  const begun = performance.now()
+  await server.work(order)
+  const seconds = (performance.now() - begun) / 1000
+  const { cpu } = await settleServer(server, before.handled + order.count)
+  const arrived = (await sink.sample()).handled - arrivedBefore
+  if (arrived !== order.count) throw new Error(`${arrived} of ${order.count} deliveries arrived`)
+  return { perSecond: order.count / seconds, cpuMicros: (cpu - before.cpu) / order.count }
+}
+
+function toFigure(sender: Sender, costs: readonly FanoutCost[], ours: readonly FanoutCost[] | undefined): Figure {
+  const { name, note, aim } = sender
+  const cpu = median(costs.map(({ cpuMicros }) => cpuMicros)).toFixed(0)
+  const ratioOf = (pick: (cost: FanoutCost, own: FanoutCost) => number) =>
+    median(costs.map((cost, round) => pick(cost, ours?.[round] ?? cost)))
+  const cpuRatio = ours ? `, ${ratioOf((cost, own) => cost.cpuMicros / own.cpuMicros).toFixed(2)} times ours` : ''
+  return {
+    case: title,
+    name,
+    note: `${note}; ${cpu} µs of CPU time each${cpuRatio}`,
+    value: median(costs.map(({ perSecond }) => perSecond)),
+    unit: 'deliveries/s',
+    ...(ours && { ratio: ratioOf((cost, own) => own.perSecond / cost.perSecond), against: 'ours ÷ it' }),
+    ...(aim !== undefined && { aim: { atLeast: aim } }),
+  }
+}
