@@ -1,24 +1,79 @@
 import type { Addressing, AnsweredTurn, PlannedDelivery } from '@postern/core'
 import { activityIri, postIri } from './own-iris.ts'
-import type { ReplyTarget } from './reply-target.ts'
+import { countPieces, pieceId } from './pieces.ts'
+import { mentionLength } from './render.ts'
+import type { Rendering } from './rendering.ts'
+import { toRenderingJson } from './rendering.ts'
+import type { DeliveryTarget, ReplyTarget } from './reply-target.ts'
 import { readReplyTarget, toJson } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'
 
 const maxMentions = 20
 
+export interface AddressHouse {
+  readonly origin: string
+  /** The longest post the server of this inbox likes, in visible characters. */
+  postLimitOf(inbox: string | undefined): number
+}
+
 /** An answer goes to the author's inbox, and to each one it mentions. Pure. */
-export function addressAnswer({ turn, response }: AnsweredTurn, origin: string): Addressing {
+export function addressAnswer({ turn, response }: AnsweredTurn, { origin, postLimitOf }: AddressHouse): Addressing {
   const reply = readReplyTarget(turn.target)
-  const isListed = isOpen(replyVisibility(reply.visibility, response.visibility))
-  const inbox = inboxFor(reply, isListed)
-  const toAuthor: PlannedDelivery[] = inbox ? [{ to: inbox, peer: reply.actor, target: toJson({ reply, inbox }) }] : []
+  const visibility = replyVisibility(reply.visibility, response.visibility)
+  const isListed = isOpen(visibility)
   const others = othersMentioned(response.mentions, [reply.address, turn.content.recipient])
-  const post = postIri(origin, turn.agent, response.id)
+  const named = [{ name: reply.address ?? '' }, ...others.map(name => ({ name }))]
+  const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(named))
+  const pieces = countPieces(response.parts, limit)
+  const rendering: Rendering = { reply, visibility, pieces, ...(pieces > 1 && { limit }) }
   return {
-    deliveries: [...toAuthor, ...others.map(mention => ({ to: mention, target: toJson({ reply, mention }) }))],
-    aliases: [post, activityIri(post)],
+    deliveries: addressPieces(pieces, deliver(replyPlaces(reply, others, isListed))),
+    aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
     isListed,
+    rendering: toRenderingJson(rendering),
   }
+}
+
+/** However many people are named, there is room for words. */
+export const shortest = 100
+
+/** Where one post goes. */
+export interface Place {
+  readonly to: string
+  readonly peer?: string | undefined
+  readonly target: { readonly inbox: string } | { readonly mention: string }
+}
+
+/** The places of an answer: its author's inbox, and those it mentions. */
+export function replyPlaces(reply: ReplyTarget, others: readonly string[], isForAll: boolean): readonly Place[] {
+  const inbox = inboxFor(reply, isForAll)
+  const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox } }] : []
+  return [...author, ...mentionPlaces(others)]
+}
+
+export function mentionPlaces(mentions: readonly string[]): readonly Place[] {
+  return mentions.map(mention => ({ to: mention, target: { mention } }))
+}
+
+type AddressPiece = (piece: number) => readonly PlannedDelivery[]
+
+/** One after the other, so that each finds the one it answers. */
+export function addressPieces(pieces: number, address: AddressPiece): readonly PlannedDelivery[] {
+  return Array.from({ length: pieces }, (_, piece) => address(piece)).flat()
+}
+
+/** The deliveries of a piece to each place. `more`: what else its rendering takes. */
+export function deliver(places: readonly Place[], more: Partial<DeliveryTarget> = {}): AddressPiece {
+  return piece =>
+    places.map(({ to, peer, target }) => {
+      const json = toJson({ ...target, ...(piece > 0 && { piece }), ...more } as DeliveryTarget)
+      return { to, ...(peer && { peer }), target: json }
+    })
+}
+
+export function aliasesOf(post: string, pieces: number): readonly string[] {
+  const posts = Array.from({ length: pieces }, (_, piece) => pieceId(post, piece))
+  return posts.flatMap(iri => [iri, activityIri(iri)])
 }
 
 /** The shared inbox is for what everybody on that server may see. */

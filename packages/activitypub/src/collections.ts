@@ -1,7 +1,7 @@
 import type { Json, LookupDesk, RelationDesk } from '@postern/core'
 import { agentIris } from './own-iris.ts'
 import { renderCreate } from './render.ts'
-import { readReplyTarget } from './reply-target.ts'
+import { readRendering } from './rendering.ts'
 import { activityStreams } from './vocabulary.ts'
 
 type Listed = Awaited<ReturnType<LookupDesk['listResponses']>>[number]
@@ -83,7 +83,9 @@ function pageIri(collectionIri: string, after?: number): string {
   return `${collectionIri}?page=true${after === undefined ? '' : `&after=${after}`}`
 }
 
-function toItem({ response, target }: Listed, agent: string, origin: string): Json {
-  const { '@context': _, ...activity } = renderCreate({ origin, agent, response, target: readReplyTarget(target) })
+/** A long answer is listed by its first post. */
+function toItem({ response, target, rendering: json, editedAt }: Listed, agent: string, origin: string): Json {
+  const rendering = readRendering(json, target, response)
+  const { '@context': _, ...activity } = renderCreate({ origin, agent, response, rendering, editedAt })
   return activity
 }

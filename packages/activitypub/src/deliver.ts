@@ -7,11 +7,12 @@ import type { IsBlocked } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
 import type { KeyRing } from './keys.ts'
 import type { SendSigned } from './knock.ts'
+import type { OutgoingActivity } from './outgoing.ts'
+import { renderSaid } from './outgoing.ts'
 import type { ProveOutgoing } from './outgoing-proof.ts'
 import { agentIris } from './own-iris.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered, Mentioned } from './render.ts'
-import { renderCreate } from './render.ts'
 import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
@@ -26,12 +27,9 @@ export interface DeliverParts {
   readonly handles: Pick<Handles, 'resolve'>
   readonly isBlocked: IsBlocked
   readonly origin: string
-}
-
-/** What a delivery renders to: the document, and the answer it was made of, if it is one. */
-export interface OutgoingActivity {
-  readonly answered?: Answered
-  readonly document: Json
+  readonly findBytes: FindBytes
+  /** Called when an inbox says that it is not there (any more). */
+  onGone(delivery: Delivery, inbox: string): void
 }
 
 /** For both knocks together. */
@@ -39,47 +37,56 @@ const postMs = 15_000
 /** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
 const maxRefusals = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
+const goneStatuses: ReadonlySet<number> = new Set([404, 410])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
-
-/** Pure. @throws Undeliverable when there is nothing to say */
-export function renderDelivery({ agent, response, target: json }: Delivery, origin: string): OutgoingActivity {
-  const target = readDeliveryTarget(json)
-  if ('handshake' in target) return { document: target.handshake }
-  if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
-  const answered = { origin, agent, response, target: target.reply }
-  return { answered, document: renderCreate(answered) }
-}
 
 /**
  * Signs and posts an activity to its inbox. Those the answer mentions are looked up first, so that all copies name them.
  * @throws Unavailable, Undeliverable
  */
 export async function deliverActivity(
-  { answered, document }: OutgoingActivity,
+  outgoing: OutgoingActivity,
   delivery: Delivery,
   parts: DeliverParts,
 ): Promise<{ readonly note: string }> {
-  const mentions = answered ? await lookUpMentions(answered, delivery, parts) : []
   const inbox = await findInbox(delivery, parts)
   const host = findHost(inbox)
   if (!host || parts.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
-  const sent = answered && mentions.length > 0 ? renderCreate({ ...answered, mentions }) : document
-  const answer = await postActivity(inbox, sent, delivery, parts)
+  const { request } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
+  const bytes = await parts.findBytes(outgoing, delivery)
+  const body = { bytes, type: activityJson }
+  const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, request)
+  if (goneStatuses.has(answer.status)) parts.onGone(delivery, inbox)
   checkAnswer(answer, delivery.attempt, parts.world.now())
   return { note: `answered ${answer.status}` }
 }
 
-async function postActivity(
-  inbox: string,
-  document: Json,
-  { agent, queuedAt }: Delivery,
-  { send, keys, proveOutgoing, origin }: DeliverParts,
-): Promise<FetchAnswer> {
-  const { request, document: documentKey } = await keys.find(agentIris(origin, agent).actor)
-  const proven = proveOutgoing(document, documentKey, queuedAt)
-  const bytes = Buffer.from(JSON.stringify(proven))
-  return send({ method: 'POST', url: inbox, body: { bytes, type: activityJson }, timeoutMs: postMs }, request)
+/** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to. */
+export type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
+
+export function createFindBytes(
+  parts: Pick<DeliverParts, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
+): FindBytes {
+  const known = new WeakMap<OutgoingActivity, Promise<Uint8Array>>()
+
+  async function makeBytes({ said, document }: OutgoingActivity, delivery: Delivery): Promise<Uint8Array> {
+    const mentions = said ? await lookUpMentions(said.answered, delivery, parts) : []
+    const named = said && mentions.length > 0 ? renderSaid(said, mentions) : document
+    const { document: key } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
+    return Buffer.from(JSON.stringify(parts.proveOutgoing(named as Json, key, delivery.queuedAt)))
+  }
+
+  return async function findBytes(outgoing, delivery) {
+    const made = known.get(outgoing) ?? makeBytes(outgoing, delivery)
+    known.set(outgoing, made)
+    try {
+      return await made
+    } catch (error) {
+      known.delete(outgoing)
+      throw error
+    }
+  }
 }
 
 /** @throws Unavailable later may help; Undeliverable it will not */
@@ -98,7 +105,7 @@ export function checkAnswer(
 }
 
 async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<string> {
-  const target = readDeliveryTarget(delivery.target)
+  const target = readDeliveryTarget(delivery)
   if ('inbox' in target) return target.inbox
   const actor = await findMentioned(target.mention, parts)
   const key = { via: 'activitypub', agent: delivery.agent, relation: 'blocked_by', peer: actor.id } as const
@@ -110,11 +117,11 @@ async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<strin
 
 /** Who cannot be looked up now is left out of this copy; the delivery to them decides for itself. */
 async function lookUpMentions(
-  { response, target }: Answered,
+  { response, rendering }: Answered,
   { message }: Delivery,
-  parts: DeliverParts,
+  parts: Pick<DeliverParts, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
-  const others = othersMentioned(response.mentions, [target.address, message.recipient])
+  const others = othersMentioned(response.mentions, [rendering.reply?.address, message.recipient])
   const found = await Promise.allSettled(others.map(mention => findMentioned(mention, parts)))
   return found.flatMap((result, at) =>
     result.status === 'fulfilled' ? [toMentioned(result.value, others[at] ?? '')] : [],
@@ -125,7 +132,10 @@ function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
   return { href: id, name, url: url ?? id }
 }
 
-async function findMentioned(mention: string, { handles, actors }: DeliverParts): Promise<RemoteActor> {
+async function findMentioned(
+  mention: string,
+  { handles, actors }: Pick<DeliverParts, 'handles' | 'actors'>,
+): Promise<RemoteActor> {
   try {
     const actor = await actors.find(parseIri(await handles.resolve(mention), 'the one mentioned'))
     if (actor) return actor

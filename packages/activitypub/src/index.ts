@@ -3,14 +3,14 @@ import { createSender, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { addressAnswer } from './address-answer.ts'
+import { addressDeed, spreadToFollowers } from './address-deed.ts'
 import { createBackground } from './background/background.ts'
 import { createRemotePosts } from './background/remote-posts.ts'
 import { createBlocklist } from './blocklist.ts'
 import { createCollections } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { parseDuration } from './config.ts'
-import type { OutgoingActivity } from './deliver.ts'
-import { deliverActivity, renderDelivery } from './deliver.ts'
+import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
 import { createFormerAgents } from './former-agents.ts'
@@ -21,6 +21,8 @@ import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
 import { createKnocker } from './knock.ts'
 import { normalizeDelivery, readWithdrawals } from './normalize.ts'
+import type { OutgoingActivity } from './outgoing.ts'
+import { createDeliveryRenderer, describeOutgoing } from './outgoing.ts'
 import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
@@ -36,12 +38,13 @@ export { activityPubConfigSchema } from './config.ts'
 export type { IsFormerAgent } from './former-agents.ts'
 export { createFormerAgents } from './former-agents.ts'
 
+const defaultPostLimit = 500
 const hourMs = 3_600_000
 /** After an answer of ours no person has read it and written another message so soon. */
 const swiftMs = 3_000
 
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
-export function openActivityPub(config: ActivityPubConfig, { world, desk, agents }: House): Channel<Hono> {
+export function openActivityPub(config: ActivityPubConfig, { world, desk, agents, fileAddress }: House): Channel<Hono> {
   const { origin } = agents
   const now = () => world.now()
   const keys = createKeyRing({ desk, origin, now })
@@ -79,17 +82,22 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }
+  const addressing = { origin, postLimitOf: () => defaultPostLimit }
+  const sending = { ...shared, findBytes: createFindBytes(shared), onGone: () => undefined }
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
-    address: answered => addressAnswer(answered, origin),
-    render: delivery => renderDelivery(delivery, origin),
-    describe: ({ document }) => document,
-    deliver: (wire, delivery) => deliverActivity(wire, delivery, shared),
+    address: answered => addressAnswer(answered, addressing),
+    render: createDeliveryRenderer({ origin, fileAddress }, now),
+    describe: describeOutgoing,
+    deliver: (wire, delivery) => deliverActivity(wire, delivery, sending),
   }
   const readers = createReaders(config.require_signed_fetch, shared)
-  const posts = { desk, handles: shared.handles, origin }
+  const posts = { desk, handles: shared.handles, origin, fileAddress }
   return {
     ...createSender(outbound),
+    addressDeed: deed => addressDeed(deed, addressing),
+    spread: (_, relations) => spreadToFollowers(relations),
+    addressesFiles: true,
     routes: createRoutes({
       agents,
       desk,

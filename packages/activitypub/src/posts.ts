@@ -1,22 +1,25 @@
 import type { LookupDesk, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { othersMentioned } from './address-answer.ts'
+import { parsePieceId, partsOfPiece } from './pieces.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered } from './render.ts'
-import { readReplyTarget } from './reply-target.ts'
-import { replyVisibility } from './visibility.ts'
+import { readRendering } from './rendering.ts'
 import type { Handles } from './webfinger.ts'
 
 export interface PostsParts {
   readonly desk: Pick<LookupDesk, 'findResponse'>
   readonly handles: Pick<Handles, 'recall' | 'confirm'>
   readonly origin: string
+  readonly fileAddress: Answered['fileAddress']
 }
 
 /** A post of ours, and who may read it. */
 export interface FoundPost {
   readonly answered: Answered
   readonly visibility: Visibility
+  /** ISO 8601 UTC: it was taken back. */
+  readonly retractedAt: string | undefined
   /** Whether it was addressed to this actor. */
   isFor(reader: RemoteActor): Promise<boolean>
 }
@@ -24,22 +27,27 @@ export interface FoundPost {
 export async function findPost(
   agent: string,
   id: string,
-  { desk, handles, origin }: PostsParts,
+  { desk, handles, origin, fileAddress }: PostsParts,
 ): Promise<FoundPost | undefined> {
-  const found = await desk.findResponse(id)
-  if (!found || found.agent !== agent || found.message.received_via !== 'activitypub') return undefined
-  const { response, message } = found
-  const target = readReplyTarget(found.target)
-  const others = othersMentioned(response.mentions, [target.address, message.recipient])
+  const { responseId, piece } = parsePieceId(id)
+  const found = await desk.findResponse(responseId)
+  if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
+  const { response, message, editedAt, retractedAt } = found
+  const rendering = readRendering(found.rendering, found.target, response)
+  const { reply, visibility } = rendering
+  if (piece >= rendering.pieces) return undefined
+  const others = othersMentioned(response.mentions, [reply?.address, message.recipient])
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []
   })
+  const isLeft = partsOfPiece(response.parts, rendering, piece) !== undefined
   return {
-    answered: { origin, agent, response, target, mentions },
-    visibility: replyVisibility(target.visibility, response.visibility),
+    answered: { origin, agent, response, rendering, piece, mentions, editedAt, fileAddress },
+    visibility,
+    retractedAt: retractedAt ?? (isLeft ? undefined : editedAt),
     async isFor(reader) {
-      if (reader.id === target.actor) return true
+      if (reader.id === reply?.actor) return true
       // By name: the look-up of whom an answer mentioned is forgotten with the process.
       const address = others.length > 0 ? await nameReader(reader, handles) : undefined
       return address !== undefined && others.includes(address)

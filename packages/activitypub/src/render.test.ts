@@ -1,7 +1,10 @@
 import type { NormalizedResponse, Part, Visibility } from '@postern/core'
 import { expect, test } from 'vitest'
+import type { Answered } from './render.ts'
 import { renderCreate, renderNote } from './render.ts'
+import { readRendering } from './rendering.ts'
 import type { ReplyTarget } from './reply-target.ts'
+import { toJson } from './reply-target.ts'
 
 const origin = 'https://agents.test'
 const everybody = 'https://www.w3.org/ns/activitystreams#Public'
@@ -28,12 +31,17 @@ const response: NormalizedResponse = {
   created_at: '2026-11-21T10:00:00.000Z',
 }
 
+/** As an answer to `target` is rendered. */
+function answerTo(reply: ReplyTarget = target, said: NormalizedResponse = response): Answered {
+  return { origin, agent: 'echo', response: said, rendering: readRendering(undefined, toJson(reply), said) }
+}
+
 function renderParts(...parts: Part[]): string {
-  return String(renderNote({ origin, agent: 'echo', response: { ...response, parts }, target }).content)
+  return String(renderNote(answerTo(target, { ...response, parts })).content)
 }
 
 test('renderCreate() wraps the note under ids that come from the response alone', () => {
-  const document = renderCreate({ origin, agent: 'echo', response, target })
+  const document = renderCreate(answerTo())
   const id = `${origin}/agents/echo/posts/r1`
   const mention =
     '<span class="h-card"><a href="https://good.test/@alice" class="u-url mention">@<span>alice</span></a></span>'
@@ -62,7 +70,7 @@ test('renderCreate() wraps the note under ids that come from the response alone'
       tag: [{ type: 'Mention', href: alice, name: '@alice@good.test' }],
     },
   })
-  expect(renderCreate({ origin, agent: 'echo', response, target })).toEqual(document)
+  expect(renderCreate(answerTo())).toEqual(document)
 })
 
 const direct = { to: [alice], cc: [] }
@@ -79,35 +87,25 @@ test.each<[Visibility, Visibility | undefined, object]>([
   ['direct', 'public', direct],
 ])('renderNote() answers a %s post, asked for %s, never more widely', (visibility, wanted, audience) => {
   const answered = { ...response, ...(wanted && { visibility: wanted }) }
-  const note = renderNote({ origin, agent: 'echo', response: answered, target: { ...target, visibility } })
+  const note = renderNote(answerTo({ ...target, visibility }, answered))
   expect(note).toMatchObject(audience)
 })
 
 test('renderNote() keeps the content warning and the language', () => {
-  const note = renderNote({
-    origin,
-    agent: 'echo',
-    response,
-    target: { ...target, summary: 'spoilers', language: 'de' },
-  })
+  const note = renderNote(answerTo({ ...target, summary: 'spoilers', language: 'de' }))
   expect(note).toMatchObject({ summary: 'spoilers', sensitive: true, contentMap: { de: note.content } })
 })
 
 test('renderNote() names further people in the text, the tags and the addressing', () => {
   const bob = { href: 'https://other.test/users/bob', name: '@bob@other.test', url: 'https://other.test/@bob' }
-  const note = renderNote({ origin, agent: 'echo', response, target, mentions: [bob] })
+  const note = renderNote({ ...answerTo(), mentions: [bob] })
   expect(note.cc).toEqual([followers, alice, bob.href])
   expect(note.tag).toContainEqual({ type: 'Mention', href: bob.href, name: bob.name })
   expect(note.content).toContain('href="https://other.test/@bob"')
 })
 
 test('renderNote() mentions by its IRI whoever has no confirmed name', () => {
-  const note = renderNote({
-    origin,
-    agent: 'echo',
-    response,
-    target: { ...target, address: undefined, url: undefined },
-  })
+  const note = renderNote(answerTo({ ...target, address: undefined, url: undefined }))
   expect(note.tag).toEqual([{ type: 'Mention', href: alice, name: alice }])
   expect(note.content).toContain(`<a href="${alice}" class="u-url mention">`)
 })
@@ -137,13 +135,11 @@ test('renderNote() attaches files with an address', () => {
     mime: 'image/png',
     bytes_ref: { kind: 'url', url: 'https://x.test/c' },
   }
-  const note = renderNote({ origin, agent: 'echo', response: { ...response, parts: [file] }, target })
+  const note = renderNote(answerTo(target, { ...response, parts: [file] }))
   expect(note.attachment).toEqual([{ type: 'Document', url: 'https://x.test/c', mediaType: 'image/png', name: 'cat' }])
 })
 
 test('renderNote() says how it stands when there are no words', () => {
   const failed: NormalizedResponse = { ...response, parts: [], status: 'failed' }
-  expect(renderNote({ origin, agent: 'echo', response: failed, target }).content).toContain(
-    'This could not be answered.',
-  )
+  expect(renderNote(answerTo(target, failed)).content).toContain('This could not be answered.')
 })

@@ -2,18 +2,26 @@ import type { Json, NormalizedResponse, Part } from '@postern/core'
 import { escapeHtml } from '@postern/core'
 import { activityIri, agentIris, postIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
+import { partsOfPiece, pieceId } from './pieces.ts'
+import type { Rendering } from './rendering.ts'
 import type { ReplyTarget } from './reply-target.ts'
-import { replyVisibility } from './visibility.ts'
 import { activityStreams, publicCollection } from './vocabulary.ts'
 
+/** Something an agent said, as far as rendering it goes. */
 export interface Answered {
   readonly origin: string
   /** The agent's name. */
   readonly agent: string
   readonly response: NormalizedResponse
-  readonly target: ReplyTarget
-  /** Further people the answer speaks to, as far as they could be looked up. */
-  readonly mentions?: readonly Mentioned[]
+  readonly rendering: Rendering
+  /** Which of its posts; default: the first. */
+  readonly piece?: number | undefined
+  /** Further people it speaks to, as far as they could be looked up. */
+  readonly mentions?: readonly Mentioned[] | undefined
+  /** ISO 8601 UTC: when it was last edited. */
+  readonly editedAt?: string | undefined
+  /** The address of stored bytes. */
+  readonly fileAddress?: ((digest: string) => string) | undefined
 }
 
 /** Somebody to notify. */
@@ -26,14 +34,14 @@ export interface Mentioned {
   readonly url: string
 }
 
-type JsonMembers = { readonly [name: string]: Json | undefined }
+export type JsonMembers = { readonly [name: string]: Json | undefined }
 
-const replyContext: Json = [
+export const postContext: Json = [
   activityStreams,
   { sensitive: 'as:sensitive', ostatus: 'http://ostatus.org#', conversation: 'ostatus:conversation' },
 ]
 
-/** The `Create` that carries an answer. Pure: the same answer is the same document, whenever it is rendered. */
+/** The `Create` that carries a post. Pure: the same answer is the same document, whenever it is rendered. */
 export function renderCreate(answered: Answered): JsonMembers {
   const { '@context': context, ...note } = renderNote(answered)
   const { id, published, to, cc, attributedTo } = note
@@ -51,29 +59,42 @@ export function renderCreate(answered: Answered): JsonMembers {
 
 /** The post itself, as it is served under its id. Pure. */
 export function renderNote(answered: Answered): JsonMembers {
-  const { origin, agent, response, target } = answered
-  const id = postIri(origin, agent, response.id)
-  const mentioned = [authorOf(target), ...(answered.mentions ?? [])]
-  const content = withMentions(partsToHtml(response), mentioned)
-  const attachment = response.parts.flatMap(toDocument)
+  const { agent, origin, response, rendering, piece = 0, editedAt } = answered
+  const { reply } = rendering
+  const id = idOfPiece(answered, piece)
+  const parts = partsOfPiece(response.parts, rendering, piece) ?? []
+  const mentioned = mentionedBy(answered)
+  const content = writeContent(answered, parts, mentioned)
+  const attachment = parts.flatMap(part => toDocument(part, answered))
+  const summary = reply?.summary ?? response.subject
   return {
-    '@context': replyContext,
+    '@context': postContext,
     id,
     type: 'Note',
     attributedTo: agentIris(origin, agent).actor,
-    inReplyTo: target.object ?? null,
-    ...(target.context && { context: target.context }),
-    ...(target.conversation && { conversation: target.conversation }),
+    inReplyTo: piece > 0 ? idOfPiece(answered, piece - 1) : (reply?.object ?? null),
+    ...(reply?.context && { context: reply.context }),
+    ...(reply?.conversation && { conversation: reply.conversation }),
     published: response.created_at,
+    ...(editedAt && { updated: editedAt }),
     url: id,
-    ...addressTo(answered, mentioned),
-    summary: target.summary ?? null,
-    sensitive: target.sensitive === true || target.summary !== undefined,
+    ...renderAudience(answered),
+    summary: summary ?? null,
+    sensitive: reply?.sensitive === true || summary !== undefined,
     content,
-    ...(target.language && { contentMap: { [target.language]: content } }),
+    ...(reply?.language && { contentMap: { [reply.language]: content } }),
     tag: mentioned.map(({ href, name }) => ({ type: 'Mention', href, name })),
     ...(attachment.length > 0 && { attachment }),
   }
+}
+
+export function idOfPiece({ origin, agent, response }: Answered, piece: number): string {
+  return postIri(origin, agent, pieceId(response.id, piece))
+}
+
+/** The one who is answered, then the others. */
+export function mentionedBy({ rendering: { reply }, mentions = [] }: Answered): readonly Mentioned[] {
+  return reply ? [authorOf(reply), ...mentions] : mentions
 }
 
 function authorOf({ actor, address, url }: ReplyTarget): Mentioned {
@@ -83,37 +104,68 @@ function authorOf({ actor, address, url }: ReplyTarget): Mentioned {
 type Audience = { readonly to: readonly string[]; readonly cc: readonly string[] }
 
 /** As Mastodon addresses each visibility. */
-const audiences: Record<
-  ReturnType<typeof replyVisibility>,
-  (followers: string, people: readonly string[]) => Audience
-> = {
+const audiences: Record<Rendering['visibility'], (followers: string, people: readonly string[]) => Audience> = {
   public: (followers, people) => ({ to: [publicCollection], cc: [followers, ...people] }),
   unlisted: (followers, people) => ({ to: [followers], cc: [publicCollection, ...people] }),
   followers: (followers, people) => ({ to: [followers], cc: people }),
   direct: (_, people) => ({ to: people, cc: [] }),
 }
 
-function addressTo({ origin, agent, response, target }: Answered, mentioned: readonly Mentioned[]): Audience {
-  const visibility = replyVisibility(target.visibility, response.visibility)
-  return audiences[visibility](
-    agentIris(origin, agent).followers,
-    mentioned.map(({ href }) => href),
-  )
+export function renderAudience(answered: Answered): Audience {
+  const { origin, agent, rendering } = answered
+  const people = mentionedBy(answered).map(({ href }) => href)
+  return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
+}
+
+/** What follows in the same thread needs no names again. */
+function writeContent(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): string {
+  const worded = parts.filter(part => !isShown(part, answered))
+  const html = partsToHtml({
+    parts: worded,
+    status: parts.length > worded.length ? 'completed' : answered.response.status,
+  })
+  return answered.piece ? html : withMentions(html, mentioned)
 }
 
 /** Mastodon notifies only those who are named in the text, in `tag` and in the addressing. */
 function withMentions(html: string, mentioned: readonly Mentioned[]): string {
+  if (mentioned.length === 0) return html
   const names = mentioned.map(writeMention).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
 }
 
 function writeMention({ name, url }: Mentioned): string {
-  const label = /^@([^@]+)@/.exec(name)?.[1] ?? name
-  return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(label)}</span></a></span>`
+  return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(labelOf(name))}</span></a></span>`
 }
 
-function toDocument(part: Part): readonly Json[] {
-  if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind !== 'url') return []
-  const { name, mime, bytes_ref } = part
-  return [{ type: 'Document', url: bytes_ref.url, ...(mime && { mediaType: mime }), ...(name && { name }) }]
+function labelOf(name: string): string {
+  return /^@([^@]+)@/.exec(name)?.[1] ?? name
+}
+
+/** Visible characters that the names before a text take. */
+export function mentionLength(mentioned: readonly Pick<Mentioned, 'name'>[]): number {
+  return mentioned.reduce((length, { name }) => length + labelOf(name).length + 2, 0)
+}
+
+const mediaPattern = /^(image|video|audio)\//
+
+/** Servers show media beside the text: there it needs no words. */
+function isShown(part: Part, { fileAddress }: Answered): boolean {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return false
+  return mediaPattern.test(part.mime ?? '') && addressOf(part, fileAddress) !== undefined
+}
+
+function toDocument(part: Part, { fileAddress }: Answered): readonly Json[] {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return []
+  const url = addressOf(part, fileAddress)
+  const { name, mime } = part
+  return url ? [{ type: 'Document', url, ...(mime && { mediaType: mime }), ...(name && { name }) }] : []
+}
+
+function addressOf(
+  { bytes_ref: ref }: Extract<Part, { kind: 'file' | 'artifact' }>,
+  fileAddress: Answered['fileAddress'],
+): string | undefined {
+  if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? ref.url
+  return ref.kind === 'url' ? ref.url : undefined
 }

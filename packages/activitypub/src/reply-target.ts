@@ -1,4 +1,5 @@
-import type { Json, Visibility } from '@postern/core'
+import type { Delivery, Json, Visibility } from '@postern/core'
+import type { Revision } from './render-revision.ts'
 
 /** What answering a post needs, kept with the turn: rendering happens later, maybe in another process. */
 export interface ReplyTarget {
@@ -25,28 +26,28 @@ export interface ReplyTarget {
   readonly event?: string | undefined
 }
 
-/** One delivery: an answer to the inbox of the author or to somebody it mentions, looked up when it leaves; or a handshake. */
-export type DeliveryTarget = InboxTarget | MentionTarget | HandshakeTarget
+/** Where a delivery goes: an inbox, or somebody who is looked up when it leaves. */
+export type DeliveryPlace = { readonly inbox: string } | { readonly mention: string }
 
-export interface InboxTarget {
-  readonly reply: ReplyTarget
-  readonly inbox: string
+/** What of an answer or post a delivery carries; or an activity of the protocol itself, ready as it is (an `Accept`). */
+export interface DeliveryContent {
+  /** Which post of what was said; default: the first. */
+  readonly piece?: number | undefined
+  /** Set when it changes what was delivered before. */
+  readonly revision?: Revision | undefined
+  readonly handshake?: Json | undefined
 }
 
-/** An activity of the protocol itself, ready as it is (an `Accept`). */
-export interface HandshakeTarget {
-  readonly handshake: Json
-  readonly inbox: string
-}
+export type DeliveryTarget = DeliveryPlace & DeliveryContent
 
-export interface MentionTarget {
-  readonly reply: ReplyTarget
-  /** `@user@host`. */
-  readonly mention: string
+/** How a follower is reached. */
+export interface FollowerTarget {
+  readonly inbox: string
+  readonly sharedInbox?: string | undefined
 }
 
 /** Targets are written by this room only; the desk keeps them as JSON. */
-export function toJson(target: ReplyTarget | DeliveryTarget): Json {
+export function toJson(target: ReplyTarget | DeliveryTarget | DeliveryContent): Json {
   return target as unknown as Json
 }
 
@@ -54,6 +55,7 @@ export function readReplyTarget(json: Json): ReplyTarget {
   return json as unknown as ReplyTarget
 }
 
-export function readDeliveryTarget(json: Json): DeliveryTarget {
-  return json as unknown as DeliveryTarget
+/** What all deliveries of a broadcast have in common stands beside what each has for itself. */
+export function readDeliveryTarget({ target, broadcast }: Pick<Delivery, 'target' | 'broadcast'>): DeliveryTarget {
+  return { ...(broadcast as object | undefined), ...(target as object) } as DeliveryTarget
 }

@@ -16,7 +16,7 @@ import type { FoundPost, PostsParts } from './posts.ts'
 import { findPost } from './posts.ts'
 import type { Readers } from './readers.ts'
 import type { Answered } from './render.ts'
-import { renderCreate, renderNote } from './render.ts'
+import { idOfPiece, renderCreate, renderNote } from './render.ts'
 import { renderTombstone } from './tombstone.ts'
 import type { InboxRequest } from './verify.ts'
 import { isOpen } from './visibility.ts'
@@ -113,7 +113,10 @@ function addPosts(app: Hono, { posts, readers, desk }: RouteParts): void {
   }
 
   async function servePost(context: Context, render: (answered: Answered) => Json): Promise<Response> {
-    const { answered, visibility } = await requirePost(context)
+    const { answered, visibility, retractedAt } = await requirePost(context)
+    if (retractedAt) {
+      return answerGone(context, renderTombstone(idOfPiece(answered, answered.piece ?? 0), 'Note', retractedAt))
+    }
     return answerActivity(context, render(answered), isOpen(visibility) ? audienceOf(readers) : 'signers')
   }
 

@@ -19,6 +19,8 @@ export interface RevisionDeed {
   readonly agent: string
   /** Of this revision alone, so that it is known again when it is delivered twice. */
   readonly id: string
+  /** ISO 8601 UTC. */
+  readonly at: string
   /** As it is from now on; of a `delete` as it was. */
   readonly response: NormalizedResponse
   readonly message: NormalizedMessage
@@ -32,5 +34,6 @@ export interface ReactionDeed {
   readonly agent: string
   /** Of the message reacted to. */
   readonly target: Json
-  readonly createdAt: string
+  /** ISO 8601 UTC. */
+  readonly at: string
 }

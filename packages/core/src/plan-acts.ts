@@ -117,7 +117,8 @@ async function planRevision(
   const revised = act.act === 'edit' ? reword(found, act, house, channel) : { response: found.response, blobs: [] }
   const { message, target, rendering } = found
   const id = randomHex(house.world, 8)
-  const deed = { act: act.act, agent, id, response: revised.response, message, target, rendering }
+  const at = isoTime(house.world.now())
+  const deed = { act: act.act, agent, id, at, response: revised.response, message, target, rendering }
   const addressing = channel?.addressDeed?.(deed)
   if (!addressing) return undefined
   const planned = toPlanned(addressing)
@@ -138,8 +139,8 @@ async function planReaction(
 ): Promise<PlannedAct | undefined> {
   const found = await desk.findMessageTo(acting.agent, message || (acting.message ?? ''))
   const channel = found && findChannel(found.via)
-  const createdAt = isoTime(world.now())
-  const addressing = found && channel?.addressDeed?.({ act, agent: acting.agent, target: found.target, createdAt })
+  const at = isoTime(world.now())
+  const addressing = found && channel?.addressDeed?.({ act, agent: acting.agent, target: found.target, at })
   return addressing && { kind: 'react', message: found.message, planned: toPlanned(addressing) }
 }
 

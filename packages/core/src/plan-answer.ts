@@ -42,7 +42,15 @@ function addressRevision(
   response: NormalizedResponse,
   { said }: AnswerDraft,
 ): Addressing | undefined {
-  const deed = { act: 'edit', agent, id: randomHex(world, 8), response, message, target } as const
+  const deed = {
+    act: 'edit',
+    agent,
+    id: randomHex(world, 8),
+    at: isoTime(world.now()),
+    response,
+    message,
+    target,
+  } as const
   return findChannel(via)?.addressDeed?.({ ...deed, rendering: said?.rendering })
 }
 

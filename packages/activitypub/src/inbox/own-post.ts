@@ -1,7 +1,8 @@
 import type { AgentDirectory, Desk } from '@postern/core'
 import { postIri } from '../own-iris.ts'
-import { readReplyTarget } from '../reply-target.ts'
-import { isOpen, replyVisibility } from '../visibility.ts'
+import { parsePieceId } from '../pieces.ts'
+import { readRendering } from '../rendering.ts'
+import { isOpen } from '../visibility.ts'
 
 /** A post of an agent's that somebody reacts to. */
 export interface OwnPost {
@@ -34,15 +35,14 @@ export async function findOwnPost(
   { agents, desk }: { readonly agents: AgentDirectory; readonly desk: Pick<Desk, 'findResponse'> },
 ): Promise<OwnPost | undefined> {
   const named = parsePostIri(iri, agents)
-  const found = named && (await desk.findResponse(named.id))
-  if (!found || found.agent !== named.agent || found.message.received_via !== 'activitypub') return undefined
-  const target = readReplyTarget(found.target)
-  const isForAll = isOpen(replyVisibility(target.visibility, found.response.visibility))
-  if (!isForAll && target.actor !== reader) return undefined
+  const found = named && (await desk.findResponse(parsePieceId(named.id).responseId))
+  if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
+  const { reply, visibility } = readRendering(found.rendering, found.target, found.response)
+  if (!isOpen(visibility) && reply?.actor !== reader) return undefined
   return {
     agent: named.agent,
     id: postIri(agents.origin, named.agent, named.id),
     thread_id: found.message.thread_id,
-    scope: isOpen(target.visibility) ? 'public' : target.actor,
+    scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? found.message.id),
   }
 }

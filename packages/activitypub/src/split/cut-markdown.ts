@@ -97,14 +97,16 @@ function cutList(source: string, rooms: Rooms, depth: number): readonly Fragment
   return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(source, rooms)
 }
 
+/** Each with the number it is shown with, for it may become the first of a list. */
 function* readItems(list: string): Generator<string> {
+  const first = Number(/^ *(\d+)/.exec(list)?.[1])
+  let count = 0
   let item = ''
   for (const line of readLines(list)) {
-    if (item && bullet.test(line) && !indented.test(line)) {
-      yield item
-      item = ''
-    }
-    item += line
+    const isItem = bullet.test(line) && !indented.test(line)
+    if (item && isItem) yield item
+    if (isItem) count += 1
+    item = isItem ? line.replace(/^( *)\d+/, `$1${first + count - 1}`) : item + line
   }
   if (item) yield item
 }

@@ -2,20 +2,22 @@ import { inlineToHtml } from '../markdown/inline.ts'
 import { createCut } from './cut.ts'
 import { readGraphemes } from './graphemes.ts'
 import { countText, countVisible, readAddresses } from './visible-length.ts'
-import { readInlineWords, readPlainWords, readSentences } from './words.ts'
+import { readInlineWords, readParagraphs, readPlainWords, readSentences } from './words.ts'
 
 /** An overlong word: addresses in it stay whole, the rest falls apart between grapheme clusters. */
 const cutWord = createCut({ units: readWordPieces, measure: countText, gap: 0 })
 const cutWords = createCut({ units: readPlainWords, measure: countText, gap: 0, finer: cutWord })
 const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutWords })
 
-/** Text as it is: sentences and lines first, then words. */
-export const cutPlain = createCut({
+const cutSentences = createCut({
   units: text => readSentences(readPlainWords(text)),
   measure: countText,
   gap: 0,
   finer: cutWords,
 })
+
+/** Text as it is: paragraphs first, then sentences and lines, then words. */
+export const cutPlain = createCut({ units: readParagraphs, measure: countText, gap: 0, finer: cutSentences })
 
 /** A paragraph of markdown. */
 export const cutParagraph = createCut({

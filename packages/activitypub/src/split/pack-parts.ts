@@ -72,7 +72,7 @@ function cutTextPart(part: TextPart, rooms: Rooms, cutMarkdown: Cut | undefined)
     return cutMarkdown(content, rooms).map(({ text, length }) => ({ part: { ...part, content: trim(text) }, length }))
   }
   const plain = mime === 'text/html' ? htmlToText(content).text : content
-  return cutPlain(plain, rooms).map(({ text, length }) => ({
+  return cutPlain(plain.replace(/\r\n?/g, '\n'), rooms).map(({ text, length }) => ({
     part: { ...part, mime: 'text/plain', content: text.trim() },
     length,
   }))

@@ -109,6 +109,13 @@ describe('splitParts()', () => {
     expect(pieces.map(show)).toEqual([expect.stringMatching(/^<ol><li>/), expect.stringMatching(/^<ol start="4"><li>/)])
   })
 
+  test('a list whose items are all called 1 goes on where it was cut', () => {
+    expect(split('1. an item of the list\n'.repeat(6), 70).map(text => text.match(/^\d/gm))).toEqual([
+      ['1', '2', '3'],
+      ['4', '5', '6'],
+    ])
+  })
+
   test('a list item that is cut keeps its mark once, and what is nested in it', () => {
     const line = sentence.trim()
     const pieces = split(`7. ${line}\n   - nested ${line}\n8. last`, 70)
@@ -140,7 +147,8 @@ describe('splitParts()', () => {
 
   test('plain text keeps its paragraphs, and HTML is cut as the text it shows', () => {
     const paragraph = sentence.repeat(2).trim()
-    expect(split(`${paragraph}\n\n${paragraph}`, 100, 'text/plain')).toEqual([paragraph, paragraph])
+    expect(split(`${paragraph}\n\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
+    expect(split(`${paragraph}\r\n\r\n${paragraph}`, 160, 'text/plain')).toEqual([paragraph, paragraph])
     const html = `<p>${paragraph}</p><p>${sentence}<a href="https://a.test/">here</a></p>`
     const pieces = splitParts([write(html, 'text/html')], 100)
     expect(pieces.map(show).join('')).toContain('href="https://a.test/"')

@@ -6,9 +6,16 @@ const plainToken = /[^\s。！？]*[。！？]+|\S+|\s+/gu
  */
 const inlineToken =
   /\[[^[\]\n]{0,300}\]\([^\s()[\]<>"]{0,2048}\)|`[^`\n]{1,300}`|\*\*[^*\n]{1,300}\*\*|(?<![*\w])\*[^*\s][^*\n]{0,300}\*|(?<!\w)__?[^_\s][^_\n]{0,300}__?|~~[^~\n]{1,300}~~|[^\s。！？[`*_~]*[。！？]+|[^\s。！？[`*_~]+|\s+|\S/gu
+const line = /[^\n]*\n|[^\n]+/g
+const blankLine = /^[ \t]*\n$/
 const wordEnd = /(?:\s|[。！？])$/u
 /** Marks that close stand behind the one that ends a sentence; a line ends one, too. */
 const sentenceEnd = /(?:[.!?…][\p{Pe}\p{Pf}"'*_~`]*\s+|[。！？][\p{Pe}\p{Pf}]*\s*|\n\s*)$/u
+
+/** Paragraphs with the blank lines after them; put together they are the text again. */
+export function readParagraphs(text: string): Generator<string> {
+  return readUntil(blankLine, readMatches(text, line))
+}
 
 /** Words with the space after them; put together they are the text again. */
 export function readPlainWords(text: string): Generator<string> {

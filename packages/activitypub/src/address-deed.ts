@@ -1,0 +1,107 @@
+import type {
+  Addressing,
+  Deed,
+  PlannedBroadcast,
+  PlannedDelivery,
+  PostDeed,
+  ReactionDeed,
+  Relation,
+  RevisionDeed,
+} from '@postern/core'
+import type { AddressHouse, Place } from './address-answer.ts'
+import {
+  addressPieces,
+  aliasesOf,
+  deliver,
+  mentionPlaces,
+  othersMentioned,
+  replyPlaces,
+  shortest,
+} from './address-answer.ts'
+import { postIri } from './own-iris.ts'
+import { countPieces } from './pieces.ts'
+import { mentionLength } from './render.ts'
+import { renderReaction } from './render-reaction.ts'
+import type { Revision } from './render-revision.ts'
+import type { Rendering } from './rendering.ts'
+import { readRendering, toRenderingJson } from './rendering.ts'
+import type { FollowerTarget } from './reply-target.ts'
+import { readReplyTarget, toJson } from './reply-target.ts'
+import { isOpen } from './visibility.ts'
+
+/** What an agent does beside answering, as deliveries and broadcasts; undefined when it cannot be done. Pure. */
+export function addressDeed(deed: Deed, house: AddressHouse): Addressing | undefined {
+  if ('target' in deed) return 'response' in deed ? addressRevision(deed) : addressReaction(deed, house)
+  return addressPost(deed, house)
+}
+
+/** Shorter than any server of the network cuts: what followers read is not made for one of them. */
+function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: AddressHouse): Addressing {
+  const { visibility = 'public' } = response
+  const others = othersMentioned(response.mentions, [response.sender])
+  const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(others.map(name => ({ name }))))
+  const pieces = countPieces(response.parts, limit)
+  const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }) }
+  return {
+    deliveries: addressPieces(pieces, deliver(mentionPlaces(others))),
+    broadcasts: broadcastPieces(rendering),
+    aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
+    isListed: isOpen(visibility),
+    rendering: toRenderingJson(rendering),
+  }
+}
+
+/** To all who got what is changed. */
+function addressRevision({ act, id, at, response, target, message, rendering }: RevisionDeed): Addressing {
+  const rendered = readRendering(rendering, target, response)
+  const revision: Revision = { act, id, at }
+  const deliveries = addressPieces(
+    rendered.pieces,
+    deliver(placesOf(rendered, response.mentions, message.recipient), { revision }),
+  )
+  return { deliveries, aliases: [], broadcasts: rendered.reply ? [] : broadcastPieces(rendered, revision) }
+}
+
+function placesOf(
+  { reply, visibility }: Rendering,
+  mentions: readonly string[] | undefined,
+  own: string,
+): readonly Place[] {
+  const others = othersMentioned(mentions, [reply?.address, own])
+  return reply ? replyPlaces(reply, others, isOpen(visibility)) : mentionPlaces(others)
+}
+
+function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {
+  if (visibility === 'direct') return []
+  return Array.from({ length: pieces }, (_, piece) => {
+    const target = { ...(piece > 0 && { piece }), ...(revision && { revision }) }
+    return { relation: 'follower', target: toJson(target) }
+  })
+}
+
+const boosts: ReadonlySet<string> = new Set(['boost', 'unboost'])
+
+/** Only what everybody may read is passed on; what is no post cannot be liked. */
+function addressReaction(
+  { act, agent, at, target: json }: ReactionDeed,
+  { origin }: AddressHouse,
+): Addressing | undefined {
+  const target = readReplyTarget(json)
+  const { object, inbox, actor } = target
+  const isBoost = boosts.has(act)
+  if (!object || !inbox || (isBoost && !isOpen(target.visibility))) return undefined
+  const handshake = renderReaction(act, { origin, agent, at, target: { ...target, object } })
+  const deliveries: PlannedDelivery[] = [{ to: inbox, peer: actor, target: toJson({ handshake, inbox }) }]
+  const broadcasts: PlannedBroadcast[] = [{ relation: 'follower', target: toJson({ handshake }) }]
+  return { deliveries, aliases: [], broadcasts: isBoost ? broadcasts : [] }
+}
+
+/** One delivery a server where it has an inbox for all of its people; it knows itself who of them follows. Pure. */
+export function spreadToFollowers(relations: readonly Relation[]): readonly PlannedDelivery[] {
+  return relations.flatMap(({ peer, target }) => {
+    const { inbox, sharedInbox } = target as unknown as FollowerTarget
+    const to = sharedInbox ?? inbox
+    // A delivery for many is nobody's: one who blocks the agent must not keep it from the others.
+    return to ? [{ to, target: toJson({ inbox: to }), ...(sharedInbox ? {} : { peer }) }] : []
+  })
+}
