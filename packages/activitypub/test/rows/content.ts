@@ -459,6 +459,11 @@ export const content: readonly Row[] = [
     ],
     shownBy: [
       ...titlesOf('loops', '66: a %s gets so many turns of a thread in an hour, then silence'),
+      ...titlesOf(
+        'loops',
+        '66: somebody who answers within seconds each time is a machine, whatever it says of itself',
+      ),
+      'apps/gateway/test/burst.test.ts › 66: a burst from one instance, however many people send it, is cut off; other instances are not',
       'apps/gateway/src/limits.test.ts › all addresses of one IPv6 network are one peer',
     ],
   },

@@ -339,9 +339,16 @@ export const signatures: readonly Row[] = [
       },
       expect: { ...withoutEffect, fetches: 1 },
     })),
-    shownBy: titlesOf(
-      'changes',
-      '31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not',
-    ),
+    shownBy: [
+      ...titlesOf(
+        'changes',
+        '31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not',
+      ),
+      ...titlesOf(
+        'gone-peers',
+        '31: an actor whose server says that it is gone is forgotten',
+        '31: an actor that is not found for a day follows no more; its words stay',
+      ),
+    ],
   },
 ]
