@@ -94,21 +94,30 @@ function cutQuote(source: string, rooms: Rooms, depth: number): readonly Fragmen
 /** Items keep their mark, and so their number; what is cut off an item goes on without one. */
 function cutList(source: string, rooms: Rooms, depth: number): readonly Fragment[] {
   const finer: Cut = (item, itemRooms) => cutItem(item, itemRooms, depth)
-  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(source, rooms)
+  return createCut({ units: readItems, measure: countMarkdown, gap: gaps.line, finer })(numberItems(source), rooms)
 }
 
-/** Each with the number it is shown with, for it may become the first of a list. */
+/** Each item by the number it is shown with, for it may become the first of a list. */
+function numberItems(list: string): string {
+  let next = Number(/^ *(\d+)/.exec(list)?.[1])
+  const lines = readLines(list).map(line => (beginsItem(line) ? line.replace(/^( *)\d+/, `$1${next++}`) : line))
+  return lines.join('')
+}
+
 function* readItems(list: string): Generator<string> {
-  const first = Number(/^ *(\d+)/.exec(list)?.[1])
-  let count = 0
   let item = ''
   for (const line of readLines(list)) {
-    const isItem = bullet.test(line) && !indented.test(line)
-    if (item && isItem) yield item
-    if (isItem) count += 1
-    item = isItem ? line.replace(/^( *)\d+/, `$1${first + count - 1}`) : item + line
+    if (item && beginsItem(line)) {
+      yield item
+      item = ''
+    }
+    item += line
   }
   if (item) yield item
+}
+
+function beginsItem(line: string): boolean {
+  return bullet.test(line) && !indented.test(line)
 }
 
 function cutItem(item: string, rooms: Rooms, depth: number): readonly Fragment[] {

@@ -30,31 +30,32 @@ interface Growing {
 export function createCut({ units, measure, gap, finer }: Grain): Cut {
   return function cut(text, rooms) {
     const fragments: Growing[] = [{ text: '', length: 0 }]
+    let from = 0
     for (const unit of units(text)) {
       const last = fragments.at(-1) as Growing
       const at = fragments.length - 1
       const taken = last.text ? last.length + gap : 0
       const left: Rooms = piece => rooms(at + piece) - (piece === 0 ? taken : 0)
-      const length = measureFor(unit, left, measure)
-      const isMovable = length <= left(1) || !finer
-      const [here, ...more] = length > left(0) && !isMovable ? finer(unit, left) : placeWhole(unit, length, left(0))
+      if (left(0) === Number.POSITIVE_INFINITY) {
+        grow(last, text.slice(from), 0)
+        break
+      }
+      const [here, ...more] = placeUnit(unit, left, { measure, finer })
       if (here?.text) grow(last, here.text, taken + here.length)
       fragments.push(...more.map(fragment => ({ ...fragment })))
+      from += unit.length
     }
     return fragments
   }
 }
 
-/** What goes into the last room need not be counted. */
-function measureFor(unit: string, rooms: Rooms, measure: Grain['measure']): number {
+function placeUnit(text: string, rooms: Rooms, { measure, finer }: Pick<Grain, 'measure' | 'finer'>) {
   const [here, next] = [rooms(0), rooms(1)]
-  if (here === Number.POSITIVE_INFINITY) return 0
-  return measure(unit, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
-}
-
-function placeWhole(text: string, length: number, room: number): readonly Fragment[] {
-  const whole = { text, length }
-  return length <= room ? [whole] : [{ text: '', length: 0 }, whole]
+  // What goes into the last room need not be counted to its end.
+  const length = measure(text, next === Number.POSITIVE_INFINITY ? here : Math.max(here, next))
+  const whole: Fragment = { text, length }
+  if (length <= here) return [whole]
+  return length <= next || !finer ? [{ text: '', length: 0 }, whole] : finer(text, rooms)
 }
 
 function grow(fragment: Growing, text: string, length: number): void {
