@@ -85,7 +85,7 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
 }
 
 /** A notice is a hint that may be lost, the truth is in the desk: looked at seldom, and ever more seldom. */
-function isLookDue(ticks: number): boolean {
+export function isLookDue(ticks: number): boolean {
   return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }
 

@@ -117,8 +117,20 @@ export const a2aConfigSchema = z.strictObject({
         .default(4 * 1024 * 1024),
       /** How long a blocking SendMessage waits before it answers with the task as it is. */
       wait_seconds: z.number().positive().max(600).default(60),
+      /** Streams that one caller may have open. */
+      streams_per_caller: z.number().int().positive().default(100),
+      /** A stream on which nothing happens for so long ends. */
+      stream_idle_seconds: z.number().positive().max(86_400).default(900),
       /** Ceiling for `agent_chain.max_hops`. */
       max_hops: z.number().int().positive().default(5),
+    })
+    .prefault({}),
+  /** What is offered beside the unary operations; told in the card. */
+  capabilities: z
+    .strictObject({
+      streaming: z.boolean().default(true),
+      /** A fuller card for those who say who they are; there only is one where they can. */
+      extended_card: z.boolean().default(true),
     })
     .prefault({}),
   /** What a part may be; told in the card and enforced. */

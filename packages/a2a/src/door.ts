@@ -5,7 +5,7 @@ import type { Authenticate } from './authenticate.ts'
 import type { A2aConfig } from './config.ts'
 import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
-import { negotiateExtensions } from './extensions.ts'
+import { negotiateExtensions, replayExtension } from './extensions.ts'
 import type { RpcId } from './rpc.ts'
 import { parseRpcBody, readRpcId, readRpcRequest } from './rpc.ts'
 import type { Call } from './verify.ts'
@@ -63,9 +63,23 @@ async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms
   const { method, params } = readRpcRequest(document)
   negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
   const extensions = negotiateExtensions(headers.get('a2a-extensions'))
-  const lastEventId = headers.get('last-event-id') ?? undefined
-  const call = { caller, agent, from, params, document, bytes, binding: 'JSONRPC' as const, lastEventId }
+  const call = {
+    caller,
+    agent,
+    from,
+    params,
+    document,
+    bytes,
+    binding: 'JSONRPC' as const,
+    ...readReplay(headers, extensions),
+  }
   return { name: method, extensions, call }
+}
+
+/** Where a caller who was cut off wants to go on; only for callers who know of it. */
+export function readReplay(headers: Headers, extensions: readonly string[]): Pick<Call, 'lastEventId' | 'canReplay'> {
+  const canReplay = extensions.includes(replayExtension)
+  return { canReplay, lastEventId: canReplay ? (headers.get('last-event-id') ?? undefined) : undefined }
 }
 
 /** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */

@@ -3,11 +3,28 @@ import { A2aRejection } from './errors.ts'
 /** An extension of the card (A2A §4.4.4). */
 export interface Extension {
   readonly uri: string
+  readonly description?: string | undefined
   readonly required?: boolean | undefined
 }
 
-/** What we understand. None so far: a caller's extensions are all unknown, hence ignored. */
-export const supportedExtensions: readonly Extension[] = []
+/** Events bear ids, and a stream that was cut off goes on behind `Last-Event-ID`. */
+export const replayExtension = 'urn:postern:a2a:event-replay:v1'
+
+/** Mentionable, PolicyParts v0.1. */
+export const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
+
+/** What we understand; a caller's others are ignored. */
+export const supportedExtensions: readonly Extension[] = [
+  {
+    uri: replayExtension,
+    description: 'Events of a stream bear ids; SubscribeToTask with Last-Event-ID goes on behind the one it names.',
+  },
+  {
+    uri: policyExtension,
+    description:
+      'What an agent demands or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
+  },
+]
 
 const maxHeader = 8 * 1024
 const maxNamed = 64
@@ -21,7 +38,7 @@ export function negotiateExtensions(
   header: string | null,
   supported: readonly Extension[] = supportedExtensions,
 ): readonly string[] {
-  if (supported.length === 0) return []
+  if (header === null && !supported.some(({ required }) => required)) return []
   const named = new Set(
     (header ?? '')
       .slice(0, maxHeader)

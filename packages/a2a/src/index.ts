@@ -2,15 +2,20 @@ import type { Channel, House } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
 import { createChallenger } from './auth/challenge.ts'
+import { createKeyRing } from './auth/key-ring.ts'
+import { createKeyRoutes } from './auth/key-routes.ts'
+import { describeKey } from './auth/published-keys.ts'
 import { guardOperations, readScopeTable } from './auth/scopes.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTaskWaiter } from './await-task.ts'
+import { createCards } from './cards.ts'
 import type { A2aConfig } from './config.ts'
 import { createCursors } from './cursor.ts'
 import { deliverTask } from './deliver.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
+import { createFeeds } from './streams/feeds.ts'
 
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
@@ -19,16 +24,27 @@ export { a2aConfigSchema } from './config.ts'
 export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
   const { desk, world, agents } = house
   const challenger = createChallenger(config, agents.domain)
+  const keys = createKeyRing(house)
+  const cards = createCards({ config, house, keys })
   const waiter = createTaskWaiter(desk, world)
+  const feeds = createFeeds(house, {
+    perCaller: config.limits.streams_per_caller,
+    idleMs: config.limits.stream_idle_seconds * 1000,
+  })
   const routes = createRoutes({
     config,
     house,
+    cards,
     authenticate: createAuthenticate(config, house, challenger),
-    operations: guardOperations(createOperations({ config, house, waiter, cursors: createCursors(desk, world) }), {
-      table: readScopeTable(config),
-      challenger,
-    }),
+    operations: guardOperations(
+      createOperations({ config, house, waiter, cursors: createCursors(desk, world), feeds, cards, challenger }),
+      {
+        table: readScopeTable(config),
+        challenger,
+      },
+    ),
   })
+  routes.route('/', createKeyRoutes(keys))
   const sender = createSender({
     name: 'a2a',
     address: addressAnswer,
@@ -40,7 +56,11 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     ...sender,
     routes,
     links: () => [],
-    publishedKeys: async () => [],
-    release: () => waiter.close(),
+    publishedKeys: async () => (await keys.published()).map(describeKey),
+    rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
+    release() {
+      waiter.close()
+      feeds.close()
+    },
   }
 }

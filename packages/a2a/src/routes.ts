@@ -5,17 +5,20 @@ import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Headers } from './answer-fault.ts'
 import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './answer-fault.ts'
-import type { ServedCard } from './card.ts'
-import { serveCard } from './card.ts'
+import type { Cards } from './cards.ts'
 import type { DoorRooms, EnteredCall, Knock } from './door.ts'
-import { enterRpc, findAddressee } from './door.ts'
+import { enterRpc } from './door.ts'
 import type { Operations } from './operations/operation.ts'
 import { findOperation } from './operations/operation.ts'
 import { createRestAnswer } from './rest/answer-rest.ts'
 import { renderRpcError, renderRpcResult } from './rpc.ts'
+import { EventStream } from './streams/event.ts'
+import type { SseFormat } from './streams/sse.ts'
+import { renderSse, sseHeaders } from './streams/sse.ts'
 
 export interface RouteRooms extends DoorRooms {
   readonly operations: Operations
+  readonly cards: Cards
 }
 
 const cardSeconds = 300
@@ -50,10 +53,23 @@ function createRpcAnswer(rooms: RouteRooms) {
     try {
       const entered = await enterRpc(knock, rooms)
       const result = await findOperation(entered.name, rooms.operations)(entered.call)
+      if (result instanceof EventStream) {
+        const format = formatFor(knock.id, entered, rooms.house)
+        return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
+      }
       return c.body(JSON.stringify(renderRpcResult(knock.id, result)), 200, headersFor(entered))
     } catch (error) {
       return answerRpcFault(c, knock.id, error, rooms.house)
     }
+  }
+}
+
+/** Each event is a whole response of JSON-RPC (A2A §9.4.2). */
+function formatFor(id: Knock['id'], { call }: EnteredCall, house: House): SseFormat {
+  return {
+    formatEvent: event => JSON.stringify(renderRpcResult(id, event)),
+    formatError: error => JSON.stringify(renderRpcError(id, openFault(error, house))),
+    withIds: call.canReplay,
   }
 }
 
@@ -74,23 +90,10 @@ function answerStatus(c: Context, error: unknown, house: House, extra: Headers =
   return c.body(JSON.stringify(renderStatus(fault)), fault.row.http as ContentfulStatusCode, headers)
 }
 
-function createCardAnswer({ config, house }: RouteRooms) {
-  const served = new Map<string, { readonly agent: object; readonly card: ServedCard }>()
-
-  function findCard(name: string | undefined): ServedCard {
-    const agent = findAddressee(name, house)
-    const endpoint =
-      name === undefined ? `${house.agents.origin}/a2a` : `${house.agents.origin}/agents/${agent.name}/a2a`
-    const known = served.get(endpoint)
-    if (known?.agent === agent) return known.card
-    const card = serveCard({ agent, endpoint }, config)
-    served.set(endpoint, { agent, card })
-    return card
-  }
-
-  return (c: Context): Response => {
+function createCardAnswer({ cards, house }: RouteRooms) {
+  return async (c: Context): Promise<Response> => {
     try {
-      const { text, etag } = findCard(c.req.param('agent'))
+      const { text, etag } = await cards.find(c.req.param('agent'))
       const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}` }
       if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
       return c.body(text, 200, { ...headers, 'content-type': 'application/json' })

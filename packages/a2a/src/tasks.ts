@@ -4,7 +4,7 @@ import { readKnownBytes } from './parts/known-bytes.ts'
 import type { KnownBytes } from './parts/write-parts.ts'
 import { writeParts } from './parts/write-parts.ts'
 import { toWireState } from './states.ts'
-import type { WireMessage, WireTask } from './wire.ts'
+import type { WireMessage, WirePart, WireTask } from './wire.ts'
 
 /** How much of a task a caller wants to see. */
 export interface TaskView {
@@ -40,16 +40,26 @@ interface RenderView {
 function renderTask(record: TaskRecord, { includeArtifacts, history, known }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
   const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
-  const isResult = state === 'completed' || state === 'working'
   return {
     id,
     contextId: context,
     status: { state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) },
-    ...(message &&
-      isResult &&
+    ...(response &&
+      message &&
+      isResult(response) &&
       includeArtifacts && { artifacts: [{ artifactId: message.messageId, parts: message.parts }] }),
     ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, known)) }),
   }
+}
+
+/** What an agent has made, not what it asks or why it will not. */
+export function isResult({ status }: NormalizedResponse): boolean {
+  return status === 'completed' || status === 'working'
+}
+
+/** Parts as the wire has them, attachments included. */
+export async function showParts(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): Promise<readonly WirePart[]> {
+  return writeParts(parts, await knownBytes(desk, parts))
 }
 
 /** The last answer is the status message, so it is not history yet. */

@@ -21,6 +21,8 @@ export interface Call {
   readonly binding: 'JSONRPC' | 'HTTP+JSON'
   /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
   readonly lastEventId: string | undefined
+  /** The caller has switched on the replay of events. */
+  readonly canReplay: boolean
 }
 
 declare const proven: unique symbol

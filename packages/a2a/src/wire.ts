@@ -24,15 +24,22 @@ export interface WireMessage {
   readonly referenceTaskIds?: readonly string[] | undefined
 }
 
+export interface WireTaskStatus {
+  readonly state: string
+  readonly timestamp: string
+  readonly message?: WireMessage | undefined
+}
+
+export interface WireArtifact {
+  readonly artifactId: string
+  readonly parts: readonly WirePart[]
+}
+
 export interface WireTask {
   readonly id: string
   readonly contextId: string
-  readonly status: {
-    readonly state: string
-    readonly timestamp: string
-    readonly message?: WireMessage | undefined
-  }
-  readonly artifacts?: readonly { readonly artifactId: string; readonly parts: readonly WirePart[] }[] | undefined
+  readonly status: WireTaskStatus
+  readonly artifacts?: readonly WireArtifact[] | undefined
   readonly history?: readonly WireMessage[] | undefined
 }
 

@@ -19,6 +19,18 @@ export function inspectAnswer(status: number, headers: Headers, text: string): v
   const leak = findLeak(text) ?? findLeak([...headers].join('\n'))
   if (leak) throw new Error(`an answer with status ${status} holds ${leak}: ${text.slice(0, 400)}`)
   if (text === '') return
+  if (headers.get('content-type') === 'text/event-stream') {
+    inspectStream(text)
+    return
+  }
   JSON.parse(text)
   if (!types.has(headers.get('content-type'))) throw new Error(`an answer is ${headers.get('content-type')}`)
+}
+
+/** Of a stream every line is a comment, an id or one whole JSON document. */
+function inspectStream(text: string): void {
+  for (const line of text.split('\n')) {
+    if (line.startsWith('data: ')) JSON.parse(line.slice(6))
+    else if (line !== '' && line !== ':' && !/^id: [0-9a-f]+-\d+$/.test(line)) throw new Error(`a stream holds ${line}`)
+  }
 }

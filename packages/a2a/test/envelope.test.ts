@@ -243,16 +243,12 @@ test('every spelling of the endpoint answers', async () => {
 
 test('CORE-CAP operations of capabilities we do not declare answer their own error', async () => {
   const refused = {
-    SendStreamingMessage: -32004,
-    SubscribeToTask: -32004,
-    GetExtendedAgentCard: -32004,
     CreateTaskPushNotificationConfig: -32003,
     GetTaskPushNotificationConfig: -32003,
     ListTaskPushNotificationConfigs: -32003,
     DeleteTaskPushNotificationConfig: -32003,
   }
   const reasons: Readonly<Record<number, string>> = {
-    [-32004]: 'UNSUPPORTED_OPERATION',
     [-32003]: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
   }
   for (const [method, code] of Object.entries(refused)) {

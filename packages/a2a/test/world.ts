@@ -6,11 +6,14 @@ import type { GuardedFetch, Log, World } from '@postern/core'
 export interface TestWorld extends World {
   /** Puts the clock forward, ms. */
   advance(ms: number): void
+  /** From now on all waiting is so many times shorter. */
+  hurry(factor: number): void
   readonly logged: readonly { readonly fields: unknown; readonly text: string }[]
 }
 
 export function createTestWorld(fetch: GuardedFetch): TestWorld {
   let shift = 0
+  let pace = 1
   const logged: { fields: unknown; text: string }[] = []
   const keep = (fields: unknown, text: string) => void logged.push({ fields, text })
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
@@ -20,10 +23,13 @@ export function createTestWorld(fetch: GuardedFetch): TestWorld {
     submitMail: async () => ({ response: '250 ok' }),
     now: () => Date.now() + shift,
     randomBytes: count => randomBytes(count),
-    sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+    sleep: (ms, signal) => delay(ms / pace, undefined, signal && { signal }).catch(() => undefined),
     log,
     advance: ms => {
       shift += ms
+    },
+    hurry: factor => {
+      pace = factor
     },
     logged,
   }

@@ -71,10 +71,13 @@ function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: Ab
   const { desk, world, findChannel } = working
   const canRevise = findChannel(turn.via)?.addressDeed !== undefined
   let saidAt = Number.NEGATIVE_INFINITY
+  let index = 0
   return (chunk: PartialResponse): Promise<void> | undefined => {
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
-    desk.notify(`message:${turn.message}`, { kind: 'part', chunk })
+    // Who listens can tell by the count whether he has heard a run from its beginning.
+    desk.notify(`message:${turn.message}`, { kind: 'part', chunk, run: turn.token, index, response: draft.id })
+    index += 1
     if (!canRevise || !isInterim(chunk) || world.now() < saidAt + shortestInterim) return undefined
     saidAt = world.now()
     return sayMeanwhile(turn, working, chunk, draft)

@@ -1,38 +1,48 @@
+import { hasExtendedCard } from '../card.ts'
 import type { FaultName } from '../errors.ts'
 import { A2aRejection } from '../errors.ts'
+import { createAdmitMessage } from './admit-message.ts'
 import { createCancelTask } from './cancel-task.ts'
+import { createGetExtendedCard } from './get-extended-card.ts'
 import { createGetTask } from './get-task.ts'
 import { createListTasks } from './list-tasks.ts'
-import type { Operation, Operations, Rooms } from './operation.ts'
+import type { Operation, OperationName, Operations, Rooms } from './operation.ts'
 import { createSendMessage } from './send-message.ts'
+import { createSendStreamingMessage } from './send-streaming-message.ts'
+import { createSubscribeToTask } from './subscribe-to-task.ts'
 
-/** Operations of capabilities the card does not declare, and how they are refused (A2A §3.1, §4.4.3). */
-const undeclared: Readonly<Record<string, readonly [fault: FaultName, what: string]>> = {
-  SendStreamingMessage: ['unsupportedOperation', 'streaming'],
-  SubscribeToTask: ['unsupportedOperation', 'streaming'],
-  GetExtendedAgentCard: ['unsupportedOperation', 'extended agent card'],
-  CreateTaskPushNotificationConfig: ['pushNotificationNotSupported', 'push notifications'],
-  GetTaskPushNotificationConfig: ['pushNotificationNotSupported', 'push notifications'],
-  ListTaskPushNotificationConfigs: ['pushNotificationNotSupported', 'push notifications'],
-  DeleteTaskPushNotificationConfig: ['pushNotificationNotSupported', 'push notifications'],
-}
+/** How operations of capabilities that the card does not declare are refused (A2A §3.1, §4.4.3). */
+const absent = {
+  streaming: ['unsupportedOperation', 'streaming'],
+  card: ['unsupportedOperation', 'extended agent card'],
+  push: ['pushNotificationNotSupported', 'push notifications'],
+} as const satisfies Readonly<Record<string, readonly [fault: FaultName, what: string]>>
 
 /** All eleven operations of A2A 1.0 by name, for every binding. */
 export function createOperations(rooms: Rooms): Operations {
-  const refused = Object.entries(undeclared).map(
-    ([name, [fault, what]]) => [name, createUndeclared(fault, `Cannot ${name}: no ${what} here`)] as const,
-  )
-  return new Map<string, Operation>([
-    ['SendMessage', createSendMessage(rooms)],
-    ['GetTask', createGetTask(rooms)],
-    ['ListTasks', createListTasks(rooms)],
-    ['CancelTask', createCancelTask(rooms)],
-    ...refused,
-  ])
+  const admit = createAdmitMessage(rooms)
+  const { streaming } = rooms.config.capabilities
+  const table: Readonly<Record<OperationName, Operation | keyof typeof absent>> = {
+    SendMessage: createSendMessage(rooms, admit),
+    SendStreamingMessage: streaming ? createSendStreamingMessage(rooms, admit) : 'streaming',
+    GetTask: createGetTask(rooms),
+    ListTasks: createListTasks(rooms),
+    CancelTask: createCancelTask(rooms),
+    SubscribeToTask: streaming ? createSubscribeToTask(rooms) : 'streaming',
+    CreateTaskPushNotificationConfig: 'push',
+    GetTaskPushNotificationConfig: 'push',
+    ListTaskPushNotificationConfigs: 'push',
+    DeleteTaskPushNotificationConfig: 'push',
+    GetExtendedAgentCard: hasExtendedCard(rooms.config) ? createGetExtendedCard(rooms) : 'card',
+  }
+  const rows = Object.entries(table).map(([name, entry]) => [name, toOperation(name, entry)] as const)
+  return new Map(rows)
 }
 
-function createUndeclared(fault: FaultName, message: string): Operation {
+function toOperation(name: string, entry: Operation | keyof typeof absent): Operation {
+  if (typeof entry === 'function') return entry
+  const [fault, what] = absent[entry]
   return async () => {
-    throw new A2aRejection(fault, message)
+    throw new A2aRejection(fault, `Cannot ${name}: no ${what} here`)
   }
 }

@@ -1,8 +1,11 @@
 import type { House } from '@postern/core'
+import type { Challenger } from '../auth/challenge.ts'
 import type { TaskWaiter } from '../await-task.ts'
+import type { Cards } from '../cards.ts'
 import type { A2aConfig } from '../config.ts'
 import type { Cursors } from '../cursor.ts'
 import { A2aRejection } from '../errors.ts'
+import type { Feeds } from '../streams/feeds.ts'
 import type { Call } from '../verify.ts'
 
 /** The operations of A2A §3.1, by the names they have in JSON-RPC and gRPC. */
@@ -43,4 +46,7 @@ export interface Rooms {
   readonly house: House
   readonly waiter: TaskWaiter
   readonly cursors: Cursors
+  readonly feeds: Feeds
+  readonly cards: Cards
+  readonly challenger: Challenger
 }

@@ -7,6 +7,9 @@ import { faultHeaders, openFault, renderStatus } from '../answer-fault.ts'
 import type { EnteredCall } from '../door.ts'
 import { findOperation } from '../operations/operation.ts'
 import type { RouteRooms } from '../routes.ts'
+import { EventStream } from '../streams/event.ts'
+import type { SseFormat } from '../streams/sse.ts'
+import { renderSse, sseHeaders } from '../streams/sse.ts'
 import type { RestKnock } from './enter-rest.ts'
 import { enterRest } from './enter-rest.ts'
 import { MethodNotAllowed } from './find-route.ts'
@@ -28,8 +31,10 @@ export function createRestAnswer(rooms: RouteRooms) {
     }
     try {
       const entered = await enterRest(knock, rooms)
-      const operation = findOperation(entered.name, rooms.operations)
-      return c.body(JSON.stringify(await operation(entered.call)), 200, headersFor(c, entered))
+      const result = await findOperation(entered.name, rooms.operations)(entered.call)
+      if (result instanceof EventStream)
+        return c.body(renderSse(result, formatFor(entered)), 200, streamHeaders(entered))
+      return c.body(JSON.stringify(result), 200, headersFor(c, entered))
     } catch (error) {
       return answerRestFault(c, error, rooms.house)
     }
@@ -42,6 +47,15 @@ function headersFor(c: Context, { extensions }: EnteredCall): Record<string, str
     'cache-control': 'no-store',
     ...(extensions.length > 0 && { 'a2a-extensions': extensions.join(', ') }),
   }
+}
+
+/** Each event is a bare StreamResponse; what breaks a stream off is not told in it (A2A §11.7). */
+function formatFor({ call }: EnteredCall): SseFormat {
+  return { formatEvent: event => JSON.stringify(event), formatError: () => undefined, withIds: call.canReplay }
+}
+
+function streamHeaders({ extensions }: EnteredCall): Record<string, string> {
+  return { ...sseHeaders, ...(extensions.length > 0 && { 'a2a-extensions': extensions.join(', ') }) }
 }
 
 function answerRestFault(c: Context, error: unknown, house: House): Response {

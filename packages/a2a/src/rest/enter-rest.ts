@@ -1,6 +1,6 @@
 import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall, Knock } from '../door.ts'
-import { checkContentType, findAddressee, takeBody } from '../door.ts'
+import { checkContentType, findAddressee, readReplay, takeBody } from '../door.ts'
 import { A2aRejection } from '../errors.ts'
 import { negotiateExtensions } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
@@ -41,8 +41,16 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
   const bytes = found.route.input === 'query' ? noBytes : await takeBody(request, config.limits.body_bytes)
   const document = readInput(found, knock.query, bytes)
   const params = mergePath(document, found)
-  const lastEventId = headers.get('last-event-id') ?? undefined
-  const call = { caller, agent, from, params, document, bytes, binding: 'HTTP+JSON' as const, lastEventId }
+  const call = {
+    caller,
+    agent,
+    from,
+    params,
+    document,
+    bytes,
+    binding: 'HTTP+JSON' as const,
+    ...readReplay(headers, extensions),
+  }
   return { name: found.route.operation, extensions, call }
 }
 

@@ -22,6 +22,7 @@ export const params = {
   SendMessage: shapeOf({ ...common, message: required(userMessage), configuration: optional(configuration) }),
   GetTask: shapeOf({ ...common, id: required(text), historyLength: optional(integer()) }),
   CancelTask: shapeOf({ ...common, id: required(text) }),
+  SubscribeToTask: shapeOf({ ...common, id: required(text) }),
   ListTasks: shapeOf({
     ...common,
     contextId: optional(line(256)),

@@ -1,0 +1,46 @@
+import type { Admitted, Inbound, TaskKey } from '@postern/core'
+import { receive, recordRefusal } from '@postern/core'
+import { A2aRejection } from '../errors.ts'
+import { normalizeMessage } from '../normalize.ts'
+import type { Call, ProvenMessage } from '../verify.ts'
+import { verifyMessage } from '../verify.ts'
+import type { SendMessageParams } from '../wire.ts'
+import type { Rooms } from './operation.ts'
+
+/** A message that is durable, and what its sender wants to see of the answer. */
+export interface AdmittedMessage extends Admitted {
+  readonly task: TaskKey
+  readonly params: SendMessageParams
+}
+
+/** verify → normalize → admit. @throws A2aRejection, Rejection, Unavailable */
+export type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
+
+export function createAdmitMessage(rooms: Rooms): AdmitMessage {
+  const { house, feeds } = rooms
+  const { desk, world } = house
+  const inbound: Inbound<Call, ProvenMessage> = {
+    name: 'a2a',
+    verify: call => verifyMessage(call, rooms),
+    normalize: proven => [normalizeMessage(proven, house.agents.domain)],
+  }
+  return async call => {
+    const reception = { desk, world, from: call.from }
+    const [admitted] = await receive(inbound, call, reception)
+    const task = admitted?.task
+    if (!admitted || !task) throw new Error('the desk admitted a message without its task')
+    if (admitted.outcome === 'conflict') {
+      const conflict = refuseConflict()
+      recordRefusal(conflict, 'a2a', reception)
+      throw conflict
+    }
+    feeds.track(task, admitted.message)
+    return { ...admitted, task, params: call.params as SendMessageParams }
+  }
+}
+
+function refuseConflict(): A2aRejection {
+  const description = 'was used for another message'
+  const violations = [{ field: 'message.messageId', description }]
+  return new A2aRejection('invalidParams', `Cannot SendMessage: message.messageId ${description}`, { violations })
+}

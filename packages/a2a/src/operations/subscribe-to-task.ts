@@ -1,0 +1,35 @@
+import { A2aRejection } from '../errors.ts'
+import { isTerminal } from '../states.ts'
+import { checkParams } from '../validate/params.ts'
+import type { Call } from '../verify.ts'
+import { findOwnTask } from '../verify.ts'
+import type { GetTaskParams } from '../wire.ts'
+import { defaultHistoryLength } from './get-task.ts'
+import { listOpenMessages } from './open-messages.ts'
+import type { Operation, Rooms } from './operation.ts'
+
+/** SubscribeToTask (A2A §3.1.6): the task as it is, then what happens until it has ended. */
+export function createSubscribeToTask({ house: { desk }, feeds }: Rooms): Operation {
+  return async call => {
+    checkParams('SubscribeToTask', call.params)
+    const record = await findOwnTask((call.params as GetTaskParams).id, call, desk)
+    const { owner, id } = record
+    const canGoOn = call.canReplay && call.lastEventId !== undefined && feeds.knows({ owner, id }, call.lastEventId)
+    if (isTerminal(record.state) && !canGoOn) {
+      throw new A2aRejection('unsupportedOperation', 'Cannot SubscribeToTask: the task has ended')
+    }
+    return feeds.open({
+      key: { owner, id },
+      listenerKey: listenerKeyOf(call),
+      canReplay: call.canReplay,
+      messages: listOpenMessages(record),
+      after: call.canReplay ? call.lastEventId : undefined,
+      view: { historyLength: defaultHistoryLength, includeArtifacts: true },
+    })
+  }
+}
+
+/** Whoever proves nothing shares one owner with others who do not; the network tells them apart. */
+export function listenerKeyOf({ caller, from }: Call): string {
+  return caller.isAnonymous ? `${caller.owner} ${from}` : caller.owner
+}

@@ -1,0 +1,47 @@
+import type { WireArtifact, WireMessage, WireTask, WireTaskStatus } from '../wire.ts'
+
+/** A StreamResponse of A2A §3.2.3: exactly one of these. */
+export type WireStreamEvent =
+  | { readonly task: WireTask }
+  | { readonly message: WireMessage }
+  | { readonly statusUpdate: WireStatusUpdate }
+  | { readonly artifactUpdate: WireArtifactUpdate }
+
+export interface WireStatusUpdate {
+  readonly taskId: string
+  readonly contextId: string
+  readonly status: WireTaskStatus
+}
+
+export interface WireArtifactUpdate {
+  readonly taskId: string
+  readonly contextId: string
+  readonly artifact: WireArtifact
+  /** Its parts follow those of the updates before; else they take the place of all before. */
+  readonly append?: true | undefined
+  readonly lastChunk?: true | undefined
+}
+
+/** Who is told what happens in a task, in order. */
+export interface Sink {
+  /** `id` names the place behind this event, for a caller who comes back. */
+  send(event: WireStreamEvent, id: string): void
+  /** Nothing to tell, but still there. */
+  beat(): void
+  /** Nothing follows. With an error when it ends for a reason that is not the task's. */
+  end(error?: unknown): void
+}
+
+/** The result of a streaming operation, the same for every binding. */
+export class EventStream {
+  readonly #start: (sink: Sink) => () => void
+
+  constructor(start: (sink: Sink) => () => void) {
+    this.#start = start
+  }
+
+  /** Begins to tell; returns the function by which the listener leaves. */
+  start(sink: Sink): () => void {
+    return this.#start(sink)
+  }
+}
