@@ -28,7 +28,10 @@ const caps: Readonly<Record<string, number>> = {
 /** UTF-16 code units of one text of a post; more would take its time from everybody else. */
 const maxText = 256 * 1024
 
-const readableTypes: ReadonlySet<string | undefined> = new Set(['Note', 'Article', 'Page', 'Question'])
+const readableTypes: ReadonlySet<string | undefined> = new Set([
+  ...['Note', 'Article', 'Page', 'Question'],
+  ...['Audio', 'Event', 'Image', 'Video'],
+])
 
 /** Whether its object is a post that an agent can read. */
 export function isReadable({ json }: Activity): boolean {

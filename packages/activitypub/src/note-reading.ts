@@ -1,5 +1,5 @@
 import type { Part } from '@postern/core'
-import { htmlToText } from './html/to-text.ts'
+import { afterAddress, htmlToText } from './html/to-text.ts'
 import { findWebAddress } from './iri.ts'
 import type { JsonObject } from './reading.ts'
 import { asObject, idOf, listOf, textOf } from './reading.ts'
@@ -31,17 +31,20 @@ const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
 const quoteFallback = /^RE: ?https:\/\/\S+$/i
 
-/** Reads a Note, Article, Page or Question as parts. Nothing is fetched: attachments stay addresses. */
+/** What these show is on their page; what they say about it is all that can be read. */
+const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
+
+/** Reads a post as parts. Nothing is fetched: attachments stay addresses. */
 export function readNote(note: JsonObject, own: OwnNames): ReadNote {
-  const { content, language } = readContent(note)
-  const { text, hadHidden } = htmlToText(content, own)
-  const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
   const quote = findQuote(note)
+  const { content, language } = readContent(note)
+  const { text, hadHidden } = htmlToText(quote ? stripQuoteBlock(content) : content, own)
+  const summary = cleanName(htmlToText(textOf(note.summary) ?? '').text)
   const addressed = stripOwnAddresses(quote ? stripQuoteFallback(text) : text, own)
   const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
   const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
-    parts: [spoken, ...toQuoteLink(quote), ...listOf(note.attachment).flatMap(readAttachment)],
+    parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...listOf(note.attachment).flatMap(readAttachment)],
     summary: note.type === 'Note' || note.type === 'Question' ? summary : undefined,
     isSensitive: note.sensitive === true,
     language,
@@ -57,7 +60,13 @@ function readContent(note: JsonObject): { readonly content: string; readonly lan
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
   const [language, text] = map.find(([, candidate]) => candidate === content) ?? (content ? [] : (map[0] ?? []))
-  return { content: content ?? textOf(text) ?? '', language }
+  return { content: content ?? textOf(text) ?? '', language: language ?? readLanguage(note.language) }
+}
+
+/** As Lemmy and PeerTube name it. */
+function readLanguage(value: unknown): string | undefined {
+  const tag = textOf(asObject(value)?.identifier)
+  return tag && languagePattern.test(tag) ? tag : undefined
 }
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
@@ -72,7 +81,7 @@ function stripOwnAddresses(text: string, { addresses }: OwnNames): string {
   for (const address of addresses) {
     const head = text.slice(0, address.length).toLowerCase()
     if (head === address && !/[\w.-]/.test(text[address.length] ?? ''))
-      return text.slice(address.length).replace(/^[\s,:]+/, '')
+      return text.slice(address.length).replace(afterAddress, '')
   }
   return text
 }
@@ -98,6 +107,21 @@ function isPostLink(tag: JsonObject | undefined): boolean {
 
 function toQuoteLink(url: string | undefined): readonly Part[] {
   return url ? [{ kind: 'link', url, title: 'Quoted post' }] : []
+}
+
+function toPageLink(note: JsonObject): readonly Part[] {
+  if (!shownElsewhere.has(note.type)) return []
+  const links = listOf(note.url)
+  const page = links.find(link => asObject(link)?.mediaType === 'text/html') ?? links[0]
+  const url = findWebAddress(readHref(page) ?? idOf(note))
+  const title = cleanName(textOf(note.name))
+  return url ? [{ kind: 'link', url, ...(title && { title }) }] : []
+}
+
+/** The same in a block of its own, in front of a mention. */
+function stripQuoteBlock(html: string): string {
+  const [block] = /^\s*<(p|span)\b[^>]*>.*?<\/\1>/s.exec(html) ?? []
+  return block && quoteFallback.test(htmlToText(block).text) ? html.slice(block.length) : html
 }
 
 /** What readers without quotes are shown instead of one, at the beginning or the end. */

@@ -7,6 +7,7 @@ export interface PeerRequest {
   readonly method: string
   /** Without the query. */
   readonly path: string
+  readonly query: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
 }
@@ -44,8 +45,9 @@ export async function openPeer(hosts: readonly string[]): Promise<Peer> {
     const chunks: Buffer[] = []
     for await (const chunk of incoming) chunks.push(chunk as Buffer)
     const { host = '', ...headers } = incoming.headers
-    const path = (incoming.url ?? '').replace(/\?.*$/, '')
-    const request = { host, method: incoming.method ?? '', path, headers, body: Buffer.concat(chunks).toString() }
+    const [path = '', query = ''] = (incoming.url ?? '').split('?', 2)
+    const body = Buffer.concat(chunks).toString()
+    const request = { host, method: incoming.method ?? '', path, query, headers, body }
     requests.push(request)
     const route = routes.get(`https://${host}${path}`) ?? { status: 404 }
     if (route !== 'hang') answer(outgoing, typeof route === 'function' ? route(request) : route)

@@ -4,6 +4,8 @@ export interface TextSheet {
   append(text: string, isVerbatim?: boolean): void
   /** The next text begins after at least this many line ends. */
   breakLines(count: number): void
+  /** One line end more; two leave a line empty, further ones no more than that. */
+  addBreak(): void
   /** Stands before the next text. */
   setMark(mark: string): void
   isEmpty(): boolean
@@ -51,6 +53,9 @@ export function createTextSheet(): TextSheet {
     },
     breakLines(count) {
       if (pieces.length > 0) pending = Math.max(pending, count)
+    },
+    addBreak() {
+      if (pieces.length > 0) pending = Math.min(pending + 1, 2)
     },
     setMark(next) {
       mark = next

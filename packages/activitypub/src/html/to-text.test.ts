@@ -7,6 +7,8 @@ const mastodonLink =
 
 test.each([
   ['paragraphs and lines', '<p>One<br>two</p><p>Three</p>', 'One\ntwo\n\nThree'],
+  ['an empty line between two lines', 'One<br><br>two<br><br><br><br>three<br>', 'One\n\ntwo\n\nthree'],
+  ['a line end at the end of a paragraph', '<p>One<br></p><p>two</p>', 'One\n\ntwo'],
   ['plain text', 'no <markup> at 3 < 4', 'no at 3 < 4'],
   ['lists', '<ul><li>a</li><li>b</li></ul>', '- a\n- b'],
   ['a list of links', '<ul><li><a href="https://a.test/">https://a.test/</a></li></ul>', '- https://a.test/'],
@@ -70,6 +72,25 @@ test('htmlToText() leaves out mentions of us at the beginning only', () => {
   const html = `<p>${mention('echo')} ask ${mention('echo')} and ${mention('other')}</p>`
   expect(htmlToText(html, { isOwnMention }).text).toBe('ask @echo and @other')
   expect(htmlToText(`<p>${mention('other')} hi</p>`, { isOwnMention }).text).toBe('@other hi')
+})
+
+test.each([
+  ['with no class', '<p><a href="https://agents.test/agents/echo">@echo@agents.test</a> hi @you</p>', 'hi @you'],
+  ['in a marked element', '<span class="mention"><a href="https://agents.test/agents/echo">@echo</a></span> hi', 'hi'],
+  ['followed by a comma', '<a href="https://agents.test/agents/echo" class="mention">@echo</a>, hi', 'hi'],
+  ['followed by an emoji', '<a href="https://agents.test/agents/echo" class="mention">@echo</a> :cat: hi', ':cat: hi'],
+  ['in the middle', 'hi <a href="https://agents.test/agents/echo">@echo</a>!', 'hi @echo!'],
+])('htmlToText() knows a mention of us %s', (_, html, text) => {
+  const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
+  expect(htmlToText(html, { isOwnMention })).toEqual({ text, hadHidden: false })
+})
+
+test('htmlToText() shows where a link leads that only looks like a mention of us', () => {
+  const isOwnMention = (href: string) => href === 'https://agents.test/agents/echo'
+  const html = '<a href="https://evil.test/">@echo</a> or <a href="https://agents.test/agents/echo">this</a>'
+  expect(htmlToText(html, { isOwnMention }).text).toBe(
+    '@echo (https://evil.test/) or this (https://agents.test/agents/echo)',
+  )
 })
 
 test.each([

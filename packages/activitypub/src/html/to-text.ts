@@ -22,7 +22,7 @@ type Attributes = ReadonlyMap<string, string>
 
 /** Lines that end before and after an element. */
 const breaks: ReadonlyMap<string, number> = new Map([
-  ...['br', 'li', 'tr', 'div'].map(name => [name, 1] as const),
+  ...['li', 'tr', 'div'].map(name => [name, 1] as const),
   ...'p hr ul ol blockquote pre table h1 h2 h3 h4 h5 h6 section article'.split(' ').map(name => [name, 2] as const),
 ])
 const marks: ReadonlyMap<string, string> = new Map([
@@ -30,13 +30,16 @@ const marks: ReadonlyMap<string, string> = new Map([
   ['blockquote', '> '],
   ['td', ' '],
 ])
+/** What stands between an address and what is said to it. */
+export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/
 /** Deeper than any honest post; what lies deeper is not shown. */
 const maxOpen = 256
 
 interface Link {
   readonly href: string
   readonly isName: boolean
-  readonly isDropped: boolean
+  readonly isOwn: boolean
+  readonly isFirst: boolean
   readonly place: Bookmark
   /** Its text with the hidden parts, by which Mastodon shortens long addresses. */
   whole: string
@@ -54,6 +57,7 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
   const sheet = createTextSheet()
   const open = createOpenElements()
   let hadHidden = false
+  let hasDropped = false
   let link: Link | undefined
 
   function write(raw: string): void {
@@ -71,19 +75,26 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
     const href = findWebAddress(attributes.get('href'))
     if (!href) return
     const isName = classesOf(attributes).some(name => name === 'mention' || name === 'hashtag')
-    const isDropped = isName && sheet.isEmpty() && isOwnMention?.(href) === true
-    link = { href, isName, isDropped, place: sheet.bookmark(), whole: '', hid: false }
+    const isOwn = isOwnMention?.(href) === true
+    link = { href, isName, isOwn, isFirst: sheet.isEmpty(), place: sheet.bookmark(), whole: '', hid: false }
   }
 
   /** The address decides what a link says: text that pretends to be another one is shown beside it. */
   function closeLink(): void {
     if (!link) return
-    const { isName, isDropped, place } = link
+    const { isOwn, isFirst, place } = link
     const isAddress = isSameAddress(link)
+    // Many servers mark mentions with no class, or one of their own.
+    const isName = link.isName || (isOwn && sheet.since(place).trimStart().startsWith('@'))
     hadHidden ||= link.hid && !isAddress
-    if (isDropped) sheet.replaceSince(place, '')
+    if (isName && isOwn && isFirst) dropMention(place)
     else if (!isName && !open.isHiding()) writeAddress(link, isAddress)
     link = undefined
+  }
+
+  function dropMention(place: Bookmark): void {
+    sheet.replaceSince(place, '')
+    hasDropped = true
   }
 
   function writeAddress({ href, place }: Link, isAddress: boolean): void {
@@ -105,7 +116,8 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
   return {
     take(token) {
       if (token.kind === 'text') return write(token.text)
-      sheet.breakLines(breaks.get(token.name) ?? 0)
+      if (token.name === 'br') sheet.addBreak()
+      else sheet.breakLines(breaks.get(token.name) ?? 0)
       if (token.kind === 'close') return closeElement(token.name)
       const mark = marks.get(token.name)
       if (mark) sheet.setMark(mark)
@@ -113,7 +125,8 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
     },
     end() {
       closeLink()
-      return { text: sheet.toString(), hadHidden }
+      const text = sheet.toString()
+      return { text: hasDropped ? text.replace(afterAddress, '') : text, hadHidden }
     },
   }
 }

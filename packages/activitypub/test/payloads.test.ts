@@ -1,0 +1,34 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Document, PayloadReading, PayloadStage } from './payloads.ts'
+import { openPayloadStage, readPayloadActors, readPayloadCases, readSnacCase } from './payloads.ts'
+
+// What servers of many kinds send, and what is made of it. Each `expected.json` has been read by somebody and found right.
+
+let stage: PayloadStage | undefined
+
+afterEach(() => stage?.close())
+
+async function play(actors: readonly Document[], activities: readonly Document[]): Promise<PayloadReading> {
+  stage = await openPayloadStage(actors)
+  return JSON.parse(JSON.stringify(await stage.play(activities))) as PayloadReading
+}
+
+describe.each(['shapes', 'captures'])('%s', folder => {
+  const actors = readPayloadActors(folder)
+
+  test.each(readPayloadCases(folder))('$title', async ({ activities, expected }) => {
+    expect(await play(actors, activities)).toEqual(expected)
+  })
+})
+
+test('captures of snac2, in the order in which they came', async () => {
+  const { actors, activities, expected } = readSnacCase()
+  expect(await play(actors, activities)).toEqual(expected)
+})
+
+test('a conversation of six servers is one thread, however each of them names it', () => {
+  const conversation = readPayloadCases('shapes').find(({ title }) => title.includes('conversation'))
+  const { messages = [] } = conversation?.expected ?? {}
+  expect(new Set(messages.map(({ thread }) => thread))).toEqual(new Set([1]))
+  expect(new Set(messages.map(({ from }) => String(from).split('@').at(-1))).size).toBe(6)
+})

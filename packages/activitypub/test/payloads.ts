@@ -1,0 +1,181 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { MessageRecord } from '@postern/core'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+import { testKey } from './keys.ts'
+import type { Peer } from './peer.ts'
+import { openPeer } from './peer.ts'
+import type { Person } from './person.ts'
+import { postActivity } from './person.ts'
+
+export type Document = Readonly<Record<string, unknown>>
+
+/** Activities somebody sent, in their order, and what they are to be read as. */
+export interface PayloadCase {
+  readonly title: string
+  readonly activities: readonly Document[]
+  readonly expected: PayloadReading
+}
+
+/** What an agent and an operator get to see. */
+export interface PayloadReading {
+  /** One for each activity. */
+  readonly answers: readonly string[]
+  /** Oldest first. */
+  readonly messages: readonly Document[]
+}
+
+const root = fileURLToPath(new URL('../../../fixtures/activitypub/', import.meta.url))
+const readJson = <Value>(path: string): Value => JSON.parse(readFileSync(path, 'utf8')) as Value
+const foldersOf = (path: string) =>
+  readdirSync(path, { withFileTypes: true }).flatMap(entry => (entry.isDirectory() ? [entry.name] : []))
+
+/** Those who speak in a folder of payloads: `<software>/actors/*.json`, as their servers show them. */
+export function readPayloadActors(folder: string): readonly Document[] {
+  return foldersOf(join(root, folder)).flatMap(software => {
+    const actors = join(root, folder, software, 'actors')
+    return existsSync(actors) ? readdirSync(actors).map(name => readJson<Document>(join(actors, name))) : []
+  })
+}
+
+/** `<software>/<case>/activity.json`, or `activities.json` when there are several, and `expected.json`. */
+export function readPayloadCases(folder: string): readonly PayloadCase[] {
+  return foldersOf(join(root, folder)).flatMap(software =>
+    foldersOf(join(root, folder, software))
+      .filter(name => name !== 'actors')
+      .map(name => readCase(join(root, folder, software, name), `${software}: ${name.replaceAll('-', ' ')}`)),
+  )
+}
+
+function readCase(path: string, title: string): PayloadCase {
+  const single = join(path, 'activity.json')
+  const activities = existsSync(single)
+    ? [readJson<Document>(single)]
+    : readJson<Document[]>(join(path, 'activities.json'))
+  return { title, activities, expected: readJson(join(path, 'expected.json')) }
+}
+
+/** What the real snac2 posted in one run, and its actor. */
+export function readSnacCase(): PayloadCase & { readonly actors: readonly Document[] } {
+  const folder = join(root, 'snac2/2.75')
+  const readBody = (name: string) => {
+    const captured = readJson<{ readonly body: string }>(join(folder, name))
+    return JSON.parse(captured.body) as Document
+  }
+  const requests = readdirSync(folder).filter(name => /^\d\d-/.test(name))
+  return {
+    title: 'snac2',
+    actors: [readBody('actor.json')],
+    activities: requests.toSorted().map(readBody),
+    expected: readJson(join(folder, 'expected.json')),
+  }
+}
+
+export interface PayloadStage {
+  readonly house: TestHouse
+  /** Sends each as its actor, to the shared inbox, and tells how everything was read. */
+  play(activities: readonly Document[]): Promise<PayloadReading>
+  close(): Promise<void>
+}
+
+/**
+ * A gateway, and servers that show these actors. The private keys are not ours to know: in place of its own key each actor
+ * lists one of ours, under the id it had; nothing else is changed.
+ */
+export async function openPayloadStage(actors: readonly Document[]): Promise<PayloadStage> {
+  const hosts = actors.map(({ id }) => new URL(String(id)).host)
+  const peer = await openPeer([...new Set(hosts)])
+  const house = await openTestHouse({ loopback: peer.loopback })
+  const people = new Map(actors.map(document => [document.id, settleActor(peer, document)]))
+  serveHandles(peer, [...people.values()])
+
+  async function play(activities: readonly Document[]): Promise<PayloadReading> {
+    const answers: string[] = []
+    for (const activity of activities) {
+      const author = people.get(idOfActor(activity))
+      if (!author) throw new Error(`nobody is ${idOfActor(activity)}`)
+      const { status, code } = await postActivity(house, author, activity, { path: '/inbox' })
+      answers.push(code ? `${status} ${code}` : `${status}`)
+    }
+    return { answers, messages: await readMessages(house) }
+  }
+
+  return {
+    house,
+    play,
+    async close() {
+      await house.close()
+      await peer.close()
+    },
+  }
+}
+
+function idOfActor({ actor }: Document): unknown {
+  return typeof actor === 'object' && actor !== null ? (actor as Document).id : actor
+}
+
+function settleActor(peer: Peer, document: Document): Person {
+  const id = String(document.id)
+  const key = testKey('somebody')
+  const [listed] = [document.publicKey].flat() as Document[]
+  const publicKey: Document = { ...listed, publicKeyPem: key.publicPem }
+  const shown = { ...document, publicKey }
+  peer.serve(id.replace(/\?.*/, ''), { body: shown })
+  const host = new URL(id).host
+  return { name: String(document.preferredUsername), host, id, keyId: String(publicKey.id), key, document: shown }
+}
+
+/** Each host confirms the names of its own. */
+function serveHandles(peer: Peer, people: readonly Person[]): void {
+  for (const host of new Set(people.map(person => person.host))) {
+    peer.serve(`https://${host}/.well-known/webfinger`, ({ query }) => {
+      const resource = new URLSearchParams(query).get('resource')
+      const person = people.find(each => resource === `acct:${each.name}@${each.host}`)
+      if (!person) return { status: 404 }
+      const links = [{ rel: 'self', type: 'application/activity+json', href: person.id }]
+      return { type: 'application/jrd+json', body: { subject: resource, links } }
+    })
+  }
+}
+
+/** Oldest first; threads are counted as they come up. */
+async function readMessages(house: TestHouse): Promise<readonly Document[]> {
+  const list = await house.desk.listMessages({ limit: 1_000 })
+  const records = (await Promise.all(list.map(({ id }) => house.desk.findMessage(id))))
+    .filter(record => record !== undefined)
+    .toReversed()
+  const threads = [...new Set(records.map(({ thread }) => thread))]
+  return Promise.all(
+    records.map(async record => ({
+      ...readRecord(record),
+      thread: threads.indexOf(record.thread) + 1,
+      ...(await readTarget(house, record)),
+    })),
+  )
+}
+
+function readRecord({ message, flags, state }: MessageRecord): Document {
+  const { id, kind, thread_id, in_reply_to, sender, recipient, parts } = message
+  return {
+    id,
+    kind,
+    from: sender.address,
+    display_name: sender.display_name,
+    language: sender.profile?.locale,
+    to: recipient,
+    thread_id,
+    in_reply_to,
+    parts,
+    ...(flags.length > 0 && { flags }),
+    ...(state !== 'received' && { state }),
+  }
+}
+
+/** What an answer is made after. */
+async function readTarget({ desk }: TestHouse, { message }: MessageRecord): Promise<Document> {
+  const found = await desk.findMessageTo('echo', message.id)
+  const { visibility, summary, sensitive } = (found?.target ?? {}) as Document
+  return { visibility, summary, sensitive }
+}
