@@ -1,4 +1,5 @@
-import type { AgentProfile, Json } from '@postern/core'
+import type { AgentProfile, Json, ProfileField } from '@postern/core'
+import { escapeHtml, isLinkField } from '@postern/core'
 import type { ActivityPubConfig } from './config.ts'
 import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
@@ -15,6 +16,10 @@ const actorContext: Json = [
     discoverable: 'toot:discoverable',
     indexable: 'toot:indexable',
     featured: { '@id': 'toot:featured', '@type': '@id' },
+    alsoKnownAs: { '@id': 'as:alsoKnownAs', '@type': '@id' },
+    schema: 'http://schema.org#',
+    PropertyValue: 'schema:PropertyValue',
+    value: 'schema:value',
   },
 ]
 
@@ -40,12 +45,27 @@ export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, foll
     ...collections,
     endpoints: { sharedInbox: `${origin}/inbox` },
     manuallyApprovesFollowers: follows !== 'open',
-    discoverable: false,
-    indexable: false,
+    discoverable: agent.isDiscoverable === true,
+    indexable: agent.isIndexable === true,
     published: keys.actorMadeAt,
-    ...(agent.iconUrl && { icon: { type: 'Image', url: agent.iconUrl } }),
+    ...renderFace(agent),
     ...renderKeys(keys, actor),
   }
+}
+
+function renderFace({ iconUrl, iconType, fields = [], alsoKnownAs = [] }: AgentProfile) {
+  return {
+    ...(iconUrl && { icon: { type: 'Image', url: iconUrl, ...(iconType && { mediaType: iconType }) } }),
+    ...(fields.length > 0 && { attachment: fields.map(renderField) }),
+    ...(alsoKnownAs.length > 0 && { alsoKnownAs }),
+  }
+}
+
+/** Mastodon looks for a link back (`rel="me"`) only where the text of the link is its address. */
+function renderField(field: ProfileField): Json {
+  const text = escapeHtml(field.value)
+  const link = `<a href="${text}" rel="me nofollow noopener" target="_blank">${text}</a>`
+  return { type: 'PropertyValue', name: field.name, value: isLinkField(field) ? link : text }
 }
 
 /** The actor that signs our own fetches; strict servers fetch it before they answer, so it is readable by all. */

@@ -2,14 +2,12 @@ import type { Agent, GuardedFetch, Log, World } from '@postern/core'
 import { messageKinds } from '@postern/core'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
+import { profileConfigShape } from './profile-config.ts'
 
 /** What every agent may be configured with, whatever its kind (`interface.md`, `agents`). */
 export const commonAgentSchema = z.strictObject({
   use: z.string(),
-  /** Shown to people; default: what the kind says, else the agent's own name. */
-  name: z.string().min(1).max(100).optional(),
-  description: z.string().max(2_000).optional(),
-  icon: z.url({ protocol: /^https?$/ }).optional(),
+  ...profileConfigShape,
   /** Longest time for one turn. */
   deadline: durationSchema.default('60s'),
   /** How much of the past it is given; see `createSlidingWindowPolicy`. */

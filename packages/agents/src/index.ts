@@ -1,5 +1,6 @@
 export type { AgentKind, AgentWorld } from './agent-kind.ts'
 export type { AgentConfig, AgentConfigInput } from './config.ts'
 export { agentConfigSchema } from './config.ts'
+export type { AgentIcon } from './icon.ts'
 export type { AgentHouse, AgentHouseOptions } from './open.ts'
 export { openAgents } from './open.ts'

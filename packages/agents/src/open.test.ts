@@ -38,6 +38,8 @@ describe('openAgents()', () => {
         description: 'Says back what it heard, and how it was proven who said it',
         version: '1.2.3',
         iconUrl: undefined,
+        isDiscoverable: false,
+        isIndexable: false,
       },
       {
         name: 'front.desk',
@@ -45,6 +47,8 @@ describe('openAgents()', () => {
         description: 'Takes messages',
         version: '1.2.3',
         iconUrl: 'https://agents.test/desk.png',
+        isDiscoverable: false,
+        isIndexable: false,
       },
     ])
   })
@@ -137,7 +141,12 @@ describe('openAgents(), told something wrong,', () => {
     ['a deadline of nothing', { ...echo, deadline: '0s' }, 'agents.a.deadline: must be a time such as "60s"'],
     ['a deadline of an hour', { ...echo, deadline: '60m' }, 'agents.a.deadline: must be a time such as "60s"'],
     ['a negative budget', { ...echo, history: { max_turns: -1 } }, 'agents.a.history.max_turns: Too small'],
-    ['an icon that is no address', { ...echo, icon: 'desk.png' }, 'agents.a.icon: Invalid URL'],
+    ['an icon that is no file', { ...echo, icon: 'desk.png' }, 'agents.a.icon: the file "desk.png" cannot be read'],
+    ['an icon without https', { ...echo, icon: 'http://peer.test/a.png' }, 'agents.a.icon: must be an https address'],
+    ['an icon in itself', { ...echo, icon: 'data:image/png,x' }, 'agents.a.icon: must be an https address'],
+    ['nine fields', { ...echo, fields: Array(9).fill({ name: 'a', value: 'b' }) }, 'agents.a.fields: Too big'],
+    ['a field without value', { ...echo, fields: [{ name: 'a', value: ' ' }] }, 'agents.a.fields.0.value: Too small'],
+    ['another account that is none', { ...echo, also_known_as: ['@a@b.test'] }, 'agents.a.also_known_as.0: must be'],
     ['an unknown kind of message', { ...echo, receives: ['poke'] }, 'agents.a.receives.0: Invalid option'],
     ['a webhook without url', { use: 'webhook', secret: 'x' }, 'agents.a.url: Invalid input'],
     ['a webhook without secret', { use: 'webhook', url: 'https://peer.test/' }, 'agents.a.secret: Invalid input'],

@@ -4,6 +4,8 @@ import type { AgentWorld, CommonAgentConfig, OpenedAgent } from './agent-kind.ts
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import { parseDeadline } from './duration.ts'
+import type { AgentIcon } from './icon.ts'
+import { readIcon } from './icon.ts'
 
 /** Published names: the narrow grammar, and no empty piece between dots, so that every wire can carry them. */
 const namePattern = /^(?=.{1,64}$)[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/
@@ -24,6 +26,8 @@ export interface AgentHouseOptions {
 /** The agents of this gateway: who they are, and how they run. */
 export interface AgentHouse extends AgentDirectory {
   findRunning(name: string): RunningAgent | undefined
+  /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
+  findIcon(name: string): AgentIcon | undefined
   close(): Promise<void>
 }
 
@@ -31,6 +35,7 @@ interface Resident {
   readonly profile: AgentProfile
   readonly running: RunningAgent
   readonly opened: OpenedAgent
+  readonly icon: AgentIcon | undefined
 }
 
 /**
@@ -55,6 +60,7 @@ export async function openAgents(
     find: name => residents.get(name)?.profile,
     list: () => [...residents.values()].map(({ profile }) => profile),
     findRunning: name => residents.get(name)?.running,
+    findIcon: name => residents.get(name)?.icon,
     async close() {
       await Promise.all([...residents.values()].map(({ opened }) => opened.close?.()))
     },
@@ -75,20 +81,37 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
 
 async function openResident(name: string, input: unknown, options: AgentHouseOptions): Promise<Resident> {
   const { config, kind } = readAgentConfig(name, input)
-  const { world, baseDir, log, version } = options
+  const { world, baseDir, log, version, origin } = options
+  const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
   const opened = await kind.open(config, { name, world, baseDir, log })
   log.debug({ agent: name, use: config.use }, 'agent opened')
-  return { opened, profile: describeAgent(name, version, config, opened), running: runAgent(opened.agent, config) }
+  const profile = {
+    ...describeAgent(config, opened, name),
+    version,
+    ...describeIcon(config.icon, icon, `${origin}/agents/${name}`),
+  }
+  return { opened, icon, profile, running: runAgent(opened.agent, config) }
 }
 
-function describeAgent(name: string, version: string, config: CommonAgentConfig, opened: OpenedAgent): AgentProfile {
+function describeAgent(config: CommonAgentConfig, opened: OpenedAgent, name: string): Omit<AgentProfile, 'version'> {
+  const { fields, discoverable, indexable, also_known_as } = config
   return {
     name,
     displayName: config.name ?? opened.displayName ?? name,
     description: config.description ?? opened.description ?? '',
-    version,
-    iconUrl: config.icon,
+    isDiscoverable: discoverable,
+    isIndexable: indexable,
+    ...(fields && { fields }),
+    ...(also_known_as && { alsoKnownAs: also_known_as }),
   }
+}
+
+function describeIcon(
+  configured: string | undefined,
+  icon: AgentIcon | undefined,
+  page: string,
+): Pick<AgentProfile, 'iconUrl' | 'iconType'> {
+  return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configured }
 }
 
 function runAgent(agent: Agent, { deadline, history, receives }: CommonAgentConfig): RunningAgent {

@@ -3,6 +3,7 @@ import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
+import type { ProfileField } from './profile-field.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import type { Log } from './world.ts'
 
@@ -14,6 +15,16 @@ export interface AgentProfile {
   readonly description: string
   readonly version: string
   readonly iconUrl?: string | undefined
+  /** Media type of what is there, when it is known. */
+  readonly iconType?: string | undefined
+  /** Shown beside the description. */
+  readonly fields?: readonly ProfileField[] | undefined
+  /** Whether directories may list it; default: no. */
+  readonly isDiscoverable?: boolean | undefined
+  /** Whether what it says in public may be searched; default: no. */
+  readonly isIndexable?: boolean | undefined
+  /** Its other accounts: IRIs of their actors. */
+  readonly alsoKnownAs?: readonly string[] | undefined
 }
 
 /** JSON that an agent keeps per thread; written together with its answer, or not at all. */

@@ -1,14 +1,15 @@
+import type { AgentHouse } from '@postern/agents'
 import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
 import { renderHostMeta } from './host-meta.ts'
-import { renderProfilePage } from './profile-page.ts'
+import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
 
 export interface DiscoveryOptions {
-  readonly agents: AgentDirectory
+  readonly agents: AgentDirectory & Pick<AgentHouse, 'findIcon'>
   readonly channels: readonly Channel[]
   /** How A2A callers authenticate, in the words of the Mentionable card. */
   readonly auth: object
@@ -40,9 +41,19 @@ export function createDiscoveryRoutes({ agents, channels, auth, isFormerAgent }:
     .get('/.well-known/mentionable-agents.json', context => context.json(describeDirectory(agents), 200, publicly))
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
-      const page = renderProfilePage(requireAgent(agents, context.req.param('agent')), agents)
-      const guarded = { 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'", vary: 'Accept' }
-      return context.html(page, 200, guarded)
+      const agent = requireAgent(agents, context.req.param('agent'))
+      const guarded = { 'content-security-policy': guardProfilePage(agent), vary: 'Accept' }
+      return context.html(renderProfilePage(agent, agents), 200, guarded)
+    })
+    .get('/agents/:agent/icon/:file', context => {
+      const icon = agents.findIcon(context.req.param('agent'))
+      if (icon?.fileName !== context.req.param('file')) throw new Rejection('no_recipient', 'Cannot find picture')
+      return context.body(icon.bytes, 200, {
+        'access-control-allow-origin': '*',
+        'cache-control': 'public, max-age=31536000, immutable',
+        'content-type': icon.mediaType,
+        'x-content-type-options': 'nosniff',
+      })
     })
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
 }

@@ -1,0 +1,68 @@
+import type { AgentProfile } from '@postern/core'
+import { expect, test } from 'vitest'
+import { createDiscoveryRoutes } from './routes.ts'
+
+const bytes = new Uint8Array([1, 2, 3])
+const plain: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
+
+function openRoutes(face: Partial<AgentProfile> = {}) {
+  const echo = { ...plain, ...face }
+  const agents = {
+    domain: 'agents.example',
+    origin: 'https://agents.example',
+    defaultAgent: 'echo',
+    find: (name: string) => (name === 'echo' ? echo : undefined),
+    findIcon: (name: string) => (name === 'echo' ? { bytes, mediaType: 'image/png', fileName: '0123.png' } : undefined),
+    list: () => [echo],
+  }
+  const app = createDiscoveryRoutes({ agents, channels: [], auth: {}, isFormerAgent: async name => name === 'gone' })
+  app.onError(error => new Response(null, { status: 'code' in error && error.code === 'no_recipient' ? 404 : 500 }))
+  return app
+}
+
+test('the page shows picture and fields, escaped', async () => {
+  const fields = [
+    { name: '<i>Owner', value: '<script>alert(1)</script>' },
+    { name: 'Source', value: 'https://example.com/?a=1&b="2"' },
+  ]
+  const answer = await openRoutes({ fields, iconUrl: 'https://cdn.example/a"b.png' }).request('/agents/echo')
+  const page = await answer.text()
+  expect(page).toContain('<dt>&lt;i&gt;Owner</dt><dd>&lt;script&gt;alert(1)&lt;/script&gt;</dd>')
+  const href = 'https://example.com/?a=1&amp;b=&quot;2&quot;'
+  expect(page).toContain(`<dt>Source</dt><dd><a href="${href}" rel="me nofollow noopener">${href}</a></dd>`)
+  expect(page).toContain('<img src="https://cdn.example/a&quot;b.png"')
+  expect(answer.headers.get('content-security-policy')).toBe(
+    "default-src 'none'; style-src 'unsafe-inline'; img-src https://cdn.example",
+  )
+})
+
+test('a page without picture loads nothing and says so', async () => {
+  const answer = await openRoutes().request('/agents/echo')
+  expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'")
+  expect(await answer.text()).not.toMatch(/<img|<dl/)
+})
+
+test('search engines are kept out unless the agent wants them', async () => {
+  const noindex = '<meta name="robots" content="noindex">'
+  expect(await (await openRoutes().request('/agents/echo')).text()).toContain(noindex)
+  expect(await (await openRoutes({ isIndexable: true }).request('/agents/echo')).text()).not.toContain(noindex)
+})
+
+test('a picture is served under its own name only, as what it is', async () => {
+  const app = openRoutes()
+  const answer = await app.request('/agents/echo/icon/0123.png')
+  expect(new Uint8Array(await answer.arrayBuffer())).toEqual(bytes)
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'image/png',
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'public, max-age=31536000, immutable',
+  })
+  for (const path of ['/agents/echo/icon/4567.png', '/agents/nobody/icon/0123.png', '/agents/nobody/icon/undefined']) {
+    expect((await app.request(path)).status).toBe(404)
+  }
+})
+
+test('the page of an agent that is no more is gone', async () => {
+  expect((await openRoutes().request('/agents/Gone')).status).toBe(410)
+  expect((await openRoutes().request('/agents/nobody')).status).toBe(404)
+})
