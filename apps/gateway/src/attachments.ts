@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type {
   ArtifactPart,
   AttachmentBytes,
@@ -13,6 +13,10 @@ import { Rejection, Undeliverable } from '@postern/core'
 import { Hono } from 'hono'
 
 export interface AttachmentShelf {
+  /** Takes the bytes out of parts, to be kept once under their digest. */
+  storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] }
+  /** For peers, which may come back for a file long after. */
+  fileAddress(digest: string): string
   /** Gives stored files their signed, expiring address. */
   presentParts(parts: readonly Part[]): Part[]
   /** @throws Undeliverable when the bytes are gone or are not what the digest promises */
@@ -28,8 +32,11 @@ export interface ShelfOptions {
   readonly now: () => number
 }
 
-/** How long a signed address works, ms. */
+/** How long an address given to an agent works, ms. */
 const lifetime = 24 * 3_600_000
+/** How long one in a published document does: servers fetch what they show when somebody first looks, or once more. */
+const publishedLifetime = 366 * 24 * 3_600_000
+const dayMs = 24 * 3_600_000
 const maxFetchedBytes = 25 * 1024 * 1024
 
 /** Stored files: handed out by signed address, read back by digest. */
@@ -37,13 +44,14 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
   const sign = (digest: string, expires: number) =>
     createHmac('sha256', key).update(`${digest}.${expires}`).digest('base64url')
 
+  const addressUntil = (digest: string, expires: number) =>
+    `${origin}/attachments/${digest}?token=${expires}.${sign(digest, expires)}`
+
   function presentPart(part: Part): Part {
     if (part.kind !== 'file' && part.kind !== 'artifact') return part
     const { bytes_ref } = part
     if (bytes_ref.kind !== 'content_addressed') return part
-    const expires = now() + lifetime
-    const url = `${origin}/attachments/${bytes_ref.digest}?token=${expires}.${sign(bytes_ref.digest, expires)}`
-    return { ...part, bytes_ref: { ...bytes_ref, url } }
+    return { ...part, bytes_ref: { ...bytes_ref, url: addressUntil(bytes_ref.digest, now() + lifetime) } }
   }
 
   function checkToken(digest: string, token: string): void {
@@ -69,10 +77,10 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
   const routes = new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
-    const { bytes } = await readBlob(desk, digest)
-    // Strangers' bytes under our own origin: never rendered, never guessed at.
+    const { bytes, mime = '' } = await readBlob(desk, digest)
+    // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
     return context.body(new Uint8Array(bytes), 200, {
-      'content-type': 'application/octet-stream',
+      'content-type': mediaTypes.has(mime) ? mime : 'application/octet-stream',
       'content-disposition': 'attachment',
       'content-security-policy': "sandbox; default-src 'none'",
       'x-content-type-options': 'nosniff',
@@ -81,6 +89,9 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
   })
 
   return {
+    storeFiles,
+    // Of one day all addresses are the same, so that a document rendered again is, too.
+    fileAddress: digest => addressUntil(digest, Math.ceil(now() / dayMs) * dayMs + publishedLifetime),
     presentParts: parts => parts.map(presentPart),
     async readAttachment({ bytes_ref, mime, name }, signal) {
       const read = readers[bytes_ref.kind] as (ref: BytesRef, signal: AbortSignal) => Promise<Uint8Array>
@@ -88,6 +99,34 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     },
     routes,
   }
+}
+
+/** Media that peers show; none that a browser runs. */
+const mediaTypes: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/flac',
+  'audio/mp4',
+])
+
+function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] } {
+  const blobs: Blob[] = []
+  const stored = parts.map(part => {
+    if ((part.kind !== 'file' && part.kind !== 'artifact') || part.bytes_ref.kind !== 'inline') return part
+    const bytes = Buffer.from(part.bytes_ref.data_base64, 'base64')
+    const digest = hash('sha256', bytes)
+    blobs.push({ digest, bytes, mime: part.mime })
+    return { ...part, size: bytes.length, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } } as const
+  })
+  return { parts: stored, blobs }
 }
 
 async function readBlob(desk: LookupDesk, digest: string): Promise<Blob> {

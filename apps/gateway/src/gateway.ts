@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
 import { openAgents } from '@postern/agents'
-import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
-import { ConfigError, createBreaker, startWorker } from '@postern/core'
+import type { Channel, Desk, Listening, Log } from '@postern/core'
+import { ConfigError } from '@postern/core'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
@@ -21,6 +20,7 @@ import * as protocols from './protocols.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { softwareVersion } from './version.ts'
+import { createChannelFinder, startWork } from './work.ts'
 import type { RealWorld } from './world.ts'
 import { createWorld } from './world.ts'
 
@@ -68,12 +68,6 @@ export async function openGateway(
     log,
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
-  const house = { world, desk: limits.guardDesk(desk), agents }
-  const channels: readonly Channel<Hono>[] = [
-    protocols.activitypub(activitypub, house),
-    protocols.a2a(config.a2a, house),
-    protocols.email(config.email, house),
-  ]
   const attachmentKey = await desk.secret('attachments', async () => randomBytes(32).toString('base64'))
   const shelf = createAttachmentShelf({
     desk,
@@ -82,6 +76,12 @@ export async function openGateway(
     fetch: world.fetch,
     now: world.now,
   })
+  const house = { world, desk: limits.guardDesk(desk), agents, fileAddress: shelf.fileAddress }
+  const channels: readonly Channel<Hono>[] = [
+    protocols.activitypub(activitypub, house),
+    protocols.a2a(config.a2a, house),
+    protocols.email(config.email, house),
+  ]
   const metrics = createMetrics(desk, world.now)
   let isReady = false
   const rooms = [
@@ -92,7 +92,13 @@ export async function openGateway(
       isFormerAgent: createFormerAgents(desk, agents),
     }),
     shelf.routes,
-    createOperatorRoutes({ desk, agents, channels, token: operatorToken }),
+    createOperatorRoutes({
+      desk,
+      agents,
+      channels,
+      token: operatorToken,
+      acting: { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles },
+    }),
     ...extraRooms,
   ]
   const app = createServer({
@@ -104,12 +110,6 @@ export async function openGateway(
     trustedProxies: config.network.trusted_proxies,
     isReady: () => isReady,
   })
-  const findChannel = (name: ChannelName) => channels.find(channel => channel.name === name)
-  const retry = {
-    baseMs: config.delivery.retry_after * 1000,
-    capMs: 6 * 3_600_000,
-    giveUpAfterMs: config.delivery.give_up_after_hours * 3_600_000,
-  }
   const listening: Listening[] = []
   const closers: (() => Promise<unknown> | unknown)[] = [() => Promise.all(listening.map(socket => socket.close()))]
 
@@ -121,17 +121,8 @@ export async function openGateway(
       })
       if (opened) listening.push(opened)
     }
-    const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...shelf }
-    const holder = `${hostname()}:${process.pid}`
-    const worker = startWorker(working, { desk, world, retry, breaker: createBreaker(world), findChannel }, world, {
-      holder,
-      turnSlots: 128,
-      turnsPerAgent: 32,
-      deliverySlots: 128,
-      deliveriesPerHost: 8,
-      leaseMs: 60_000,
-    })
-    closers.push(() => worker.stop(shutdownGraceMs))
+    const work = startWork({ config, desk, world, agents, channels, shelf })
+    closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening
   }

@@ -1,4 +1,5 @@
-import { ConfigError } from '@postern/core'
+import type { PostOptions } from '@postern/core'
+import { ConfigError, visibilities } from '@postern/core'
 import { Argument, Command, Option } from 'commander'
 import { formatBanner } from './cli/banner.ts'
 import type { Output } from './cli/commands.ts'
@@ -15,6 +16,7 @@ import { printConfig } from './cli/config-print.ts'
 import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
+import { performAct } from './cli/post.ts'
 import { runDev, runProduction } from './cli/run.ts'
 import { readConfigFile } from './config/read-config.ts'
 import { softwareVersion } from './version.ts'
@@ -121,6 +123,31 @@ function createProgram(): Command {
         decideFollowRequest(await file(), output({}), verdict, { agent, peer }),
       )
   }
+  const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
+  program
+    .command('post <agent> <text>')
+    .description('let an agent post to those who follow it; prints the id of the post')
+    .addOption(new Option('--visibility <who>', 'who may read it').choices(visibilities).default('public'))
+    .option('--subject <text>', 'a content warning')
+    .option('--mention <address...>', 'whom it speaks to, as @name@domain')
+    .option('--json')
+    .action(async (agent: string, text: string, options: CommonOptions & PostOptions & { mention?: string[] }) => {
+      const { visibility, subject, mention } = options
+      const details = { visibility, subject, mentions: mention }
+      await performAct(await file(), output(options), agent, { act: 'post', parts: says(text), ...details })
+    })
+  program
+    .command('edit <agent> <id> <text>')
+    .description('other words for a post or an answer of an agent')
+    .action(async (agent: string, response: string, text: string) =>
+      performAct(await file(), output({}), agent, { act: 'edit', response, parts: says(text) }),
+    )
+  program
+    .command('unpost <agent> <id>')
+    .description('take back a post or an answer of an agent')
+    .action(async (agent: string, response: string) =>
+      performAct(await file(), output({}), agent, { act: 'delete', response }),
+    )
   program
     .command('doctor')
     .description('check this installation, each finding with its mend')

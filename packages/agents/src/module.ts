@@ -10,11 +10,12 @@ const pathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
 
 const agentModuleSchema = z.looseObject({
   handle: z.custom<Agent['handle']>(value => typeof value === 'function'),
+  start: z.custom<NonNullable<Agent['start']>>(value => typeof value === 'function').optional(),
   close: z.custom<() => Promise<void> | void>(value => typeof value === 'function').optional(),
 })
 
 /**
- * A module of the operator's, run in this process: it exports `handle(message, context)` and may export `close()`.
+ * A module of the operator's, run in this process: it exports `handle(message, context)` and may export `start(outpost)` and `close()`.
  * TypeScript runs as it is, so it must be erasable.
  */
 export const moduleKind = defineAgentKind({
@@ -38,8 +39,8 @@ async function importModule(use: string, { name, baseDir }: Opening): Promise<un
 function readAgentModule(imported: unknown, use: string, { name, baseDir }: Opening): OpenedAgent {
   const parsed = agentModuleSchema.safeParse(imported)
   if (parsed.success) {
-    const { handle, close } = parsed.data
-    return { agent: { handle }, ...(close && { close }) }
+    const { handle, start, close } = parsed.data
+    return { agent: { handle, ...(start && { start }) }, ...(close && { close }) }
   }
   const [issue] = parsed.error.issues
   const problem = `"${use}" exports no function "${issue?.path.join('.') || 'handle'}"`

@@ -125,6 +125,7 @@ function runAgent(agent: Agent, { deadline, history, receives }: CommonAgentConf
 /** `contract.md`: agents that only handle messages get only messages. */
 function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
   return {
+    ...(agent.start && { start: outpost => agent.start?.(outpost) }),
     handle: (message, context) =>
       kinds.includes(message.kind ?? 'message') ? agent.handle(message, context) : undefined,
   }

@@ -8,8 +8,9 @@ const desk = {
   findMessage: async (id: string) => ({ message: { id, recipient: '@echo@agents.test' } }),
   readHistory: async () => [],
 } as unknown as OperatorOptions['desk']
-const agents = { findRunning: () => undefined }
-const routes = createOperatorRoutes({ desk, agents, channels: [], token: 'operator-token' })
+const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
+const acting = {} as OperatorOptions['acting']
+const routes = createOperatorRoutes({ desk, agents, channels: [], token: 'operator-token', acting })
 
 test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
   'a message is shown under its own id, "%s", and no other',
@@ -33,7 +34,7 @@ describe('POST /operator/api/keys/rotate', () => {
     },
     { name: 'email' },
   ] as unknown as OperatorOptions['channels']
-  const app = createOperatorRoutes({ desk, agents, channels, token: 'operator-token' })
+  const app = createOperatorRoutes({ desk, agents, channels, token: 'operator-token', acting })
   app.onError(error => toProblem(error))
 
   const rotate = (body: string | undefined, token = 'operator-token') =>

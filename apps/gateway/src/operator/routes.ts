@@ -5,22 +5,26 @@ import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/cor
 import { parseBoundedJson } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import type { ActRouteOptions } from './act-routes.ts'
+import { createActRoutes } from './act-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 
 export interface OperatorOptions {
   readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
-  readonly agents: Pick<AgentHouse, 'findRunning'>
+  readonly agents: Pick<AgentHouse, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]
   readonly token: string
+  readonly acting: ActRouteOptions['acting']
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
-export function createOperatorRoutes({ desk, agents, channels, token }: OperatorOptions): Hono {
+export function createOperatorRoutes({ desk, agents, channels, token, acting }: OperatorOptions): Hono {
   const withHistory = createHistoryReader(desk, agents)
   return new Hono()
     .basePath('/operator/api')
     .use(requireOperator(token))
     .route('/', createFollowerRoutes({ desk, channels }))
+    .route('/', createActRoutes({ agents, acting }))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))
       return context.json({ messages, next: messages.at(-1)?.message ?? null })

@@ -1,0 +1,19 @@
+import type { Act } from '@postern/core'
+import type { ConfigFile } from '../config/read-config.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+
+/** Lets an agent do something of itself; prints the ids of what it posted. */
+export async function performAct(file: ConfigFile, output: Output, agent: string, act: Act): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/agents/${encodeURIComponent(agent)}/acts`
+    const { done } = (await client.request(path, { method: 'POST', body: { acts: [act] } })) as {
+      done: readonly { act: string; id?: string }[]
+    }
+    const lines = done.map(({ act: kind, id }) => (id ? `${kind}: ${id}` : `${kind}: done`))
+    output.print(output.json ? JSON.stringify({ done }, null, 2) : lines.join('\n'))
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,71 @@
+import { hostname } from 'node:os'
+import type { AgentHouse } from '@postern/agents'
+import type { Channel, ChannelName, Desk, RetryPolicy } from '@postern/core'
+import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
+import type { AttachmentShelf } from './attachments.ts'
+import type { Config } from './config/schema.ts'
+import type { RealWorld } from './world.ts'
+
+export interface WorkHouse {
+  readonly config: Config
+  readonly desk: Desk
+  readonly world: RealWorld
+  readonly agents: AgentHouse
+  readonly channels: readonly Channel[]
+  readonly shelf: AttachmentShelf
+}
+
+export interface Work {
+  /** Takes nothing new, finishes or gives back what runs. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** Answers, delivers, and lets agents speak of themselves. */
+export function startWork(house: WorkHouse): Work {
+  const { config, desk, world, agents } = house
+  const findChannel = createChannelFinder(house.channels)
+  const retry = retryPolicyOf(config)
+  const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...house.shelf }
+  const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
+  const worker = startWorker(working, sending, world, {
+    holder: `${hostname()}:${process.pid}`,
+    turnSlots: 128,
+    turnsPerAgent: 32,
+    deliverySlots: 128,
+    deliveriesPerHost: 8,
+    leaseMs: 60_000,
+  })
+  const stopping = new AbortController()
+  startAgents(house, stopping.signal)
+  return {
+    stop(graceMs) {
+      stopping.abort()
+      return worker.stop(graceMs)
+    },
+  }
+}
+
+export function createChannelFinder(channels: readonly Channel[]): (name: ChannelName) => Channel | undefined {
+  const byName = new Map(channels.map(channel => [channel.name, channel]))
+  return name => byName.get(name)
+}
+
+function retryPolicyOf({ delivery }: Config): RetryPolicy {
+  return {
+    baseMs: delivery.retry_after * 1000,
+    capMs: 6 * 3_600_000,
+    giveUpAfterMs: delivery.give_up_after_hours * 3_600_000,
+  }
+}
+
+/** An agent that fails to begin still answers. */
+function startAgents({ desk, world, agents, channels, shelf }: WorkHouse, signal: AbortSignal): void {
+  const house = { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
+  for (const { name } of agents.list()) {
+    const agent = agents.findRunning(name)?.agent
+    const log = bindLog(world.log, { agent: name })
+    const acting = { agent: name, address: `@${name}@${agents.domain}` }
+    const begin = async () => agent?.start?.(createOutpost({ acting, house, signal, log }))
+    begin().catch(error => log.error({ err: error }, 'agent failed to start'))
+  }
+}
