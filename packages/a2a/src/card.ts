@@ -1,13 +1,9 @@
-import { hash } from 'node:crypto'
 import type { AgentProfile } from '@postern/core'
+import { offeredSchemes } from './auth/challenge.ts'
+import { readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig } from './config.ts'
+import { supportedExtensions } from './extensions.ts'
 import { protocolVersions } from './version.ts'
-
-/** A card as it is served. */
-export interface ServedCard {
-  readonly text: string
-  readonly etag: string
-}
 
 export interface CardSource {
   readonly agent: AgentProfile
@@ -15,15 +11,9 @@ export interface CardSource {
   readonly endpoint: string
 }
 
-/** The card of one agent; `endpoint` comes from the configured origin, never from a request. */
-export function serveCard(source: CardSource, config: A2aConfig): ServedCard {
-  const text = JSON.stringify(renderCard(source, config))
-  return { text, etag: `"${hash('sha256', text, 'base64url').slice(0, 27)}"` }
-}
-
 /**
  * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
- * this one has nothing to drop or escape: no `false`, no empty string or array, ASCII only.
+ * this one has nothing to drop or escape: no `false`, no empty string, array or object, ASCII only.
  */
 export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): object {
   const name = toAscii(agent.displayName) || agent.name
@@ -33,12 +23,11 @@ export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): 
     name,
     description,
     version: toAscii(agent.version) || '1',
-    supportedInterfaces: protocolVersions.map(protocolVersion => ({
-      url: endpoint,
-      protocolBinding: 'JSONRPC',
-      protocolVersion,
-    })),
-    capabilities: {},
+    supportedInterfaces: protocolVersions.flatMap(protocolVersion => [
+      { url: endpoint, protocolBinding: 'JSONRPC', protocolVersion },
+      { url: `${endpoint}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
+    ]),
+    capabilities: renderCapabilities(config),
     ...renderSecurity(config),
     defaultInputModes: config.input_modes,
     defaultOutputModes: config.output_modes,
@@ -47,16 +36,93 @@ export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): 
   }
 }
 
-/** Exactly what `authenticate` enforces. A requirement without scopes is an empty message, not an empty list. */
-function renderSecurity({ auth }: A2aConfig): object {
-  if (auth.anonymous && auth.issuers.length === 0) return {}
-  const issuers = auth.issuers.map(({ issuer, audience }) => `${issuer} for audience ${toAscii(audience)}`)
-  const description = issuers.length > 0 ? `JWT access token from ${issuers.join(' or ')}` : 'JWT access token'
-  const scheme = { scheme: 'Bearer', bearerFormat: 'JWT', description: toAscii(description) }
-  return {
-    securitySchemes: { bearer: { httpAuthSecurityScheme: scheme } },
-    ...(!auth.anonymous && { securityRequirements: [{ schemes: { bearer: {} } }] }),
+/** What holds for those who may call: the public card, and the limits they will meet. */
+export function renderExtendedCard(source: CardSource, config: A2aConfig): object {
+  const card = renderCard(source, config) as { readonly capabilities: { readonly extensions: readonly object[] } }
+  const { body_bytes, max_hops, streams_per_caller } = config.limits
+  const limits = {
+    uri: limitsExtension,
+    description: 'What this server takes of one caller.',
+    params: { body_bytes, max_hops, streams_per_caller },
   }
+  const { capabilities } = card
+  return { ...card, capabilities: { ...capabilities, extensions: [...capabilities.extensions, limits] } }
+}
+
+const limitsExtension = 'urn:postern:a2a:limits:v1'
+
+/** Whether there is a way to say who one is, which the extended card is for. */
+export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' | 'capabilities'>): boolean {
+  return capabilities.extended_card && (auth.issuers.length > 0 || auth.api_keys.length > 0)
+}
+
+/** What is on; what is off is left out. */
+function renderCapabilities(config: A2aConfig): object {
+  const extensions = supportedExtensions.map(({ uri, description, required }) => ({
+    uri,
+    ...(description && { description }),
+    ...(required && { required }),
+  }))
+  return {
+    ...(config.capabilities.streaming && { streaming: true }),
+    ...(hasExtendedCard(config) && { extendedAgentCard: true }),
+    extensions,
+  }
+}
+
+type Schemes = Readonly<Record<string, object>>
+
+/**
+ * Exactly what `authenticate` enforces. Each requirement lists all scopes: a token that is held to scopes needs them, and an
+ * empty list is among what some readers drop before they verify.
+ */
+function renderSecurity(config: A2aConfig): object {
+  const { auth } = config
+  if (auth.anonymous && auth.issuers.length === 0 && auth.api_keys.length === 0) return {}
+  const securitySchemes: Schemes = Object.assign(
+    {},
+    ...offeredSchemes(auth).map(scheme => schemeRenderers[scheme](config)),
+    renderOauth(config),
+  )
+  const list = [...new Set(Object.values(readScopeTable(config)))]
+  const securityRequirements = Object.keys(securitySchemes).map(name => ({ schemes: { [name]: { list } } }))
+  return { securitySchemes, ...(!auth.anonymous && { securityRequirements }) }
+}
+
+const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2aConfig) => Schemes>> = {
+  Bearer: ({ auth }) => ({
+    bearer: renderHttpScheme(
+      'Bearer',
+      auth.issuers.filter(({ require_dpop }) => !require_dpop),
+    ),
+  }),
+  DPoP: ({ auth }) => ({
+    dpop: renderHttpScheme(
+      'DPoP',
+      auth.issuers.filter(({ require_dpop }) => require_dpop),
+    ),
+  }),
+  ApiKey: ({ auth }) => ({ apiKey: { apiKeySecurityScheme: { location: 'header', name: auth.api_key_header } } }),
+}
+
+function renderHttpScheme(scheme: 'Bearer' | 'DPoP', issuers: A2aConfig['auth']['issuers']): object {
+  const named = issuers.map(({ issuer, audience }) => `${issuer} for audience ${toAscii(audience)}`)
+  const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
+  const description = named.length > 0 ? `${kind} from ${named.join(' or ')}` : kind
+  return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toAscii(description) } }
+}
+
+/** Client credentials, for each issuer that says where (A2A §4.5.4). */
+function renderOauth(config: A2aConfig): Schemes {
+  const issuers = config.auth.issuers.filter(({ token_endpoint }) => token_endpoint !== undefined)
+  const scopes = Object.fromEntries(
+    Object.entries(readScopeTable(config)).map(([operation, scope]) => [scope, `Allows ${operation}`]),
+  )
+  const schemes = issuers.map(({ token_endpoint: tokenUrl }, index): [string, object] => [
+    index === 0 ? 'oauth2' : `oauth2-${index + 1}`,
+    { oauth2SecurityScheme: { flows: { clientCredentials: { tokenUrl, scopes } } } },
+  ])
+  return Object.fromEntries(schemes)
 }
 
 /** Accents are taken off, what is left outside ASCII is left out. */

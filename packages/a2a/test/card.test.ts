@@ -21,7 +21,7 @@ function findDroppable(value: unknown, at = ''): string[] {
   if (value === false || value === null || value === '') return [at]
   if (typeof value === 'string') return /^[\x20-\x7e]+$/.test(value) ? [] : [at]
   if (typeof value === 'number') return Number.isSafeInteger(value) ? [] : [at]
-  if (Array.isArray(value) && value.length === 0) return [at]
+  if (typeof value === 'object' && Object.keys(value).length === 0) return [at]
   if (typeof value !== 'object') return []
   return Object.entries(value ?? {}).flatMap(([name, member]) =>
     /^[\x20-\x7e]+$/.test(name) ? findDroppable(member, `${at}/${name}`) : [`${at}/${name}`],
@@ -37,8 +37,17 @@ test('A20 the card of the default agent is public and complete', async () => {
     name: 'Echo der Groe',
     description: 'The agent Echo der Groe',
     version: '1.2.3',
-    supportedInterfaces: [{ url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
-    capabilities: {},
+    supportedInterfaces: [
+      { url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+      { url: 'https://agents.test/a2a/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+    ],
+    capabilities: {
+      streaming: true,
+      extendedAgentCard: true,
+      extensions: expect.arrayContaining([
+        expect.objectContaining({ uri: 'https://mentionable.dev/ns/policy/v0.1', description: expect.any(String) }),
+      ]),
+    },
     securitySchemes: {
       bearer: {
         httpAuthSecurityScheme: {
@@ -48,7 +57,7 @@ test('A20 the card of the default agent is public and complete', async () => {
         },
       },
     },
-    securityRequirements: [{ schemes: { bearer: {} } }],
+    securityRequirements: [{ schemes: { bearer: { list: expect.arrayContaining(['a2a:message.send']) } } }],
     defaultInputModes: expect.arrayContaining(['text/plain', 'application/json']),
     defaultOutputModes: expect.arrayContaining(['text/plain', 'text/markdown']),
     skills: [
@@ -60,6 +69,7 @@ test('A20 the card of the default agent is public and complete', async () => {
       },
     ],
     iconUrl: 'https://agents.test/%C3%BC.png',
+    signatures: [{ protected: expect.any(String), signature: expect.any(String) }],
   })
 })
 
@@ -67,7 +77,10 @@ test('every agent has its own card with its own endpoint', async () => {
   const { body } = await house.request('/agents/other/.well-known/agent-card.json')
   expect(body).toMatchObject({
     name: 'other',
-    supportedInterfaces: [{ url: 'https://agents.test/agents/other/a2a' }],
+    supportedInterfaces: [
+      { url: 'https://agents.test/agents/other/a2a' },
+      { url: 'https://agents.test/agents/other/a2a/rest' },
+    ],
   })
 })
 
@@ -78,7 +91,9 @@ describe('every card reads the same by every rule of canonicalization', () => {
       const { text } = await house.request(path)
       expect(findDroppable(JSON.parse(text))).toEqual([])
       const dropped = JSON.parse(text, (_, value) =>
-        value === '' || value === false || value?.length === 0 ? undefined : value,
+        value === '' || value === false || (value && typeof value === 'object' && Object.keys(value).length === 0)
+          ? undefined
+          : value,
       )
       expect(toCanonicalJson(dropped)).toBe(toCanonicalJson(JSON.parse(text)))
     },
@@ -94,6 +109,41 @@ test('the schemes are the ones that are enforced', () => {
   expect(cardOf({ issuers, anonymous: true })).toHaveProperty('securitySchemes')
   expect(cardOf({ issuers, anonymous: true })).not.toHaveProperty('securityRequirements')
   expect(cardOf({ anonymous: true })).not.toHaveProperty('securitySchemes')
+  const api_keys = [{ name: 'ci', sha256: '0'.repeat(64) }]
+  expect(cardOf({ api_keys })).toMatchObject({
+    securitySchemes: { apiKey: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } } },
+    securityRequirements: [{ schemes: { apiKey: {} } }],
+  })
+  expect(cardOf({ api_keys })).not.toHaveProperty('securitySchemes.bearer')
+  const bound = [{ ...issuers[0], require_dpop: true, token_endpoint: 'https://i.test/token' }]
+  expect(cardOf({ issuers: bound, scopes: { GetTask: 'read' } })).toMatchObject({
+    securitySchemes: {
+      dpop: { httpAuthSecurityScheme: { scheme: 'DPoP', bearerFormat: 'JWT' } },
+      oauth2: {
+        oauth2SecurityScheme: {
+          flows: {
+            clientCredentials: {
+              tokenUrl: 'https://i.test/token',
+              scopes: { read: 'Allows GetTask', 'a2a:message.send': 'Allows SendMessage' },
+            },
+          },
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { dpop: {} } }, { schemes: { oauth2: {} } }],
+  })
+  expect(cardOf({ issuers: bound })).not.toHaveProperty('securitySchemes.bearer')
+})
+
+test('capabilities are the ones that are on', () => {
+  const agent = { name: 'echo', displayName: 'Echo', description: 'x', version: '1' }
+  const cardOf = (config: object) =>
+    renderCard({ agent, endpoint: 'https://agents.test/a2a' }, a2aConfigSchema.parse(config))
+  expect(cardOf({ capabilities: { streaming: false } })).not.toHaveProperty('capabilities.streaming')
+  expect(cardOf({})).not.toHaveProperty('capabilities.extendedAgentCard')
+  const auth = { api_keys: [{ name: 'ci', sha256: '0'.repeat(64) }] }
+  expect(cardOf({ auth })).toHaveProperty('capabilities.extendedAgentCard', true)
+  expect(cardOf({ auth, capabilities: { extended_card: false } })).not.toHaveProperty('capabilities.extendedAgentCard')
 })
 
 test('C01 a forged Host changes nothing', async () => {

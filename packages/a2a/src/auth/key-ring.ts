@@ -1,0 +1,110 @@
+import { createHash, createPrivateKey, generateKeyPair } from 'node:crypto'
+import { promisify } from 'node:util'
+import type { House, LookupDesk } from '@postern/core'
+import { isoTime } from '@postern/core'
+
+const generateInThreadpool = promisify(generateKeyPair)
+
+/** The public half, as it is published (RFC 7517). */
+export interface PublicJwk {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly x: string
+  readonly y: string
+  readonly kid: string
+  readonly alg: 'ES256'
+  readonly use: 'sig'
+}
+
+/** The house's own key for A2A: it signs its agents' cards and the tokens they call others with. */
+export interface OwnKey {
+  readonly kid: string
+  readonly publicJwk: PublicJwk
+  readonly privateKey: ReturnType<typeof createPrivateKey>
+  /** ms */
+  readonly madeAt: number
+}
+
+export interface KeyRing {
+  /** The key that signs now; made, and made durable, if there is none. */
+  current(): Promise<OwnKey>
+  /** What others verify by: the key that signs now, first, and those it took the place of not long ago. */
+  published(): Promise<readonly PublicJwk[]>
+  /** Makes a new key, which signs from now on. */
+  rotate(): Promise<OwnKey>
+}
+
+/** How long a key stays published after another took its place: longer than cards and key sets are cached anywhere. */
+export const retiredKeyMs = 7 * 86_400_000
+
+interface StoredKey {
+  readonly made_at: string
+  readonly jwk: {
+    readonly kty: 'EC'
+    readonly crv: 'P-256'
+    readonly x: string
+    readonly y: string
+    readonly d: string
+  }
+}
+
+type RingHouse = {
+  readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
+  readonly world: Pick<House['world'], 'now'>
+}
+
+/** Generations are only ever added, so that every process of the house finds the newest one. */
+export function createKeyRing({ desk, world }: RingHouse): KeyRing {
+  const keys: OwnKey[] = []
+
+  async function read(generation: number): Promise<OwnKey> {
+    const make = async () => JSON.stringify(await makeStoredKey(world.now()))
+    return toOwnKey(JSON.parse(await desk.secret(nameOf(generation), make)) as StoredKey)
+  }
+
+  async function list(): Promise<readonly OwnKey[]> {
+    if (keys.length === 0) keys[0] = await read(1)
+    while (await desk.hasSecret(nameOf(keys.length + 1))) {
+      const generation = keys.length + 1
+      keys[generation - 1] ??= await read(generation)
+    }
+    return keys
+  }
+
+  const newest = (all: readonly OwnKey[]): OwnKey => all.at(-1) as OwnKey
+
+  return {
+    current: async () => newest(await list()),
+    async published() {
+      const all = await list()
+      const successorMadeAt = (index: number) => all[index + 1]?.madeAt ?? Number.POSITIVE_INFINITY
+      const counting = all.filter((_, index) => successorMadeAt(index) + retiredKeyMs > world.now())
+      return counting.map(({ publicJwk }) => publicJwk).reverse()
+    },
+    async rotate() {
+      await read((await list()).length + 1)
+      return newest(await list())
+    },
+  }
+}
+
+function nameOf(generation: number): string {
+  return `a2a:signing-key-${generation}`
+}
+
+async function makeStoredKey(now: number): Promise<StoredKey> {
+  const { privateKey } = await generateInThreadpool('ec', { namedCurve: 'P-256' })
+  return { made_at: isoTime(now), jwk: privateKey.export({ format: 'jwk' }) as StoredKey['jwk'] }
+}
+
+function toOwnKey({ made_at, jwk }: StoredKey): OwnKey {
+  const { kty, crv, x, y } = jwk
+  // RFC 7638 §3.2: the required members in the order of their names.
+  const kid = createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url')
+  return {
+    kid,
+    publicJwk: { kty, crv, x, y, kid, alg: 'ES256', use: 'sig' },
+    privateKey: createPrivateKey({ key: { ...jwk }, format: 'jwk' }),
+    madeAt: Date.parse(made_at),
+  }
+}

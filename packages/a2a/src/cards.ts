@@ -1,0 +1,69 @@
+import { hash } from 'node:crypto'
+import type { AgentProfile, House } from '@postern/core'
+import type { KeyRing, OwnKey } from './auth/key-ring.ts'
+import { keySetPath } from './auth/key-routes.ts'
+import { toCanonicalJson } from './canonical.ts'
+import type { CardSource } from './card.ts'
+import { renderCard, renderExtendedCard } from './card.ts'
+import { signCard } from './card-signature.ts'
+import type { A2aConfig } from './config.ts'
+import { findAddressee } from './door.ts'
+
+/** A card as it is served: signed, as text. */
+export interface ServedCard {
+  readonly text: string
+  readonly etag: string
+}
+
+/** The signed cards of this house's agents. */
+export interface Cards {
+  /** Of an agent, or of the default agent at the host. @throws A2aRejection `notFound` */
+  find(name: string | undefined): Promise<ServedCard>
+  /** What only those may read who say who they are (A2A §3.1.11). */
+  renderExtended(agent: AgentProfile): Promise<object>
+}
+
+export interface CardRooms {
+  readonly config: A2aConfig
+  readonly house: Pick<House, 'agents'>
+  readonly keys: KeyRing
+}
+
+interface KnownCard {
+  readonly agent: AgentProfile
+  readonly kid: string
+  readonly card: Promise<ServedCard>
+}
+
+/** A card is signed once for each key and profile: ES256 signatures differ from one to the next, cards should not. */
+export function createCards({ config, house, keys }: CardRooms): Cards {
+  const { origin } = house.agents
+  const jku = origin + keySetPath
+  const known = new Map<string, KnownCard>()
+  const endpointOf = ({ name }: AgentProfile) => `${origin}/agents/${name}/a2a`
+
+  async function serve(source: CardSource, key: OwnKey): Promise<ServedCard> {
+    const card = renderCard(source, config)
+    const text = JSON.stringify({ ...card, signatures: [await signCard(card, key, jku)] })
+    // By content and key: every process of the house names the same card alike.
+    const etag = `"${hash('sha256', key.kid + toCanonicalJson(card), 'base64url').slice(0, 27)}"`
+    return { text, etag }
+  }
+
+  return {
+    async find(name) {
+      const agent = findAddressee(name, house)
+      const endpoint = name === undefined ? `${origin}/a2a` : endpointOf(agent)
+      const key = await keys.current()
+      const before = known.get(endpoint)
+      if (before?.agent === agent && before.kid === key.kid) return before.card
+      const card = serve({ agent, endpoint }, key)
+      known.set(endpoint, { agent, kid: key.kid, card })
+      return card
+    },
+    async renderExtended(agent) {
+      const card = renderExtendedCard({ agent, endpoint: endpointOf(agent) }, config)
+      return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
+    },
+  }
+}
