@@ -15,7 +15,7 @@ import { said } from './order.ts'
 const author = 'herald'
 
 /** Fedify sending as its manual sets it up: a queue in memory, worked in parallel; RSA for requests, Ed25519 for the object. */
-await serveMeasured<FanoutSetup>(async ({ port }) => {
+await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   let sent = 0
   const realFetch = globalThis.fetch
   globalThis.fetch = async (...request) => {
@@ -42,7 +42,7 @@ await serveMeasured<FanoutSetup>(async ({ port }) => {
     port: 0,
     handled: () => sent,
     async work(given) {
-      const { count, serial } = given as FanoutOrder
+      const { serial } = given as FanoutOrder
       const recipients = Array.from({ length: count }, (_, index) => ({
         id: new URL(`http://127.0.0.1:${port}/users/${index}`),
         inboxId: new URL(`http://127.0.0.1:${port}/inboxes/${index}`),

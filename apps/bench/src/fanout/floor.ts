@@ -16,7 +16,7 @@ const signInPool = promisify(sign)
 const width = 64
 
 /** What no sender can do without: one RSA-2048 signature and one POST over a kept connection for each inbox. */
-await serveMeasured<FanoutSetup>(async ({ port }) => {
+await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const [sender] = (await createSenders(1)) as [Sender]
   const agent = new Agent({ keepAlive: true, maxSockets: width })
   let sent = 0
@@ -24,7 +24,7 @@ await serveMeasured<FanoutSetup>(async ({ port }) => {
     port: 0,
     handled: () => sent,
     async work(given) {
-      const { count, serial } = given as FanoutOrder
+      const { serial } = given as FanoutOrder
       const body = Buffer.from(formatCreateNote(sender, addressAgent('herald'), serial))
       const digest = `SHA-256=${hash('sha256', body, 'base64')}`
       let next = 0

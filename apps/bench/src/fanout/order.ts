@@ -1,13 +1,13 @@
-/** One post to as many inboxes as there are. */
+/** One post to all inboxes. */
 export interface FanoutOrder {
-  readonly count: number
-  /** Different for each post. */
+  /** Different for each post, a number. */
   readonly serial: string
 }
 
 export interface FanoutSetup {
   /** Where all the inboxes really are. */
   readonly port: number
+  /** How many inboxes there are. */
   readonly count: number
 }
 

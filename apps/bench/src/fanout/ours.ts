@@ -1,31 +1,31 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Desk, Intake } from '@postern/core'
+import type { Desk, RelationEffect } from '@postern/core'
 import { makeIntake } from '../growth/conversation.ts'
 import { serveMeasured } from '../harness/server-child.ts'
-import { gatewayHost } from '../ours/describe.ts'
 import { openMeasuredGateway } from '../ours/open.ts'
 import type { FanoutOrder, FanoutSetup } from './order.ts'
-import { inboxHost, said } from './order.ts'
+import { inboxHost } from './order.ts'
 
-const actor = `https://${gatewayHost}/agents/brief`
+const agent = 'herald'
 
-/** The gateway with a thousand deliveries of one document in its store, which its worker makes. */
-await serveMeasured<FanoutSetup>(async ({ port, count: inboxes }) => {
+/** The gateway, and an agent that posts to all who follow it whenever somebody wakes it. */
+await serveMeasured<FanoutSetup>(async ({ port, count }) => {
   const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
-  const loopback = Object.fromEntries(Array.from({ length: inboxes }, (_, index) => [inboxHost(index), port]))
+  const loopback = Object.fromEntries(Array.from({ length: count }, (_, index) => [inboxHost(index), port]))
   const gateway = await openMeasuredGateway({ directory, tree: { network: { loopback } } })
+  await addFollowers(gateway.desk, count)
   await gateway.start()
   const countSent = async () => (await gateway.desk.count()).deliveries.sent
   return {
     port: 0,
     handled: countSent,
     async work(given) {
-      const order = given as FanoutOrder
+      const { serial } = given as FanoutOrder
       const before = await countSent()
-      await queueDeliveries(gateway.desk, order)
-      while ((await countSent()) < before + order.count) await new Promise(resolve => setTimeout(resolve, 10))
+      await gateway.desk.admit(makeIntake(Number(serial), agent), `bench-${serial}`)
+      while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
     },
     close: async () => {
       await gateway.stop()
@@ -34,19 +34,15 @@ await serveMeasured<FanoutSetup>(async ({ port, count: inboxes }) => {
   }
 })
 
-async function queueDeliveries(desk: Desk, { count, serial }: FanoutOrder): Promise<void> {
-  const document = formatPost(serial)
-  const inboxes = Array.from({ length: count }, (_, index) => `https://${inboxHost(index)}/inboxes/${index}`)
-  const deliveries = inboxes.map(inbox => ({ to: inbox, target: { handshake: document, inbox } }))
-  const intake: Intake = { ...makeIntake(Number(serial)), disposition: 'keep', deliveries }
-  await desk.admit(intake, `bench-${serial}`)
-}
-
-function formatPost(serial: string) {
-  const id = `${actor}/posts/${serial}`
-  const to = ['https://www.w3.org/ns/activitystreams#Public']
-  const published = new Date().toISOString()
-  const object = { id, type: 'Note', attributedTo: actor, published, to, content: `<p>${said}</p>` }
-  const context = 'https://www.w3.org/ns/activitystreams'
-  return { '@context': context, id: `${id}/activity`, type: 'Create', actor, published, to, object }
+async function addFollowers(desk: Desk, count: number): Promise<void> {
+  const effects = Array.from({ length: count }, (_, index): RelationEffect => {
+    const origin = `https://${inboxHost(index)}`
+    return {
+      kind: 'relate',
+      relation: 'follower',
+      peer: `${origin}/users/${index}`,
+      target: { inbox: `${origin}/inboxes/${index}` },
+    }
+  })
+  await desk.admit({ ...makeIntake(0, agent), disposition: 'keep', effects }, 'bench-followers')
 }

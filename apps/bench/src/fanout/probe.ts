@@ -6,7 +6,8 @@ import { startServer } from '../harness/server-process.ts'
 
 const title = 'Fan-out'
 const inboxes = 1_000
-const warmUp = 300
+/** Rounds that only warm up. */
+const warmUps = 2
 const maxRounds = 3
 
 interface Sender {
@@ -22,7 +23,7 @@ interface Sender {
 const senders: readonly Sender[] = [
   {
     name: 'Postern',
-    note: 'from the store to settled in the store; each delivery signed (RSA-2048), the document with its own proof',
+    note: 'a post of an agent to all who follow it: from its turn to the last delivery settled in the store; the document with its own proof',
     entry: new URL('./ours.ts', import.meta.url),
     nodeFlags: ['--max-semi-space-size=8'],
   },
@@ -57,12 +58,12 @@ export async function probeFanout({ rounds, cores, progress }: ProbeOptions): Pr
       progress('fan-out: warming up')
       const server = await startServer({ entry, setup, nodeFlags, core: cores?.server })
       running.push({ server, costs: [] })
-      await fanOut(server, sink, { count: warmUp, serial: String(serial++) })
+      for (let round = 0; round < warmUps; round++) await fanOut(server, sink, String(serial++))
     }
     for (let round = 1; round <= Math.min(rounds, maxRounds); round++) {
       progress(`fan-out: round ${round} of ${Math.min(rounds, maxRounds)}`)
       for (const { server, costs } of running) {
-        costs.push(await fanOut(server, sink, { count: inboxes, serial: String(serial++) }))
+        costs.push(await fanOut(server, sink, String(serial++)))
       }
     }
   } finally {
@@ -74,20 +75,16 @@ export async function probeFanout({ rounds, cores, progress }: ProbeOptions): Pr
   )
 }
 
-async function fanOut(
-  server: ServerProcess,
-  sink: ServerProcess,
-  order: { readonly count: number; readonly serial: string },
-): Promise<FanoutCost> {
+async function fanOut(server: ServerProcess, sink: ServerProcess, serial: string): Promise<FanoutCost> {
   const arrivedBefore = (await sink.sample()).handled
   const before = await server.sample()
   const begun = performance.now()
-  await server.work(order)
+  await server.work({ serial })
   const seconds = (performance.now() - begun) / 1000
-  const { cpu } = await settleServer(server, before.handled + order.count)
+  const { cpu } = await settleServer(server, before.handled + inboxes)
   const arrived = (await sink.sample()).handled - arrivedBefore
-  if (arrived !== order.count) throw new Error(`${arrived} of ${order.count} deliveries arrived`)
-  return { perSecond: order.count / seconds, cpuMicros: (cpu - before.cpu) / order.count }
+  if (arrived !== inboxes) throw new Error(`${arrived} of ${inboxes} deliveries arrived`)
+  return { perSecond: inboxes / seconds, cpuMicros: (cpu - before.cpu) / inboxes }
 }
 
 function toFigure(sender: Sender, costs: readonly FanoutCost[], ours: readonly FanoutCost[] | undefined): Figure {

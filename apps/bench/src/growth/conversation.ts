@@ -4,15 +4,15 @@ import { formatCreateNote } from '../activitypub/create-note.ts'
 import { addressAgent } from '../activitypub/traffic.ts'
 import { gatewayHost } from '../ours/describe.ts'
 
-export const agent = 'brief'
+export const answering = 'brief'
 const people = 5_000
 /** Every how many messages somebody begins a new conversation; the others go on with one that is up to this many old. */
 const newThreadEvery = 2
 const reach = 2_000
-const recipient = `@${agent}@${gatewayHost}`
+const recipientOf = (agent: string) => `@${agent}@${gatewayHost}`
 
 /** The message of this number as the ActivityPub door hands it in: from one of thousands of people, half of them replies. */
-export function makeIntake(number: number): Intake {
+export function makeIntake(number: number, agent = answering): Intake {
   const host = `people-${number % 500}.test`
   const actorId = `https://${host}/users/user${number % people}`
   const object = objectOf(number)
@@ -31,7 +31,7 @@ export function makeIntake(number: number): Intake {
         verified: true,
         key_id: `${actorId}#main-key`,
       },
-      recipient,
+      recipient: recipientOf(agent),
       parts: [{ kind: 'text', mime: 'text/plain', content: 'When does the last train back from the coast leave?' }],
       recipient_capabilities: {
         mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
@@ -63,12 +63,12 @@ export function makeAnswer({ content, message }: Turn): Answer {
       id,
       thread_id: content.thread_id,
       in_reply_to: content.id,
-      sender: recipient,
+      sender: recipientOf(answering),
       parts: [{ kind: 'text', mime: 'text/markdown', content: 'At 21:40; bicycles travel free.' }],
       status: 'completed',
       created_at: new Date().toISOString(),
     },
-    aliases: [`https://${gatewayHost}/agents/${agent}/posts/${id}`],
+    aliases: [`https://${gatewayHost}/agents/${answering}/posts/${id}`],
     isListed: true,
     deliveries: [{ to: inbox, target: { reply: { visibility: 'public' }, inbox } }],
   }

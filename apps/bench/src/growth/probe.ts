@@ -10,7 +10,7 @@ import { median } from '../harness/median.ts'
 import type { ServerProcess } from '../harness/server-process.ts'
 import { startServer } from '../harness/server-process.ts'
 import { describeGateway } from '../ours/describe.ts'
-import { agent } from './conversation.ts'
+import { answering } from './conversation.ts'
 import type { Cost } from './stock.ts'
 import type { Stocked, StockOrder } from './stocker.ts'
 
@@ -74,7 +74,7 @@ async function measureLines(
   rounds: number,
   { cores, progress }: ProbeOptions,
 ): Promise<Costs> {
-  const traffic = await openTraffic({ agent, senders: 32 })
+  const traffic = await openTraffic({ agent: answering, senders: 32 })
   const tree = { network: { loopback: traffic.fediverse.loopback } }
   const gateways: ServerProcess[] = []
   const costs: Cost[][] = directories.map(() => [])

@@ -5,6 +5,7 @@ import { parseConfig } from 'postern/config'
 import { createLog } from 'postern/log'
 import { gatewayHost } from './describe.ts'
 
+const agents = ['silent', 'brief', 'herald']
 /** Counted as in production, but never reached: a load generator is one single, very busy peer. */
 const unreachable = 1_000_000_000
 
@@ -21,7 +22,7 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
     origin: `https://${gatewayHost}`,
     listen: { port: 0 },
     data: directory,
-    agents: { silent: { use: findAgentModule('silent') }, brief: { use: findAgentModule('brief') } },
+    agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule(name) }])),
     default_agent: 'silent',
     limits: { per_address: unreachable, per_host: unreachable, per_identity: unreachable },
     ...tree,

@@ -1,0 +1,10 @@
+import type { Agent } from '@postern/core'
+import { said } from '../../fanout/order.ts'
+import { countTurn } from './count.ts'
+
+/** Says nothing to whoever wakes it, and something to all who follow it. */
+export const handle: Agent['handle'] = (_, context) => {
+  countTurn()
+  context.post(said)
+  return undefined
+}
