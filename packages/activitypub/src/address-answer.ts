@@ -4,7 +4,7 @@ import { countPieces, pieceId } from './pieces.ts'
 import { mentionLength } from './render.ts'
 import type { Rendering } from './rendering.ts'
 import { toRenderingJson } from './rendering.ts'
-import type { DeliveryTarget, ReplyTarget } from './reply-target.ts'
+import type { DeliveryPlace, DeliveryTarget, ReplyTarget } from './reply-target.ts'
 import { readReplyTarget, toJson } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'
 
@@ -41,13 +41,13 @@ export const shortest = 100
 export interface Place {
   readonly to: string
   readonly peer?: string | undefined
-  readonly target: { readonly inbox: string } | { readonly mention: string }
+  readonly target: DeliveryPlace
 }
 
 /** The places of an answer: its author's inbox, and those it mentions. */
 export function replyPlaces(reply: ReplyTarget, others: readonly string[], isForAll: boolean): readonly Place[] {
   const inbox = inboxFor(reply, isForAll)
-  const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox } }] : []
+  const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
   return [...author, ...mentionPlaces(others)]
 }
 

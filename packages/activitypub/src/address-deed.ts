@@ -91,7 +91,7 @@ function addressReaction(
   const isBoost = boosts.has(act)
   if (!object || !inbox || (isBoost && !isOpen(target.visibility))) return undefined
   const handshake = renderReaction(act, { origin, agent, at, target: { ...target, object } })
-  const deliveries: PlannedDelivery[] = [{ to: inbox, peer: actor, target: toJson({ handshake, inbox }) }]
+  const deliveries: PlannedDelivery[] = [{ to: inbox, peer: actor, target: toJson({ handshake, inbox, peer: actor }) }]
   const broadcasts: PlannedBroadcast[] = [{ relation: 'follower', target: toJson({ handshake }) }]
   return { deliveries, aliases: [], broadcasts: isBoost ? broadcasts : [] }
 }
@@ -102,6 +102,7 @@ export function spreadToFollowers(relations: readonly Relation[]): readonly Plan
     const { inbox, sharedInbox } = target as unknown as FollowerTarget
     const to = sharedInbox ?? inbox
     // A delivery for many is nobody's: one who blocks the agent must not keep it from the others.
-    return to ? [{ to, target: toJson({ inbox: to }), ...(sharedInbox ? {} : { peer }) }] : []
+    const whose = sharedInbox ? {} : { peer }
+    return to ? [{ to, target: toJson({ inbox: to, ...whose }), ...whose }] : []
   })
 }

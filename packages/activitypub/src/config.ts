@@ -21,6 +21,8 @@ export const activityPubConfigSchema = z.strictObject({
     .default('1h'),
   /** Sign each activity itself too (FEP-8b32), so that it can be believed wherever it is passed on. */
   object_proofs: z.boolean().default(true),
+  /** Divide what is longer than the asking server's posts (500 characters where that is not known) into a thread. */
+  split_posts: z.boolean().default(true),
   /** Who may follow agents: everybody at once, whom the operator lets, nobody. */
   follows: z.enum(['open', 'manual', 'closed']).default('open'),
   /** People one post may address; what calls more of them is kept from the agents. */

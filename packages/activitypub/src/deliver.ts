@@ -11,8 +11,10 @@ import type { OutgoingActivity } from './outgoing.ts'
 import { renderSaid } from './outgoing.ts'
 import type { ProveOutgoing } from './outgoing-proof.ts'
 import { agentIris } from './own-iris.ts'
+import type { PeerLimits } from './peer-limits.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered, Mentioned } from './render.ts'
+import type { DeliveryTarget } from './reply-target.ts'
 import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
@@ -28,8 +30,9 @@ export interface DeliverParts {
   readonly isBlocked: IsBlocked
   readonly origin: string
   readonly findBytes: FindBytes
+  readonly limits: Pick<PeerLimits, 'learn'>
   /** Called when an inbox says that it is not there (any more). */
-  onGone(delivery: Delivery, inbox: string): void
+  onGone(agent: string, target: DeliveryTarget): void
 }
 
 /** For both knocks together. */
@@ -57,8 +60,10 @@ export async function deliverActivity(
   const bytes = await parts.findBytes(outgoing, delivery)
   const body = { bytes, type: activityJson }
   const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, request)
-  if (goneStatuses.has(answer.status)) parts.onGone(delivery, inbox)
+  if (goneStatuses.has(answer.status)) parts.onGone(delivery.agent, readDeliveryTarget(delivery))
   checkAnswer(answer, delivery.attempt, parts.world.now())
+  // Next time we shall know how long a post may be there.
+  if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void parts.limits.learn(host)
   return { note: `answered ${answer.status}` }
 }
 

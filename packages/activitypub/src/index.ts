@@ -14,17 +14,22 @@ import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
 import { createFormerAgents } from './former-agents.ts'
+import { createGonePeers } from './gone-peer.ts'
 import type { InboxHouse } from './inbox/activity-kind.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import { understandDelivery } from './inbox/understand.ts'
+import { findHost } from './iri.ts'
 import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
 import { createKnocker } from './knock.ts'
+import { createLostInboxes } from './lost-inboxes.ts'
 import { normalizeDelivery, readWithdrawals } from './normalize.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { createDeliveryRenderer, describeOutgoing } from './outgoing.ts'
 import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
+import type { PeerLimits } from './peer-limits.ts'
+import { createPeerLimits } from './peer-limits.ts'
 import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
 import { createReaders } from './readers.ts'
 import { createRoutes } from './routes.ts'
@@ -38,7 +43,6 @@ export { activityPubConfigSchema } from './config.ts'
 export type { IsFormerAgent } from './former-agents.ts'
 export { createFormerAgents } from './former-agents.ts'
 
-const defaultPostLimit = 500
 const hourMs = 3_600_000
 /** After an answer of ours no person has read it and written another message so soon. */
 const swiftMs = 3_000
@@ -82,8 +86,15 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }
-  const addressing = { origin, postLimitOf: () => defaultPostLimit }
-  const sending = { ...shared, findBytes: createFindBytes(shared), onGone: () => undefined }
+  const limits = createPeerLimits({ fetch: world.fetch, now })
+  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits) }
+  const gonePeers = createGonePeers({ fetchDocument, desk, world })
+  const sending = {
+    ...shared,
+    limits,
+    findBytes: createFindBytes(shared),
+    onGone: createLostInboxes({ desk, gonePeers }),
+  }
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
     address: answered => addressAnswer(answered, addressing),
@@ -114,8 +125,13 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     decideFollow: createFollowDecision(desk, origin),
-    rotateKeys: async agent => rotateActorKeys(keys, findActors(agents, agent)),
+    rotateKeys: async (agent, options) => rotateActorKeys(keys, findActors(agents, agent), options),
   }
+}
+
+/** Where posts are not split, they may be as long as they like. */
+function createPostLimits(isSplit: boolean, limits: PeerLimits): (inbox: string | undefined) => number {
+  return inbox => (isSplit ? limits.recall((inbox && findHost(inbox)) ?? '') : Number.MAX_SAFE_INTEGER)
 }
 
 /** The actor of one agent, or all there are here. @throws Rejection `no_recipient` */

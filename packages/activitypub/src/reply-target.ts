@@ -27,7 +27,13 @@ export interface ReplyTarget {
 }
 
 /** Where a delivery goes: an inbox, or somebody who is looked up when it leaves. */
-export type DeliveryPlace = { readonly inbox: string } | { readonly mention: string }
+export type DeliveryPlace =
+  | {
+      readonly inbox: string
+      /** Whose it is, where one actor is meant. */
+      readonly peer?: string | undefined
+    }
+  | { readonly mention: string }
 
 /** What of an answer or post a delivery carries; or an activity of the protocol itself, ready as it is (an `Accept`). */
 export interface DeliveryContent {
