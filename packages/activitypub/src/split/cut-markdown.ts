@@ -1,4 +1,5 @@
 import { bullet, indent, indented, quoted } from '../markdown/block-marks.ts'
+import { carryEmphasis } from './carry-emphasis.ts'
 import { carryHeadings } from './carry-headings.ts'
 import type { Cut, Fragment, Rooms } from './cut.ts'
 import { createCut } from './cut.ts'
@@ -77,7 +78,7 @@ function cutBlock(source: string, rooms: Rooms, depth: number): readonly Fragmen
 
 /** What now begins a line must not look like a block. */
 function cutLines(source: string, rooms: Rooms): readonly Fragment[] {
-  const fragments = cutParagraph(source, rooms)
+  const fragments = carryEmphasis(cutParagraph(source, rooms))
   const begun = fragments.findIndex(({ text }) => text)
   return fragments.map(({ text, length }, at) => ({ text: at > begun ? keepParagraph(text) : text, length }))
 }

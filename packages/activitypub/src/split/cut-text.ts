@@ -7,7 +7,6 @@ import { readInlineWords, readParagraphs, readPlainWords, readSentences } from '
 /** An overlong word: addresses in it stay whole, the rest falls apart between grapheme clusters. */
 const cutWord = createCut({ units: readWordPieces, measure: countText, gap: 0 })
 const cutWords = createCut({ units: readPlainWords, measure: countText, gap: 0, finer: cutWord })
-const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutWords })
 
 const cutSentences = createCut({
   units: text => readSentences(readPlainWords(text)),
@@ -15,6 +14,8 @@ const cutSentences = createCut({
   gap: 0,
   finer: cutWords,
 })
+
+const cutInlineWords = createCut({ units: readInlineWords, measure: countInline, gap: 0, finer: cutSentences })
 
 /** Text as it is: paragraphs first, then sentences and lines, then words. */
 export const cutPlain = createCut({ units: readParagraphs, measure: countText, gap: 0, finer: cutSentences })
