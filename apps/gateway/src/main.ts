@@ -104,9 +104,10 @@ function createProgram(): Command {
   keys
     .command('rotate [agent]')
     .description('new ActivityPub keys for one agent, or for all; the old ones stay published for a week')
+    .option('--revoke', 'the old ones are not published any more from now on: somebody else has one')
     .option('--json')
-    .action(async (agent: string | undefined, options: CommonOptions) =>
-      rotateKeys(await file(), output(options), agent),
+    .action(async (agent: string | undefined, options: CommonOptions & { revoke?: boolean }) =>
+      rotateKeys(await file(), output(options), { agent, revoke: options.revoke === true }),
     )
   const followers = program.command('followers').description('who follows an agent, or asks to: list, accept, reject')
   followers

@@ -4,7 +4,8 @@ import type { ActivityPubConfig } from './config.ts'
 import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
-import { activityStreams, multikeyContexts, securityContext } from './vocabulary.ts'
+import type { JsonMembers } from './render.ts'
+import { activityStreams, multikeyContexts, publicCollection, securityContext } from './vocabulary.ts'
 
 const actorContext: Json = [
   activityStreams,
@@ -29,7 +30,7 @@ export interface ActorHouse {
 }
 
 /** An agent's actor document: a `Service`, which servers show as automated. */
-export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorHouse): Json {
+export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, follows }: ActorHouse): JsonMembers {
   const { actor, ...collections } = agentIris(origin, agent.name)
   return {
     '@context': actorContext,
@@ -92,6 +93,28 @@ export function renderInstanceActor(domain: string, keys: ActorKeys, origin: str
 export function renderInstanceOutbox(origin: string): Json {
   const id = `${instanceActorIri(origin)}/outbox`
   return { '@context': activityStreams, id, type: 'OrderedCollection', totalItems: 0, orderedItems: [] }
+}
+
+export interface ActorChange {
+  readonly agent: AgentProfile
+  readonly keys: ActorKeys
+  readonly house: ActorHouse
+  /** When it is told, ISO 8601 UTC; its id is made of it, so that a retried delivery is the same document. */
+  readonly at: string
+}
+
+/** Tells those who keep a copy of an actor that it has changed: new keys, another name, another picture. Pure. */
+export function renderActorUpdate({ agent, keys, house, at }: ActorChange): JsonMembers {
+  const { '@context': context, ...object } = renderActor(agent, keys, house)
+  return {
+    '@context': context,
+    id: `${object.id}#updates/${Date.parse(at)}`,
+    type: 'Update',
+    actor: object.id,
+    published: at,
+    to: [publicCollection],
+    object,
+  }
 }
 
 /** One key stands without a list: some servers read no lists there. Those that do take the first. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { LookupDesk } from '@postern/core'
+import type { LookupDesk, RotateOptions } from '@postern/core'
 import { isoTime } from '@postern/core'
 import type { DocumentKey, KeyPairs, RequestKey } from './keys.ts'
 import { formatMultikey } from './signature/multikey.ts'
@@ -10,18 +10,24 @@ const generateInThreadpool = promisify(generateKeyPair)
 export interface KeyGenerations {
   /** When each was made, oldest first; the first is made if there is none. */
   listTimes(path: string): Promise<readonly string[]>
+  /** The oldest that is not revoked, of this many. */
+  findOldest(path: string, count: number): Promise<number>
   read(actor: string, path: string, generation: number): Promise<KeyPairs>
-  add(path: string): Promise<void>
+  /** With `isRevoking`, those before it count no more. */
+  add(path: string, options?: RotateOptions): Promise<void>
 }
 
-type SecretName = 'main-key' | 'ed25519-key' | 'made-at'
+type SecretName = 'main-key' | 'ed25519-key' | 'made-at' | 'revokes'
 
 /** What the desk keeps a secret of the actor at `path` under. */
 export function secretName(path: string, name: SecretName, generation = 1): string {
   return `activitypub${path}#${name}${suffixOf(generation)}`
 }
 
-/** Generations are only ever added: each is three secrets, and begins with the last of them, its time. */
+/**
+ * Generations are only ever added: each is three secrets, and begins with the last of them, its time. One that revokes those
+ * before it has a fourth.
+ */
 export function createKeyGenerations(
   desk: Pick<LookupDesk, 'secret' | 'hasSecret'>,
   now: () => number,
@@ -61,8 +67,16 @@ export function createKeyGenerations(
         madeAt,
       }
     },
-    async add(path) {
-      await make(path, (await listTimes(path)).length + 1)
+    async findOldest(path, count) {
+      for (let generation = count; generation > 1; generation -= 1)
+        if (await desk.hasSecret(secretName(path, 'revokes', generation))) return generation
+      return 1
+    },
+    async add(path, { isRevoking } = {}) {
+      const generation = (await listTimes(path)).length + 1
+      // First: a new key must never be seen beside one that is revoked.
+      if (isRevoking) await secret(path, 'revokes', generation, async () => isoTime(now()))
+      await make(path, generation)
     },
   }
 }

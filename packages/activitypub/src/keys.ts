@@ -1,4 +1,4 @@
-import type { LookupDesk } from '@postern/core'
+import type { LookupDesk, RotateOptions } from '@postern/core'
 import { createExpiringMap } from './expiring-map.ts'
 import { createKeyGenerations } from './key-generations.ts'
 import type { SigningKey } from './signature/sign.ts'
@@ -32,8 +32,8 @@ export interface ActorKeys extends KeyPairs {
 export interface KeyRing {
   /** The keys of the actor with this IRI. Made once, durable before first use. */
   find(actor: string): Promise<ActorKeys>
-  /** Makes new keys, which sign from now on. The old ones stay listed while peers still meet their signatures. */
-  rotate(actor: string): Promise<ActorKeys>
+  /** Makes new keys, which sign from now on. The old ones stay listed while peers still meet their signatures, unless revoked. */
+  rotate(actor: string, options?: RotateOptions): Promise<ActorKeys>
 }
 
 export interface KeyRingParts {
@@ -64,7 +64,9 @@ export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
     const path = actor.slice(origin.length)
     const times = await store.listTimes(path)
     const newest = times.length
-    const wanted = times.flatMap((_, at) => (isListed(times, at, now()) ? [at + 1] : [])).slice(-maxListed)
+    const oldest = await store.findOldest(path, newest)
+    const isWanted = (at: number) => at + 1 >= oldest && isListed(times, at, now())
+    const wanted = times.flatMap((_, at) => (isWanted(at) ? [at + 1] : [])).slice(-maxListed)
     const pairs = await Promise.all(wanted.map(generation => store.read(actor, path, generation)))
     const listed = pairs.reverse()
     const [current = await store.read(actor, path, newest)] = listed
@@ -72,15 +74,19 @@ export function createKeyRing({ desk, origin, now }: KeyRingParts): KeyRing {
   }
 
   /** In turn: a look for the next generation must not meet its making. */
-  async function renew(actor: string, before: Promise<unknown> | undefined): Promise<ActorKeys> {
+  async function renew(
+    actor: string,
+    before: Promise<unknown> | undefined,
+    options: RotateOptions | undefined,
+  ): Promise<ActorKeys> {
     await before?.catch(() => undefined)
-    await store.add(actor.slice(origin.length))
+    await store.add(actor.slice(origin.length), options)
     return load(actor)
   }
 
   return {
     find: actor => loaded.get(actor) ?? keep(actor, load(actor)),
-    rotate: actor => keep(actor, renew(actor, loaded.get(actor))),
+    rotate: (actor, options) => keep(actor, renew(actor, loaded.get(actor), options)),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { PublishedKey } from '@postern/core'
+import type { PublishedKey, RotateOptions } from '@postern/core'
 import type { KeyPairs, KeyRing } from './keys.ts'
 
 /** Every key the documents of these actors list, newest first. */
@@ -14,8 +14,9 @@ export async function listPublishedKeys(
 export async function rotateActorKeys(
   keys: Pick<KeyRing, 'rotate'>,
   actors: readonly string[],
+  options?: RotateOptions,
 ): Promise<readonly PublishedKey[]> {
-  const renewed = await Promise.all(actors.map(actor => keys.rotate(actor)))
+  const renewed = await Promise.all(actors.map(actor => keys.rotate(actor, options)))
   return renewed.flatMap(describeKeys)
 }
 

@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentProfile } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { openSqliteDesk } from '@postern/store'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { renderActorUpdate } from '../src/actor.ts'
 import { createKeyRing } from '../src/keys.ts'
 import { origin } from './house.ts'
 import { composeNote, postActivity } from './person.ts'
@@ -22,9 +24,19 @@ async function openOne(): Promise<Stage> {
   return stage
 }
 
-async function readActor({ house }: Stage) {
+interface Actor {
+  readonly publicKey: unknown
+  readonly assertionMethod: readonly { readonly id: string }[]
+  readonly published: string
+}
+
+async function readDocument({ house }: Pick<Stage, 'house'>): Promise<Readonly<Record<string, unknown>>> {
   const answer = await house.app.request('/agents/echo', { headers: { accept: 'application/activity+json' } })
-  const actor = (await answer.json()) as { publicKey: unknown; assertionMethod: { id: string }[]; published: string }
+  return (await answer.json()) as Record<string, unknown>
+}
+
+async function readActor({ house }: Stage) {
+  const actor = (await readDocument({ house })) as unknown as Actor
   const keys = [actor.publicKey].flat() as { id: string; publicKeyPem: string }[]
   return { ...actor, keys, ids: keys.map(({ id }) => id) }
 }
@@ -74,6 +86,30 @@ test('rotateKeys() of all takes every agent and the instance actor', async () =>
   expect((await house.channel.publishedKeys()).map(({ id }) => id)).toContain(`${origin}/actor#main-key-2`)
 })
 
+test('revoked keys are not listed for a moment longer, and the next rotation lets the new ones stay', async () => {
+  const open = await openOne()
+  await open.house.channel.rotateKeys?.('echo')
+  const made = await open.house.channel.rotateKeys?.('echo', { isRevoking: true })
+  expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
+  const { publicKey, assertionMethod, published } = await readActor(open)
+  expect(publicKey).toMatchObject({ id: `${echo}#main-key-3` })
+  expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-3` }])
+  expect(Date.parse(published)).not.toBeNaN()
+  const listed = (await open.house.channel.publishedKeys()).map(({ id }) => id)
+  expect(listed.filter(id => id.startsWith(`${echo}#`))).toEqual([`${echo}#main-key-3`, `${echo}#ed25519-key-3`])
+  await open.house.channel.rotateKeys?.('echo')
+  expect((await readActor(open)).ids).toEqual([`${echo}#main-key-4`, `${echo}#main-key-3`])
+})
+
+test('what is revoked for one agent stays with the others', async () => {
+  const { house } = await openOne()
+  await house.channel.publishedKeys()
+  await house.channel.rotateKeys?.('echo', { isRevoking: true })
+  const ids = (await house.channel.publishedKeys()).map(({ id }) => id)
+  expect(ids).not.toContain(`${echo}#main-key`)
+  expect(ids).toEqual(expect.arrayContaining([`${origin}/agents/help#main-key`, `${origin}/actor#main-key`]))
+})
+
 test('rotateKeys() refuses an agent that does not exist', async () => {
   const { house } = await openOne()
   await expect(house.channel.rotateKeys?.('nobody')).rejects.toThrow(
@@ -105,7 +141,9 @@ test('keys and their rotation survive a restart, and are seen by another process
     const other = await openRing()
     const made = await first.ring.find(echo)
     expect((await other.ring.find(echo)).request.publicKeyPem).toBe(made.request.publicKeyPem)
+    await first.ring.rotate(echo, { isRevoking: true })
     const rotated = await first.ring.rotate(echo)
+    expect(rotated.listed).toHaveLength(2)
     world.advance(61_000)
     expect((await other.ring.find(echo)).request.id).toBe(rotated.request.id)
     await Promise.all([first.desk.close(), other.desk.close()])
@@ -120,4 +158,28 @@ test('keys and their rotation survive a restart, and are seen by another process
   } finally {
     await rm(directory, { recursive: true })
   }
+})
+
+describe('renderActorUpdate()', () => {
+  const at = '2026-11-21T12:00:00.000Z'
+
+  test('tells of the actor as it is served now, under an id that is made of the time', async () => {
+    const open = await openOne()
+    await open.house.channel.rotateKeys?.('echo')
+    const { '@context': context, ...served } = await readDocument(open)
+    const keys = await createKeyRing({ desk: open.house.desk, origin, now: open.house.world.now }).find(echo)
+    const agent = open.house.agents.find('echo') as AgentProfile
+    const change = { agent, keys, house: { origin, follows: 'open' as const }, at }
+    const update = renderActorUpdate(change)
+    expect(update).toEqual({
+      '@context': context,
+      id: `${echo}#updates/1795262400000`,
+      type: 'Update',
+      actor: echo,
+      published: at,
+      to: ['https://www.w3.org/ns/activitystreams#Public'],
+      object: served,
+    })
+    expect(renderActorUpdate(change)).toEqual(update)
+  })
 })

@@ -76,6 +76,11 @@ export interface PublishedKey {
   readonly dns?: { readonly name: string; readonly type: 'TXT'; readonly value: string } | undefined
 }
 
+export interface RotateOptions {
+  /** Takes every older key back at once: somebody else may have it. */
+  readonly isRevoking?: boolean | undefined
+}
+
 /** A socket a channel holds open itself (SMTP, LMTP). */
 export interface Listening {
   readonly description: string
@@ -104,10 +109,10 @@ export interface Channel<Routes = unknown> {
   links(agent: string): readonly WebLink[]
   publishedKeys(): Promise<readonly PublishedKey[]>
   /**
-   * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while.
-   * @throws Rejection `no_recipient`
+   * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while, unless
+   * they are revoked. @throws Rejection `no_recipient`
    */
-  rotateKeys?(agent?: string): Promise<readonly PublishedKey[]>
+  rotateKeys?(agent?: string, options?: RotateOptions): Promise<readonly PublishedKey[]>
   /** Lets one who asks to follow an agent in, or sends him away; false when he does not ask (any more). */
   decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
   listen?(): Promise<Listening>

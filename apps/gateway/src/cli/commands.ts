@@ -96,19 +96,27 @@ export function printKeys(file: ConfigFile, output: Output): Promise<void> {
   return ask<Keys>(file, output, '/operator/api/keys', formatKeys)
 }
 
-/** New keys for one agent, or for all there are. */
-export async function rotateKeys(file: ConfigFile, output: Output, agent: string | undefined): Promise<void> {
+/** New keys for one agent, or for all there are; with `revoke` the old ones count no more from now on. */
+export async function rotateKeys(
+  file: ConfigFile,
+  output: Output,
+  { agent, revoke }: { readonly agent: string | undefined; readonly revoke: boolean },
+): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    const rotated = (await client.request('/operator/api/keys/rotate', { method: 'POST', body: { agent } })) as Keys
-    output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated))
+    const rotated = (await client.request('/operator/api/keys/rotate', {
+      method: 'POST',
+      body: { agent, revoke },
+    })) as Keys
+    output.print(output.json ? JSON.stringify(rotated, null, 2) : formatRotated(rotated, revoke))
   } finally {
     await client.close()
   }
 }
 
-function formatRotated(rotated: Keys): string {
-  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones stay published for a week.`
+function formatRotated(rotated: Keys, isRevoking: boolean): string {
+  const fate = isRevoking ? 'are not published any more' : 'stay published for a week'
+  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${fate}.`
 }
 
 function formatKeys({ keys }: Keys): string {

@@ -1,3 +1,4 @@
+import type { RotateOptions } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { describe, expect, test } from 'vitest'
@@ -22,13 +23,13 @@ test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y'
 )
 
 describe('POST /operator/api/keys/rotate', () => {
-  const rotated: (string | undefined)[] = []
+  const rotated: [string | undefined, boolean | undefined][] = []
   const channels = [
     {
       name: 'activitypub',
-      rotateKeys: async (agent?: string) => {
+      rotateKeys: async (agent?: string, options?: RotateOptions) => {
         if (agent === 'nobody') throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
-        rotated.push(agent)
+        rotated.push([agent, options?.isRevoking])
         return [{ purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }]
       },
     },
@@ -45,20 +46,24 @@ describe('POST /operator/api/keys/rotate', () => {
     })
 
   test.each([
-    ['{"agent":"echo"}', 'echo'],
-    ['{}', undefined],
-    [undefined, undefined],
-  ])('rotates what %s says', async (body, agent) => {
+    ['{"agent":"echo"}', 'echo', false],
+    ['{"agent":"echo","revoke":true}', 'echo', true],
+    ['{"revoke":true}', undefined, true],
+    ['{}', undefined, false],
+    ['null', undefined, false],
+    [undefined, undefined, false],
+  ])('rotates what %s says', async (body, agent, isRevoking) => {
     rotated.length = 0
     const answer = await rotate(body)
     expect(await answer.json()).toEqual({
       keys: [{ via: 'activitypub', purpose: 'signatures', id: 'key-2', algorithm: 'RSA', publicKey: 'PEM' }],
     })
-    expect(rotated).toEqual([agent])
+    expect(rotated).toEqual([[agent, isRevoking]])
   })
 
   test.each([
     ['{"agent":1}', 400, 'malformed'],
+    ['{"agent":"echo","revoke":"yes"}', 400, 'malformed'],
     ['{"agent":', 400, 'malformed'],
     ['{"agent":"nobody"}', 404, 'no_recipient'],
   ])('refuses %s', async (body, status, code) => {

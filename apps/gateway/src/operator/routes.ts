@@ -2,12 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk, RelationDesk } from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { ActRouteOptions } from './act-routes.ts'
 import { createActRoutes } from './act-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
+import { createKeyRoutes } from './key-routes.ts'
 
 export interface OperatorOptions {
   readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
@@ -24,6 +24,7 @@ export function createOperatorRoutes({ desk, agents, channels, token, acting }: 
     .basePath('/operator/api')
     .use(requireOperator(token))
     .route('/', createFollowerRoutes({ desk, channels }))
+    .route('/', createKeyRoutes({ channels }))
     .route('/', createActRoutes({ agents, acting }))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))
@@ -49,28 +50,6 @@ export function createOperatorRoutes({ desk, agents, channels, token, acting }: 
       const refusals = await desk.listRefusals(readPage(context))
       return context.json({ refusals, next: refusals.at(-1)?.place ?? null })
     })
-    .get('/keys', async context => {
-      const published = await Promise.all(
-        channels.map(async channel => ({ via: channel.name, keys: await channel.publishedKeys() })),
-      )
-      return context.json({ keys: published.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
-    })
-    .post('/keys/rotate', async context => {
-      const agent = await readAgentName(context)
-      const rotated = await Promise.all(
-        channels.map(async ({ name, rotateKeys }) => ({ via: name, keys: (await rotateKeys?.(agent)) ?? [] })),
-      )
-      return context.json({ keys: rotated.flatMap(({ via, keys }) => keys.map(key => ({ via, ...key }))) })
-    })
-}
-
-/** `{ "agent": "…" }`; none means all. */
-async function readAgentName(context: Context): Promise<string | undefined> {
-  const text = await context.req.text()
-  const body: unknown = text === '' ? {} : parseBoundedJson(Buffer.from(text), { maxDepth: 4, what: 'request' })
-  const agent = typeof body === 'object' && body !== null && 'agent' in body ? body.agent : undefined
-  if (agent === undefined || typeof agent === 'string') return agent
-  throw new Rejection('malformed', 'Cannot rotate keys: "agent" must be a name')
 }
 
 /** The past as the agent's own policy gives it; the first message of a thread has none. */
