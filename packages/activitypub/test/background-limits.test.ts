@@ -37,7 +37,8 @@ test('a long post is cut, and of a thread of them only so many are read', async 
 })
 
 test('a thread that leads back into itself is read once', async () => {
-  const { peer, alice } = stage
+  const { peer, alice, house } = stage
+  const add = vi.spyOn(house.desk, 'addBackground')
   const [one, two] = [`${bob.id}/1`, `${bob.id}/2`]
   peer.serve(one, { body: composePost(bob, one, { content: 'one', inReplyTo: two }) })
   peer.serve(two, { body: composePost(bob, two, { content: 'two', inReplyTo: one }) })
@@ -46,6 +47,7 @@ test('a thread that leads back into itself is read once', async () => {
   peer.serve(self, { body: composePost(bob, self, { content: 'self', inReplyTo: self }) })
   expect(textsOf(await mention(stage, alice, { inReplyTo: self }))).toEqual(['self'])
   expect([one, two, self].map(peer.countOf)).toEqual([1, 1, 1])
+  expect(add.mock.calls.map(([, entries]) => entries.length)).toEqual([2, 1])
 })
 
 test('63: collections are not followed, however they are offered', async () => {

@@ -1,4 +1,4 @@
-import { Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
 import { expect, test } from 'vitest'
 import type { FetchedDocument } from '../document-fetch.ts'
 import { parseIri } from '../iri.ts'
@@ -68,6 +68,30 @@ test('find() does what strangers make it do 120 times a minute for one host', as
   expect(asked).toHaveLength(121)
   clock.ms = 60_000
   expect(await find(`${host}/199`)).toBeDefined()
+})
+
+test('find() does not wait for a host that has kept it waiting for three seconds', async () => {
+  const { clock, asked, find } = openPosts(() => new Promise(() => {}))
+  find(`${host}/1`)
+  clock.ms = 3_000
+  expect(await find(`${host}/1`)).toBeUndefined()
+  expect(await find(`${host}/2`)).toBeUndefined()
+  expect(asked).toEqual([`${host}/1`])
+})
+
+test('find() leaves a host alone for a minute that did not answer', async () => {
+  const { clock, asked, find } = openPosts(async () => {
+    throw new Unavailable('no answer')
+  })
+  const both = [`${host}/1`, `${host}/2`]
+  for (const at of [0, 59_999]) {
+    clock.ms = at
+    expect(await Promise.all(both.map(find))).toEqual([undefined, undefined])
+  }
+  expect(asked).toEqual([`${host}/1`])
+  clock.ms = 60_000
+  await find(`${host}/2`)
+  expect(asked).toEqual(both)
 })
 
 test('find() passes a bug on', async () => {

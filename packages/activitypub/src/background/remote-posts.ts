@@ -53,6 +53,9 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       try {
         const fetched = await fetchDocument(iri.href)
         return fetched.state === 'found' ? fetched.document : undefined
+      } catch (error) {
+        if (error instanceof Unavailable) down.set(iri.host, true, keepMs.hostDown)
+        throw error
       } finally {
         askedAt.delete(iri.host)
       }
@@ -72,16 +75,14 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       known.set(iri.href, found, keepMs.found)
       return found
     } catch (error) {
-      if (error instanceof Unavailable) down.set(iri.host, true, keepMs.hostDown)
-      else if (isRefusal(error)) missing.set(iri.href, { post: undefined }, keepMs.refused)
-      else if (!(error instanceof Rejection)) throw error
+      if (isRefusal(error)) missing.set(iri.href, { post: undefined }, keepMs.refused)
+      else if (!(error instanceof Unavailable || error instanceof Rejection)) throw error
       return { post: undefined }
     }
   }
 
   return {
     async find(iri) {
-      if (isBlocked(iri.host)) return undefined
       const found = known.get(iri.href) ?? missing.get(iri.href)
       if (found) return found.post
       const isStuck = now() - (askedAt.get(iri.host) ?? now()) >= patienceMs
