@@ -24,10 +24,12 @@ export function createWorld(config: Pick<Config, 'origin' | 'network' | 'email'>
     opened.push(fetch)
     return fetch
   }
+  const fetch = openFetch(allow_private)
   const submitter = config.email.submit ? createMailSubmitter(config.email.submit, log) : undefined
   if (submitter) opened.push(submitter)
   return {
-    fetch: openFetch(allow_private),
+    fetch,
+    openStream: fetch.openStream,
     fetchFor: origin => openFetch([...allow_private, origin]),
     resolveDns: createResolver(dns),
     submitMail: submitter ?? refuseToSubmit,

@@ -28,6 +28,27 @@ export interface FetchAnswer {
  */
 export type GuardedFetch = (url: string, request?: FetchRequest) => Promise<FetchAnswer>
 
+export interface StreamRequest extends Pick<FetchRequest, 'method' | 'headers' | 'body' | 'signal' | 'maxBytes'> {
+  /** Until the answer begins; default 10 000. */
+  readonly timeoutMs?: number
+  /** Longest time without a byte; default 60 000. */
+  readonly idleMs?: number
+}
+
+/** An answer that is read as it comes. Leaving the loop over `body` ends the exchange; left unread, it ends by itself. */
+export interface StreamAnswer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+/**
+ * The way out for answers that come in pieces, behind the same guard as `GuardedFetch`. Redirects are not followed; `maxBytes`
+ * counts all of the body (default 16 MiB).
+ * @throws Unavailable, Undeliverable, both also from the body
+ */
+export type OpenStream = (url: string, request?: StreamRequest) => Promise<StreamAnswer>
+
 /** Answers like `dns.promises.resolve`: errors carry `code` (`ENOTFOUND`, `ENODATA`, …). */
 export type DnsResolver = (name: string, type: string) => Promise<unknown>
 
@@ -51,6 +72,8 @@ export interface Log {
 /** Everything outside. Nothing else in the house touches the network, the clock or chance. */
 export interface World {
   readonly fetch: GuardedFetch
+  /** Absent where nothing can be streamed from outside. */
+  readonly openStream?: OpenStream | undefined
   readonly resolveDns: DnsResolver
   readonly submitMail: SubmitMail
   /** Milliseconds since the epoch. */

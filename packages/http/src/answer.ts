@@ -21,7 +21,8 @@ export async function readAnswer(incoming: IncomingMessage, options: AnswerOptio
   return { status, headers: toHeaders(incoming.rawHeaders), url, body }
 }
 
-function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
+/** @throws Undeliverable when the answer says of itself that it breaks a limit */
+export function checkDeclared({ headers }: IncomingMessage, maxBytes: number): void {
   const coding = headers['content-encoding'] ?? 'identity'
   const transfer = headers['transfer-encoding'] ?? 'chunked'
   if (coding.trim().toLowerCase() !== 'identity' || transfer.trim().toLowerCase() !== 'chunked') {
@@ -44,7 +45,7 @@ function collectBody(incoming: IncomingMessage, maxBytes: number): Promise<Uint8
   })
 }
 
-function toHeaders(raw: readonly string[]): Headers {
+export function toHeaders(raw: readonly string[]): Headers {
   const headers = new Headers()
   for (let at = 0; at < raw.length; at += 2) headers.append(raw[at] ?? '', raw[at + 1] ?? '')
   return headers

@@ -47,7 +47,7 @@ export async function runExchange(
   }
 }
 
-function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { agent, lookup }: Wire) {
+export function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { agent, lookup }: Wire) {
   return {
     method,
     headers: { ...headers, host: route.url.host },
@@ -62,7 +62,7 @@ function toRequestOptions(route: Route, { method, headers }: ExchangeRequest, { 
   }
 }
 
-function startRequest({ secure }: Route, options: RequestOptions): ClientRequest {
+export function startRequest({ secure }: Route, options: RequestOptions): ClientRequest {
   return secure ? requestHttps(options) : requestHttp(options)
 }
 

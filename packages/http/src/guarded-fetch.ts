@@ -1,4 +1,4 @@
-import type { FetchAnswer, FetchRequest, GuardedFetch } from '@postern/core'
+import type { FetchAnswer, FetchRequest, GuardedFetch, OpenStream } from '@postern/core'
 import { openDeadline } from './deadline.ts'
 import type { ExchangeRequest } from './exchange.ts'
 import { runExchange } from './exchange.ts'
@@ -6,6 +6,7 @@ import { readFetchHeaders } from './fetch-headers.ts'
 import type { Route, UrlGuardOptions } from './fetch-url.ts'
 import { createUrlGuard } from './fetch-url.ts'
 import { createGate } from './gate.ts'
+import { createOpenStream } from './open-stream.ts'
 import type { LookupHost } from './pinned-lookup.ts'
 import { followRedirects } from './redirects.ts'
 import { createWiring } from './wiring.ts'
@@ -28,7 +29,10 @@ const perHost = { width: 16, queue: 256 }
  * No proxy, no cookies, no compression.
  * @throws ConfigError when `allowPrivate` or `loopback` cannot be read
  */
-export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch & { close(): void } {
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch & {
+  readonly openStream: OpenStream
+  close(): void
+} {
   const guard = createUrlGuard(options)
   const wiring = createWiring({ lookup: options.lookup, now: options.now, maxSockets: perHost.width })
   const gate = createGate(perHost)
@@ -47,7 +51,14 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     }
   }
 
-  return Object.assign(guardedFetch, { close: () => wiring.close() })
+  const streams = createOpenStream({ guard, wiring, userAgent: options.userAgent })
+  return Object.assign(guardedFetch, {
+    openStream: streams.open,
+    close() {
+      streams.close()
+      wiring.close()
+    },
+  })
 }
 
 function planExchange(request: FetchRequest, userAgent: string): ExchangeRequest {

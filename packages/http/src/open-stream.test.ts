@@ -1,0 +1,112 @@
+import type { Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { createGuardedFetch } from './guarded-fetch.ts'
+
+let server: Server
+let fetch: ReturnType<typeof createGuardedFetch>
+let respond: (response: ServerResponse) => void
+let closed: Promise<void>
+
+beforeEach(async () => {
+  server = createServer((_, response) => {
+    closed = new Promise(resolve => response.once('close', resolve))
+    respond(response)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port } })
+})
+afterEach(async () => {
+  fetch.close()
+  server.closeAllConnections()
+  await new Promise(resolve => server.close(resolve))
+})
+
+async function readAll(body: AsyncIterable<Uint8Array>): Promise<string[]> {
+  const pieces: string[] = []
+  for await (const piece of body) pieces.push(Buffer.from(piece).toString())
+  return pieces
+}
+
+test('openStream() hands pieces over as they come', async () => {
+  let more = (): void => undefined
+  respond = response => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('one')
+    more = () => response.end('two')
+  }
+  const { status, headers, body } = await fetch.openStream('https://peer.test/')
+  const pieces = body[Symbol.asyncIterator]()
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  expect(Buffer.from((await pieces.next()).value).toString()).toBe('one')
+  more()
+  expect(Buffer.from((await pieces.next()).value).toString()).toBe('two')
+  expect((await pieces.next()).done).toBe(true)
+})
+
+test('openStream() ends the exchange when the loop is left', async () => {
+  respond = response => void response.writeHead(200).write('one')
+  const { body } = await fetch.openStream('https://peer.test/')
+  for await (const _ of body) break
+  await closed
+})
+
+test('openStream() ends the exchange when the caller gives up, also before the answer', async () => {
+  const controller = new AbortController()
+  respond = response => void response.writeHead(200).write('one')
+  const { body } = await fetch.openStream('https://peer.test/', { signal: controller.signal })
+  const reading = readAll(body)
+  controller.abort()
+  await expect(reading).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
+  await closed
+  const again = fetch.openStream('https://peer.test/', { signal: controller.signal })
+  await expect(again).rejects.toThrow(new Unavailable('Cannot fetch: canceled'))
+})
+
+test('openStream() ends a stream that goes silent, read or not', async () => {
+  respond = response => void response.writeHead(200).write('one')
+  const { body } = await fetch.openStream('https://peer.test/', { idleMs: 30 })
+  await expect(readAll(body)).rejects.toThrow(new Unavailable('Cannot fetch: stream went silent'))
+  await fetch.openStream('https://peer.test/', { idleMs: 30 })
+  await closed
+})
+
+test('openStream() bounds what is read, declared or not', async () => {
+  respond = response => void response.writeHead(200, { 'content-length': '100' }).end('x'.repeat(100))
+  const declared = fetch.openStream('https://peer.test/', { maxBytes: 99 })
+  await expect(declared).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+  respond = response => {
+    response.writeHead(200)
+    for (let at = 0; at < 100; at += 1) response.write('x')
+    response.end()
+  }
+  const { body } = await fetch.openStream('https://peer.test/', { maxBytes: 99 })
+  await expect(readAll(body)).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+})
+
+test.each(['http://peer.test/', 'https://127.0.0.1/', 'https://localhost/', 'https://user:x@peer.test/'])(
+  'openStream() stands behind the same guard: %s',
+  async url => {
+    await expect(fetch.openStream(url)).rejects.toBeInstanceOf(Undeliverable)
+  },
+)
+
+test('openStream() gives up on who never answers, and on who is not there', async () => {
+  respond = () => undefined
+  const slow = fetch.openStream('https://peer.test/', { timeoutMs: 30 })
+  await expect(slow).rejects.toThrow(new Unavailable('Cannot fetch: no answer in time'))
+  respond = response => response.destroy()
+  await expect(fetch.openStream('https://peer.test/')).rejects.toThrow(
+    new Unavailable('Cannot fetch: connection failed'),
+  )
+})
+
+test('openStream() turns away more streams than one host may have', async () => {
+  respond = response => void response.writeHead(200).write('one')
+  const open = () => fetch.openStream('https://peer.test/')
+  await Promise.all(Array.from({ length: 32 }, open))
+  await expect(open()).rejects.toThrow(new Unavailable('Cannot fetch: too many streams from this host'))
+})

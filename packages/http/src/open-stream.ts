@@ -1,0 +1,171 @@
+import type { IncomingMessage } from 'node:http'
+import type { OpenStream, StreamAnswer, StreamRequest } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { checkDeclared, toHeaders } from './answer.ts'
+import { openDeadline } from './deadline.ts'
+import type { ExchangeRequest } from './exchange.ts'
+import { startRequest, toRequestOptions } from './exchange.ts'
+import { toFetchError } from './fetch-error.ts'
+import { readFetchHeaders } from './fetch-headers.ts'
+import type { Route, UrlGuard } from './fetch-url.ts'
+import { refuseFetch } from './fetch-url.ts'
+import type { Wiring } from './wiring.ts'
+
+const defaults = { timeoutMs: 10_000, idleMs: 60_000, maxBytes: 16 * 1024 * 1024 }
+/** Streams open at a time with one host; the next one is turned away. */
+const perHost = 32
+
+export interface StreamRooms {
+  readonly guard: UrlGuard
+  readonly wiring: Wiring
+  readonly userAgent: string
+}
+
+/** Opens streams by the same checked routes and pinned look-ups as the guarded fetch, each on a socket of its own. */
+export function createOpenStream({ guard, wiring, userAgent }: StreamRooms): { open: OpenStream; close(): void } {
+  const countOf = new Map<string, number>()
+  const closing = new AbortController()
+
+  function enter(host: string): () => void {
+    const count = countOf.get(host) ?? 0
+    if (count >= perHost) throw new Unavailable('Cannot fetch: too many streams from this host')
+    countOf.set(host, count + 1)
+    let isInside = true
+    return () => {
+      if (!isInside) return
+      isInside = false
+      const left = (countOf.get(host) ?? 1) - 1
+      if (left > 0) countOf.set(host, left)
+      else countOf.delete(host)
+    }
+  }
+
+  return {
+    async open(url, request = {}) {
+      const route = guard(url)
+      const planned = planStream(request, userAgent)
+      const leave = enter(route.url.host)
+      const signal = AbortSignal.any([closing.signal, ...(request.signal ? [request.signal] : [])])
+      try {
+        const incoming = await startStream(route, planned, { wiring, signal, request })
+        return toStreamAnswer(incoming, { ...defaults, ...request, signal, leave })
+      } catch (error) {
+        leave()
+        throw toFetchError(error)
+      }
+    },
+    close: () => closing.abort(),
+  }
+}
+
+function planStream(
+  { method = 'GET', headers = {}, body, maxBytes }: StreamRequest,
+  userAgent: string,
+): ExchangeRequest {
+  const length = method === 'POST' || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
+  return {
+    method,
+    headers: readFetchHeaders(headers, { userAgent, length }),
+    body,
+    maxBytes: maxBytes ?? defaults.maxBytes,
+  }
+}
+
+interface StreamStart {
+  readonly wiring: Wiring
+  readonly signal: AbortSignal
+  readonly request: StreamRequest
+}
+
+/** Up to the head of the answer. */
+async function startStream(
+  route: Route,
+  planned: ExchangeRequest,
+  { wiring, signal, request }: StreamStart,
+): Promise<IncomingMessage> {
+  const deadline = openDeadline(request.timeoutMs ?? defaults.timeoutMs, signal)
+  // A stream would hold a pooled socket for as long as it lasts.
+  const options = { ...toRequestOptions(route, planned, wiring.choose(route)), agent: false as const }
+  try {
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = startRequest(route, options)
+      const abort = () => {
+        reject(deadline.signal.reason)
+        outgoing.destroy()
+      }
+      outgoing.once('response', incoming => {
+        deadline.signal.removeEventListener('abort', abort)
+        resolve(incoming)
+      })
+      outgoing.on('error', reject)
+      outgoing.once('close', () => reject(new Error('closed without an answer')))
+      deadline.signal.addEventListener('abort', abort, { once: true })
+      if (deadline.signal.aborted) abort()
+      else outgoing.end(planned.body)
+    })
+  } finally {
+    deadline.clear()
+  }
+}
+
+interface StreamReading {
+  readonly maxBytes: number
+  readonly idleMs: number
+  readonly signal: AbortSignal
+  readonly leave: () => void
+}
+
+function toStreamAnswer(incoming: IncomingMessage, reading: StreamReading): StreamAnswer {
+  const status = incoming.statusCode ?? 0
+  const end = guardSilence(incoming, reading)
+  try {
+    if (status < 200 || status > 599) throw new Unavailable('Cannot fetch: answer has no valid status')
+    checkDeclared(incoming, reading.maxBytes)
+  } catch (error) {
+    end.finish()
+    throw error
+  }
+  return { status, headers: toHeaders(incoming.rawHeaders), body: readPieces(incoming, reading.maxBytes, end) }
+}
+
+interface SilenceGuard {
+  hear(): void
+  finish(): void
+}
+
+/** Ends the stream when nothing comes for too long, when the caller gives up, and when it is left. */
+function guardSilence(incoming: IncomingMessage, { idleMs, signal, leave }: StreamReading): SilenceGuard {
+  const silence = () => incoming.destroy(new Unavailable('Cannot fetch: stream went silent'))
+  const cancel = () => incoming.destroy(new Unavailable('Cannot fetch: canceled', { cause: signal.reason }))
+  const timer = setTimeout(silence, idleMs)
+  // An error that nobody reads must not be the process's.
+  incoming.on('error', () => undefined)
+  incoming.once('close', () => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+    leave()
+  })
+  signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
+  return { hear: () => void timer.refresh(), finish: () => void incoming.destroy() }
+}
+
+async function* readPieces(
+  incoming: IncomingMessage,
+  maxBytes: number,
+  end: SilenceGuard,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let size = 0
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      end.hear()
+      size += chunk.length
+      if (size > maxBytes) throw refuseFetch('answer is too large')
+      yield chunk
+    }
+  } catch (error) {
+    throw toFetchError(error)
+  } finally {
+    end.finish()
+  }
+}
