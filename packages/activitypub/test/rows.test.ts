@@ -2,6 +2,10 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { content } from './rows/content.ts'
 import { fetching } from './rows/fetching.ts'
+import { json } from './rows/json.ts'
+import { keys } from './rows/keys.ts'
+import { others } from './rows/others.ts'
+import { reach } from './rows/reach.ts'
 import type { RowCase } from './rows/row.ts'
 import { signatures } from './rows/signatures.ts'
 import { whoSpeaks } from './rows/who-speaks.ts'
@@ -10,7 +14,7 @@ import { openStage } from './stage.ts'
 
 // The bug history of other servers, row by row: what was sent to them, and what we answer.
 
-const rows = [...whoSpeaks, ...signatures, ...fetching, ...content]
+const rows = [...whoSpeaks, ...signatures, ...keys, ...fetching, ...json, ...others, ...content, ...reach]
 
 /** How often an agent would be called for what is stored. */
 async function countTurns({ stored }: Stage): Promise<number> {
