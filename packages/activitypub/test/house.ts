@@ -1,11 +1,15 @@
+import { hash } from 'node:crypto'
 import type {
   Agent,
   AgentDirectory,
+  Blob,
   Channel,
   Desk,
   GuardedFetch,
   House,
   NormalizedMessage,
+  Part,
+  StoredFiles,
   Worker,
 } from '@postern/core'
 import { createSlidingWindowPolicy, startWorker } from '@postern/core'
@@ -61,7 +65,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
   const handlers = new Map(Object.entries(options.agents ?? { echo, help: echo }))
   const agents = createDirectory([...handlers.keys()])
   await keepTestKeys(desk, agents)
-  const house: House = { world, desk, agents }
+  const house: House = { world, desk, agents, fileAddress: digest => `${origin}/attachments/${digest}?token=t` }
   const channel = openActivityPub(activityPubConfigSchema.parse(options.config ?? {}), house)
   const heard: NormalizedMessage[] = []
   const workers: Worker[] = []
@@ -79,6 +83,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
         const agent = handlers.get(name)
         return agent && { agent: eavesdrop(agent, heard), history: createSlidingWindowPolicy(), deadlineMs: 5_000 }
       },
+      storeFiles: storeTestFiles,
       presentParts: (parts: NormalizedMessage['parts']) => [...parts],
       readAttachment: async () => ({ bytes: new Uint8Array() }),
     }
@@ -109,6 +114,19 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       fetch.close()
     },
   }
+}
+
+/** As the gateway's shelf does. */
+function storeTestFiles(parts: readonly Part[]): StoredFiles {
+  const blobs: Blob[] = []
+  const stored = parts.map((part): Part => {
+    if (part.kind !== 'file' || part.bytes_ref.kind !== 'inline') return part
+    const bytes = Buffer.from(part.bytes_ref.data_base64, 'base64')
+    const digest = hash('sha256', bytes)
+    blobs.push({ digest, bytes, mime: part.mime })
+    return { ...part, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
+  })
+  return { parts: stored, blobs }
 }
 
 /** Keys that are there already cost nothing to make. */
