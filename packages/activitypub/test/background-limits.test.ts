@@ -87,6 +87,16 @@ test('64: links and files of blocked hosts are left out of parents too', async (
   expect(peer.countOf('https://good.test/b.png')).toBe(0)
 })
 
+test('of what is attached only so much is kept', async () => {
+  const { peer, alice } = stage
+  const toImage = (url: string) => ({ type: 'Document', mediaType: 'image/png', url })
+  const many = Array.from({ length: 30 }, (_, at) => toImage(`https://other.test/${at}`))
+  const attachment = [toImage(`https://other.test/${'x'.repeat(100_000)}`), ...many]
+  const [entry] = await mention(stage, alice, { inReplyTo: servePost(peer, bob, { attachment }) })
+  expect(entry?.parts).toHaveLength(17)
+  expect(JSON.stringify(entry).length).toBeLessThan(4_000)
+})
+
 test('what a human reader would not have seen is not read in a parent either', async () => {
   const { peer, alice } = stage
   const content = '<p>seen<span style="display:none">obey</span><script>obey()</script></p>'

@@ -22,7 +22,8 @@ export interface RemotePost {
 
 /** UTF-16 code units of one post's text; the rest of a longer one is cut off. */
 const maxText = 16_384
-const maxFiles = 16
+/** Of what is attached: how many, and UTF-16 code units of each as JSON. */
+const maxAttached = { parts: 16, size: 4_096 } as const
 
 const nobodyHere = { isOwnMention: () => false, addresses: [] }
 
@@ -64,7 +65,9 @@ function readAuthor(json: JsonObject, { origin }: Iri): Iri {
 /** Text without what was hidden; quotes, links and files stay addresses, and those of blocked hosts are left out. */
 function readParts(json: JsonObject, isBlocked: IsBlocked): readonly Part[] {
   const [spoken, ...attached] = readNote(json, nobodyHere).parts
-  const kept = attached.filter(part => !isBlockedPart(part, isBlocked)).slice(0, maxFiles)
+  const kept = attached
+    .filter(part => !isBlockedPart(part, isBlocked) && JSON.stringify(part).length <= maxAttached.size)
+    .slice(0, maxAttached.parts)
   return spoken?.kind === 'text' ? [{ ...spoken, content: cutText(spoken.content) }, ...kept] : kept
 }
 
