@@ -3,7 +3,7 @@ import { offeredSchemes } from './auth/challenge.ts'
 import { readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig } from './config.ts'
 import { supportedExtensions } from './extensions.ts'
-import { protocolVersions } from './version.ts'
+import { renderInterfaces } from './interfaces.ts'
 
 export interface CardSource {
   readonly agent: AgentProfile
@@ -23,10 +23,7 @@ export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): 
     name,
     description,
     version: toAscii(agent.version) || '1',
-    supportedInterfaces: protocolVersions.flatMap(protocolVersion => [
-      { url: endpoint, protocolBinding: 'JSONRPC', protocolVersion },
-      { url: `${endpoint}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
-    ]),
+    supportedInterfaces: renderInterfaces(endpoint, config.versions),
     capabilities: renderCapabilities(config),
     ...renderSecurity(config),
     defaultInputModes: config.input_modes,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { protocolVersions } from './version.ts'
 
 /** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` nothing to anybody. */
 export const tokenAlgorithms = [
@@ -125,6 +126,11 @@ export const a2aConfigSchema = z.strictObject({
       max_hops: z.number().int().positive().default(5),
     })
     .prefault({}),
+  /** What is spoken; without 0.3, callers have to name 1.0. */
+  versions: z
+    .array(z.enum(protocolVersions))
+    .refine(list => list.includes('1.0'), 'must include 1.0')
+    .default([...protocolVersions]),
   /** What is offered beside the unary operations; told in the card. */
   capabilities: z
     .strictObject({

@@ -6,10 +6,13 @@ import type { A2aConfig } from './config.ts'
 import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
 import { negotiateExtensions, replayExtension } from './extensions.ts'
-import type { RpcId } from './rpc.ts'
+import { readLegacyRequest, stripLegacyPush } from './legacy/read-params.ts'
+import { isOperationName } from './operations/operation.ts'
+import type { RpcId, RpcRequest } from './rpc.ts'
 import { parseRpcBody, readRpcId, readRpcRequest } from './rpc.ts'
 import type { Call } from './verify.ts'
-import { negotiateVersion } from './version.ts'
+import type { ProtocolVersion } from './version.ts'
+import { negotiateVersion, refuseNewMethod } from './version.ts'
 
 export interface DoorRooms {
   readonly config: A2aConfig
@@ -32,6 +35,7 @@ export interface Knock {
 /** A call that has come through the door, and the operation it names. */
 export interface EnteredCall {
   readonly name: string
+  readonly version: ProtocolVersion
   readonly call: Call
   /** Those of ours that the caller switched on. */
   readonly extensions: readonly string[]
@@ -60,20 +64,40 @@ async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms
   const bytes = await takeBody(request, config.limits.body_bytes)
   const document = parseRpcBody(bytes)
   knock.id = readRpcId(document)
-  const { method, params } = readRpcRequest(document)
-  negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
-  const extensions = negotiateExtensions(headers.get('a2a-extensions'))
-  const call = {
-    caller,
-    agent,
-    from,
-    params,
-    document,
-    bytes,
-    binding: 'JSONRPC' as const,
-    ...readReplay(headers, extensions),
+  const envelope = readRpcRequest(document)
+  const version = negotiateVersion({
+    header: headers.get('a2a-version'),
+    query: knock.versionQuery,
+    offered: config.versions,
+  })
+  const asked =
+    version === '0.3'
+      ? readLegacyCall(envelope, document, bytes)
+      : { method: envelope.method, params: envelope.params, document, bytes }
+  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]))
+  const { method: name, ...rest } = asked
+  const call = { caller, agent, from, ...rest, binding: 'JSONRPC' as const, ...readReplay(headers, extensions) }
+  return { name, version, extensions, call }
+}
+
+/** What the header is called in which the caller names extensions, and we those that are on. */
+export const extensionHeaders: Readonly<Record<ProtocolVersion, string>> = {
+  '1.0': 'a2a-extensions',
+  '0.3': 'x-a2a-extensions',
+}
+
+type ReadCall = Pick<RpcRequest, 'method' | 'params'> & Pick<Call, 'document' | 'bytes'>
+
+/** @throws A2aRejection `methodNotFound`, `versionNotSupported` for a method of 1.0 */
+function readLegacyCall({ method, params }: RpcRequest, document: unknown, bytes: Uint8Array): ReadCall {
+  const legacy = readLegacyRequest(method, params)
+  if (!legacy) {
+    if (isOperationName(method)) throw refuseNewMethod()
+    return { method, params, document, bytes }
   }
-  return { name: method, extensions, call }
+  const kept = stripLegacyPush(document)
+  const keptBytes = kept === document ? bytes : Buffer.from(JSON.stringify(kept))
+  return { method: legacy.name, params: legacy.params, document: kept, bytes: keptBytes }
 }
 
 /** Where a caller who was cut off wants to go on; only for callers who know of it. */

@@ -7,11 +7,14 @@ import type { Headers } from './answer-fault.ts'
 import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from './answer-fault.ts'
 import type { Cards } from './cards.ts'
 import type { DoorRooms, EnteredCall, Knock } from './door.ts'
-import { enterRpc } from './door.ts'
-import type { Operations } from './operations/operation.ts'
+import { enterRpc, extensionHeaders } from './door.ts'
+import { renderLegacyCard } from './legacy/card.ts'
+import { writeLegacyEvent, writeLegacyResult } from './legacy/write-results.ts'
+import type { OperationName, Operations } from './operations/operation.ts'
 import { findOperation } from './operations/operation.ts'
 import { createRestAnswer } from './rest/answer-rest.ts'
 import { renderRpcError, renderRpcResult } from './rpc.ts'
+import type { WireStreamEvent } from './streams/event.ts'
 import { EventStream } from './streams/event.ts'
 import type { SseFormat } from './streams/sse.ts'
 import { renderSse, sseHeaders } from './streams/sse.ts'
@@ -31,6 +34,10 @@ export function createRoutes(rooms: RouteRooms): Hono {
   for (const path of ['/a2a', '/a2a/', '/agents/:agent/a2a', '/agents/:agent/a2a/']) {
     routes.post(path, answerRpc)
     routes.all(path, c => answerRpcFault(c, null, refuseMethod('POST'), rooms.house, { allow: 'POST' }))
+  }
+  if (rooms.config.versions.includes('0.3')) {
+    const answerLegacyCard = createLegacyCardAnswer(rooms)
+    for (const path of legacyCardPaths) routes.get(path, answerLegacyCard)
   }
   const answerRest = createRestAnswer(rooms)
   for (const path of ['/a2a/rest/*', '/agents/:agent/a2a/rest/*']) routes.all(path, answerRest)
@@ -57,7 +64,7 @@ function createRpcAnswer(rooms: RouteRooms) {
         const format = formatFor(knock.id, entered, rooms.house)
         return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
       }
-      return c.body(JSON.stringify(renderRpcResult(knock.id, result)), 200, headersFor(entered))
+      return c.body(JSON.stringify(renderRpcResult(knock.id, inVersionOf(entered, result))), 200, headersFor(entered))
     } catch (error) {
       return answerRpcFault(c, knock.id, error, rooms.house)
     }
@@ -65,16 +72,21 @@ function createRpcAnswer(rooms: RouteRooms) {
 }
 
 /** Each event is a whole response of JSON-RPC (A2A §9.4.2). */
-function formatFor(id: Knock['id'], { call }: EnteredCall, house: House): SseFormat {
+function formatFor(id: Knock['id'], { call, version }: EnteredCall, house: House): SseFormat {
+  const inVersion = version === '0.3' ? writeLegacyEvent : (event: WireStreamEvent) => event
   return {
-    formatEvent: event => JSON.stringify(renderRpcResult(id, event)),
+    formatEvent: event => JSON.stringify(renderRpcResult(id, inVersion(event))),
     formatError: error => JSON.stringify(renderRpcError(id, openFault(error, house))),
     withIds: call.canReplay,
   }
 }
 
-function headersFor({ extensions }: EnteredCall): Record<string, string> {
-  return extensions.length > 0 ? { ...jsonHeaders, 'a2a-extensions': extensions.join(', ') } : jsonHeaders
+function inVersionOf({ version, name }: EnteredCall, result: object): unknown {
+  return version === '0.3' ? writeLegacyResult(name as OperationName, result) : result
+}
+
+function headersFor({ extensions, version }: EnteredCall): Record<string, string> {
+  return extensions.length > 0 ? { ...jsonHeaders, [extensionHeaders[version]]: extensions.join(', ') } : jsonHeaders
 }
 
 function answerRpcFault(c: Context, id: Knock['id'], error: unknown, house: House, extra: Headers = {}): Response {
@@ -88,6 +100,21 @@ function answerStatus(c: Context, error: unknown, house: House, extra: Headers =
   const fault = openFault(error, house)
   const headers = { ...jsonHeaders, ...faultHeaders(fault), ...extra }
   return c.body(JSON.stringify(renderStatus(fault)), fault.row.http as ContentfulStatusCode, headers)
+}
+
+/** Where clients before 1.0 look for a card. */
+const legacyCardPaths = ['/.well-known/agent.json', '/agents/:agent/.well-known/agent.json']
+
+function createLegacyCardAnswer({ cards, house }: RouteRooms) {
+  return async (c: Context): Promise<Response> => {
+    try {
+      const { text } = await cards.find(c.req.param('agent'))
+      const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
+      return c.body(JSON.stringify(renderLegacyCard(text)), 200, headers)
+    } catch (error) {
+      return answerStatus(c, error, house)
+    }
+  }
 }
 
 function createCardAnswer({ cards, house }: RouteRooms) {

@@ -33,3 +33,9 @@ export function isTerminal(state: TaskState): boolean {
 export function isAtRest(state: TaskState): boolean {
   return terminal.has(state) || state === 'input_required'
 }
+
+/** The same of a state by its name on the wire. */
+export function isWireStateAtRest(name: string): boolean {
+  const state = fromWireState(name)
+  return state !== undefined && isAtRest(state)
+}

@@ -1,32 +1,49 @@
 import { A2aRejection } from './errors.ts'
 
-/** What the interfaces of the card offer, newest first. */
-export const protocolVersions = ['1.0'] as const
+/** What we can speak, newest first. */
+export const protocolVersions = ['1.0', '0.3'] as const
 
 export type ProtocolVersion = (typeof protocolVersions)[number]
 
 /** What a caller speaks who does not say (A2A §3.6.2). */
 const unnamedVersion = '0.3'
 
-const offered: ReadonlySet<string> = new Set(protocolVersions)
 const majorMinor = /^(\d{1,3}\.\d{1,3})(\.\d{1,6})?$/
+
+/** What the caller says, and what the endpoint offers. */
+export interface VersionOffer {
+  readonly header: string | null
+  readonly query: string | null | undefined
+  readonly offered: readonly ProtocolVersion[]
+}
 
 /**
  * The version asked for by header or query, without its patch number. Never falls back silently (A2A §3.6).
  * @throws A2aRejection `versionNotSupported`
  */
-export function negotiateVersion(header: string | null, query: string | null): ProtocolVersion {
+export function negotiateVersion({ header, query, offered }: VersionOffer): ProtocolVersion {
+  if (header === '1.0' && !query) return header
   const named = [header, query].filter(Boolean).map(text => majorMinor.exec((text as string).trim())?.[1])
-  const version = named.length > 0 ? named[0] : unnamedVersion
-  if (version === undefined || !offered.has(version) || named.some(other => other !== version)) {
-    throw new A2aRejection('versionNotSupported', describeRefusal(named))
-  }
-  return version as ProtocolVersion
+  const wanted = named.length > 0 ? named[0] : unnamedVersion
+  const version = offered.find(each => each === wanted)
+  if (version === undefined || named.some(other => other !== version)) throw refuseVersion(named, offered)
+  return version
 }
 
-function describeRefusal(named: readonly (string | undefined)[]): string {
-  const spoken = `this agent speaks ${protocolVersions.join(', ')}`
+function refuseVersion(named: readonly (string | undefined)[], offered: VersionOffer['offered']): A2aRejection {
+  return new A2aRejection('versionNotSupported', describeRefusal(named, `this agent speaks ${offered.join(', ')}`))
+}
+
+function describeRefusal(named: readonly (string | undefined)[], spoken: string): string {
   if (named.length === 0) return `Cannot take request: A2A-Version is absent, which means 0.3; ${spoken}`
   if (named.length > 1 && named[0] !== named[1]) return `Cannot take request: two A2A versions named; ${spoken}`
   return `Cannot take request: A2A-Version is not supported; ${spoken}`
+}
+
+/** A method of 1.0 was called by one who, saying nothing else, speaks 0.3. */
+export function refuseNewMethod(): A2aRejection {
+  return new A2aRejection(
+    'versionNotSupported',
+    'Cannot take request: A2A-Version is absent or 0.3, which has no such method; name 1.0',
+  )
 }

@@ -40,6 +40,7 @@ test('A20 the card of the default agent is public and complete', async () => {
     supportedInterfaces: [
       { url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       { url: 'https://agents.test/a2a/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+      { url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
     capabilities: {
       streaming: true,
@@ -80,6 +81,7 @@ test('every agent has its own card with its own endpoint', async () => {
     supportedInterfaces: [
       { url: 'https://agents.test/agents/other/a2a' },
       { url: 'https://agents.test/agents/other/a2a/rest' },
+      { url: 'https://agents.test/agents/other/a2a', protocolVersion: '0.3' },
     ],
   })
 })

@@ -6,7 +6,7 @@ import { openTestHouse } from './house.ts'
 let house: TestHouse
 
 beforeAll(async () => {
-  house = await openTestHouse({ works: false })
+  house = await openTestHouse({ works: false, config: { versions: ['1.0'] } })
 })
 afterAll(() => house.close())
 
@@ -43,6 +43,31 @@ describe('any other is refused, never guessed', () => {
     ['markup', '<script>', '', unsupported],
   ])('%s', async (_, header, query, message) => {
     expect(await list(header, query)).toEqual({ status: 200, code: -32009, message, reason: 'VERSION_NOT_SUPPORTED' })
+  })
+})
+
+describe('where 0.3 is offered too', () => {
+  test('VER-SERVER-003 no version means it, and its methods are answered', async () => {
+    const both = await openTestHouse({ works: false })
+    for (const headers of [{ 'a2a-version': '' }, { 'a2a-version': '0.3' }, { 'a2a-version': '0.3.0' }]) {
+      const { body } = await both.rpc('tasks/get', { id: 'x' }, { headers })
+      expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+    }
+    await both.close()
+  })
+
+  test('E10 a method of the other version is refused, never guessed', async () => {
+    const both = await openTestHouse({ works: false })
+    const older = await both.rpc('message/send', {})
+    expect(older.body.error?.code).toBe(-32601)
+    const newer = await both.rpc('ListTasks', {}, { headers: { 'a2a-version': '' } })
+    expect(newer.body.error).toMatchObject({
+      code: -32009,
+      message: 'Cannot take request: A2A-Version is absent or 0.3, which has no such method; name 1.0',
+    })
+    const neither = await both.rpc('tasks/list', {}, { headers: { 'a2a-version': '' } })
+    expect(neither.body.error?.code).toBe(-32601)
+    await both.close()
   })
 })
 

@@ -25,6 +25,12 @@ export const operationNames = [
 
 export type OperationName = (typeof operationNames)[number]
 
+const names: ReadonlySet<string> = new Set(operationNames)
+
+export function isOperationName(name: string): name is OperationName {
+  return names.has(name)
+}
+
 /**
  * One operation: its result as ProtoJSON, the same for every binding; of the streaming operations an `EventStream`.
  * @throws Rejection, Unavailable

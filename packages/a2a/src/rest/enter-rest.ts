@@ -36,7 +36,7 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
   const found = findRestRoute(request.method, knock.path)
   if (found.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
   const caller = await authenticate(request)
-  negotiateVersion(headers.get('a2a-version'), knock.versionQuery ?? null)
+  const version = negotiateVersion({ header: headers.get('a2a-version'), query: knock.versionQuery, offered })
   const extensions = negotiateExtensions(headers.get('a2a-extensions'))
   const bytes = found.route.input === 'query' ? noBytes : await takeBody(request, config.limits.body_bytes)
   const document = readInput(found, knock.query, bytes)
@@ -51,10 +51,13 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
     binding: 'HTTP+JSON' as const,
     ...readReplay(headers, extensions),
   }
-  return { name: found.route.operation, extensions, call }
+  return { name: found.route.operation, version, extensions, call }
 }
 
 const noBytes = new Uint8Array()
+
+/** The paths of 0.3 are others. */
+const offered = ['1.0'] as const
 
 function readInput({ route: { input } }: FoundRoute, query: URLSearchParams, bytes: Uint8Array): unknown {
   if (input === 'query') return readQueryParams(query)

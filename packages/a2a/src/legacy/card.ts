@@ -1,0 +1,54 @@
+import { isObject } from '../validate/shape.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+interface NewCard extends JsonObject {
+  readonly supportedInterfaces: readonly { readonly url: string; readonly protocolVersion: string }[]
+  readonly capabilities: JsonObject
+  readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined
+  readonly securityRequirements?: readonly { readonly schemes: Readonly<Record<string, JsonObject>> }[] | undefined
+}
+
+/** A card of 1.0 as clients of 0.3 read it. Unsigned: a signature is over the other document. */
+export function renderLegacyCard(text: string): JsonObject {
+  const {
+    supportedInterfaces,
+    capabilities: { extendedAgentCard, ...capabilities },
+    securitySchemes = {},
+    securityRequirements = [],
+    signatures: _,
+    ...rest
+  } = JSON.parse(text) as NewCard
+  const url = supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3')?.url ?? ''
+  const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, renderScheme(scheme)])
+  return {
+    protocolVersion: '0.3.0',
+    ...rest,
+    url,
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: [{ url, transport: 'JSONRPC' }],
+    capabilities,
+    ...(extendedAgentCard === true && { supportsAuthenticatedExtendedCard: true }),
+    ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }),
+    ...(securityRequirements.length > 0 && { security: securityRequirements.map(renderRequirement) }),
+  }
+}
+
+const types: Readonly<Record<string, string>> = {
+  httpAuthSecurityScheme: 'http',
+  apiKeySecurityScheme: 'apiKey',
+  oauth2SecurityScheme: 'oauth2',
+  openIdConnectSecurityScheme: 'openIdConnect',
+  mtlsSecurityScheme: 'mutualTLS',
+}
+
+function renderScheme(scheme: JsonObject): JsonObject {
+  const [[kind, body] = ['', {}]] = Object.entries(scheme)
+  const { location, ...members } = isObject(body) ? body : {}
+  return { type: types[kind] ?? kind, ...members, ...(location !== undefined && { in: location }) }
+}
+
+function renderRequirement({ schemes }: { readonly schemes: Readonly<Record<string, JsonObject>> }): JsonObject {
+  const entries = Object.entries(schemes).map(([name, { list }]) => [name, Array.isArray(list) ? list : []])
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,110 @@
+import type { OperationName } from '../operations/operation.ts'
+import { isObject } from '../validate/shape.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** A request of A2A 0.3 as one of 1.0. What cannot be read is left as it is, for the validator of 1.0 to refuse. */
+interface LegacyMethod {
+  readonly operation: OperationName
+  readonly readParams: (params: JsonObject) => JsonObject
+}
+
+const same = (params: JsonObject): JsonObject => params
+
+const methods: Readonly<Record<string, LegacyMethod>> = {
+  'message/send': { operation: 'SendMessage', readParams: readSendParams },
+  'message/stream': { operation: 'SendStreamingMessage', readParams: readSendParams },
+  'tasks/get': { operation: 'GetTask', readParams: same },
+  'tasks/cancel': { operation: 'CancelTask', readParams: same },
+  'tasks/resubscribe': { operation: 'SubscribeToTask', readParams: same },
+  'tasks/pushNotificationConfig/set': { operation: 'CreateTaskPushNotificationConfig', readParams: readSetParams },
+  'tasks/pushNotificationConfig/get': { operation: 'GetTaskPushNotificationConfig', readParams: readConfigKey },
+  'tasks/pushNotificationConfig/list': { operation: 'ListTaskPushNotificationConfigs', readParams: readConfigKey },
+  'tasks/pushNotificationConfig/delete': { operation: 'DeleteTaskPushNotificationConfig', readParams: readConfigKey },
+  'agent/getAuthenticatedExtendedCard': { operation: 'GetExtendedAgentCard', readParams: same },
+}
+
+/** The operation of 1.0 that a method of 0.3 is, and its parameters; undefined when 0.3 has no such method. */
+export function readLegacyRequest(
+  method: string,
+  params: unknown,
+): { readonly name: OperationName; readonly params: unknown } | undefined {
+  const found = Object.hasOwn(methods, method) ? methods[method] : undefined
+  if (!found) return undefined
+  return { name: found.operation, params: isObject(params) ? found.readParams(params) : params }
+}
+
+function readSendParams({ message, configuration, metadata }: JsonObject): JsonObject {
+  return {
+    message: isObject(message) ? readMessage(message) : message,
+    ...(configuration !== undefined && {
+      configuration: isObject(configuration) ? readConfiguration(configuration) : configuration,
+    }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+const roles: Readonly<Record<string, string>> = { user: 'ROLE_USER', agent: 'ROLE_AGENT' }
+
+function readMessage({ kind: _, role, parts, ...rest }: JsonObject): JsonObject {
+  const named = typeof role === 'string' && Object.hasOwn(roles, role) ? roles[role] : role
+  return { ...rest, role: named, parts: Array.isArray(parts) ? parts.map(readPart) : parts }
+}
+
+const partReaders: Readonly<Record<string, (part: JsonObject) => JsonObject>> = {
+  text: ({ text, metadata }) => ({ text, ...(metadata !== undefined && { metadata }) }),
+  file: ({ file, metadata }) => ({ ...readFile(file), ...(metadata !== undefined && { metadata }) }),
+  data: ({ data, metadata }) => ({ data, ...(metadata !== undefined && { metadata }) }),
+}
+
+function readPart(part: unknown): unknown {
+  if (!isObject(part) || typeof part.kind !== 'string') return {}
+  return Object.hasOwn(partReaders, part.kind) ? partReaders[part.kind]?.(part) : {}
+}
+
+/** `bytes` and `uri` in JSON-RPC, longer names where the protobuf of 0.3 was read. */
+function readFile(file: unknown): JsonObject {
+  if (!isObject(file)) return {}
+  const { fileWithBytes, fileWithUri, bytes = fileWithBytes, uri = fileWithUri, mimeType, name } = file
+  return {
+    ...(bytes !== undefined && { raw: bytes }),
+    ...(uri !== undefined && { url: uri }),
+    ...(mimeType !== undefined && { mediaType: mimeType }),
+    ...(name !== undefined && { filename: name }),
+  }
+}
+
+/** 0.3 says when to wait, 1.0 when not to. */
+function readConfiguration({ blocking, pushNotificationConfig, ...rest }: JsonObject): JsonObject {
+  return {
+    ...rest,
+    ...(blocking !== undefined && { returnImmediately: typeof blocking === 'boolean' ? !blocking : blocking }),
+    ...(pushNotificationConfig !== undefined && { taskPushNotificationConfig: readPushConfig(pushNotificationConfig) }),
+  }
+}
+
+function readSetParams({ taskId, pushNotificationConfig }: JsonObject): JsonObject {
+  const config = readPushConfig(pushNotificationConfig)
+  return { ...(isObject(config) ? config : {}), taskId }
+}
+
+function readPushConfig(config: unknown): unknown {
+  if (!isObject(config) || !isObject(config.authentication)) return config
+  const { schemes, credentials } = config.authentication
+  const scheme = Array.isArray(schemes) ? schemes[0] : schemes
+  return { ...config, authentication: { scheme, ...(credentials !== undefined && { credentials }) } }
+}
+
+/** In 0.3 `id` is the task's. */
+function readConfigKey({ id, pushNotificationConfigId }: JsonObject): JsonObject {
+  return { taskId: id, ...(pushNotificationConfigId !== undefined && { id: pushNotificationConfigId }) }
+}
+
+/** The request without what it carries for delivering, which is not kept with the message. */
+export function stripLegacyPush(document: unknown): unknown {
+  if (!isObject(document) || !isObject(document.params) || !isObject(document.params.configuration)) return document
+  const { pushNotificationConfig, ...configuration } = document.params.configuration
+  return pushNotificationConfig === undefined
+    ? document
+    : { ...document, params: { ...document.params, configuration } }
+}

@@ -1,0 +1,93 @@
+import type { Json } from '@postern/core'
+import type { OperationName } from '../operations/operation.ts'
+import { isWireStateAtRest } from '../states.ts'
+import type { WireStreamEvent } from '../streams/event.ts'
+import { isObject } from '../validate/shape.ts'
+import type { WireArtifact, WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
+
+/** Results of 1.0 in the words of 0.3. */
+const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
+  SendMessage: writeLegacyEvent,
+  GetTask: writeTask,
+  CancelTask: writeTask,
+  CreateTaskPushNotificationConfig: writePushConfig,
+  GetTaskPushNotificationConfig: writePushConfig,
+  ListTaskPushNotificationConfigs: ({ configs }: { configs?: readonly PushConfig[] }) =>
+    (configs ?? []).map(writePushConfig),
+  DeleteTaskPushNotificationConfig: () => null,
+}
+
+export function writeLegacyResult(name: OperationName, result: object): unknown {
+  const write = writers[name]
+  return write ? write(result as never) : result
+}
+
+/** An event of a stream; also the answer to a message, which is a task or a message. */
+export function writeLegacyEvent(event: WireStreamEvent): object {
+  if ('task' in event) return writeTask(event.task)
+  if ('message' in event) return writeMessage(event.message)
+  if ('artifactUpdate' in event) {
+    const { taskId, contextId, artifact, append = false, lastChunk = false } = event.artifactUpdate
+    return { kind: 'artifact-update', taskId, contextId, artifact: writeArtifact(artifact), append, lastChunk }
+  }
+  const { taskId, contextId, status } = event.statusUpdate
+  return {
+    kind: 'status-update',
+    taskId,
+    contextId,
+    status: writeStatus(status),
+    final: isWireStateAtRest(status.state),
+  }
+}
+
+function writeTask({ id, contextId, status, artifacts, history }: WireTask): object {
+  return {
+    kind: 'task',
+    id,
+    contextId,
+    status: writeStatus(status),
+    ...(artifacts && { artifacts: artifacts.map(writeArtifact) }),
+    ...(history && { history: history.map(writeMessage) }),
+  }
+}
+
+/** `TASK_STATE_INPUT_REQUIRED` → `input-required`. */
+function writeStatus({ state, timestamp, message }: WireTaskStatus): object {
+  const name = state.replace('TASK_STATE_', '').toLowerCase().replace('_', '-')
+  return { state: name, timestamp, ...(message && { message: writeMessage(message) }) }
+}
+
+function writeArtifact({ artifactId, parts }: WireArtifact): object {
+  return { artifactId, parts: parts.map(writePart) }
+}
+
+function writeMessage({ role, parts, ...rest }: WireMessage): object {
+  return { kind: 'message', ...rest, role: role === 'ROLE_USER' ? 'user' : 'agent', parts: parts.map(writePart) }
+}
+
+function writePart({ text, raw, url, data, mediaType, filename, metadata }: WirePart): object {
+  const noted = metadata && { metadata }
+  if (text !== undefined) return { kind: 'text', text, ...noted }
+  const label = { ...(mediaType && { mimeType: mediaType }), ...(filename && { name: filename }) }
+  if (raw !== undefined) return { kind: 'file', file: { bytes: raw, ...label }, ...noted }
+  if (url !== undefined) return { kind: 'file', file: { uri: url, ...label }, ...noted }
+  return { kind: 'data', data: toObject(data), ...noted }
+}
+
+/** Data of 0.3 is always an object. */
+function toObject(data: Json | undefined): object {
+  return isObject(data) ? data : { value: data ?? null }
+}
+
+interface PushConfig {
+  readonly taskId: string
+  readonly id: string
+  readonly url: string
+  readonly token?: string | undefined
+  readonly authentication?: { readonly scheme: string } | undefined
+}
+
+function writePushConfig({ taskId, id, url, token, authentication }: PushConfig): object {
+  const schemes = authentication && { authentication: { schemes: [authentication.scheme] } }
+  return { taskId, pushNotificationConfig: { id, url, ...(token && { token }), ...schemes } }
+}
