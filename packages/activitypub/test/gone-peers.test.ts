@@ -124,3 +124,15 @@ describe('GonePeers.check()', () => {
     expect(stage.peer.requests).toHaveLength(60)
   })
 })
+
+test('31: an inbox that is gone, with its actor, is a dead letter and ends in forgetting', async () => {
+  stage = await openStage()
+  const { house, alice, peer } = stage
+  await postActivity(house, alice, composeNote(alice))
+  answerFor(410)
+  peer.serve('https://good.test/inbox', { status: 410 })
+  house.work()
+  await expect.poll(async () => (await left()).words).toBe(0)
+  const [delivery] = await house.desk.listDeliveries({ limit: 1 })
+  expect(delivery).toMatchObject({ state: 'dead', attempts: 1 })
+})
