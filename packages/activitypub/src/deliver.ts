@@ -104,9 +104,9 @@ export function checkAnswer(
   const problem = `Cannot deliver: the inbox answered ${status}`
   const isRefused = refusalStatuses.has(status) && attempt < maxRefusals
   const isFault = status >= 500 && status !== 501
-  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem)
+  if (!isRefused && !isFault && !waitStatuses.has(status)) throw new Undeliverable(problem, { status })
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  throw new Unavailable(problem, retryAfter === undefined ? {} : { retryAfter })
+  throw new Unavailable(problem, { status, ...(retryAfter !== undefined && { retryAfter }) })
 }
 
 async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<string> {

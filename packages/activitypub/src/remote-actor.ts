@@ -3,7 +3,7 @@ import { Undeliverable } from '@postern/core'
 import type { Iri } from './iri.ts'
 import { findWebAddress, isOnOrigin } from './iri.ts'
 import type { JsonObject } from './reading.ts'
-import { asObject, idOf, listOf, textOf, typeOf } from './reading.ts'
+import { asObject, idOf, idsOf, listOf, textOf, typeOf } from './reading.ts'
 import { parseMultikey } from './signature/multikey.ts'
 import { parsePublicKeyPem } from './signature/public-key.ts'
 import { cleanName } from './text-hygiene.ts'
@@ -25,10 +25,13 @@ export interface RemoteActor {
   readonly url: string | undefined
   /** A machine, by its own account (`Service`, `Application`): what bots and whole servers call themselves. */
   readonly isAutomated: boolean
+  /** Other accounts it calls its own (`alsoKnownAs`); they need not agree. */
+  readonly aliases: ReadonlySet<string>
   readonly icon: { readonly url: string; readonly mediaType?: string | undefined } | undefined
 }
 
 const maxKeys = 8
+const maxAliases = 20
 const automatedTypes: ReadonlySet<string | undefined> = new Set(['Service', 'Application'])
 
 /**
@@ -53,6 +56,7 @@ export function parseActor(document: unknown, iri: Iri): RemoteActor {
     name: cleanName(textOf(json.name)),
     url: findWebAddress(idOf(listOf(json.url).map(readHref).find(Boolean))),
     isAutomated: automatedTypes.has(typeOf(json)),
+    aliases: new Set(idsOf(json.alsoKnownAs).slice(0, maxAliases)),
     icon: readIcon(json.icon),
   }
 }

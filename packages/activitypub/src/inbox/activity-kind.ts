@@ -1,4 +1,5 @@
 import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal } from '@postern/core'
+import type { RemoteActors } from '../actor-cache.ts'
 import type { IsBlocked } from '../blocklist.ts'
 import type { ActivityPubConfig } from '../config.ts'
 import type { ProvenActivity } from '../verify.ts'
@@ -15,6 +16,10 @@ export interface Findings {
   readonly post?: OwnPost
   /** Whether who asks to follow does so already. */
   readonly isFollowing?: boolean
+  /** The account that a `Move` names, which names the moving one in turn. */
+  readonly movedTo?: string
+  /** Of those it is about, those whom its actor has blocked. */
+  readonly blockedAgents?: readonly string[]
   /** The type of activity that is undone. */
   readonly undone?: string
 }
@@ -39,6 +44,7 @@ export interface InboxHouse {
 
 export interface Lookups {
   readonly agents: AgentDirectory
+  readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
   readonly desk: Pick<Desk, 'findAuthored' | 'findResponse' | 'findRelation'>
 }
 

@@ -4,14 +4,14 @@ import { create } from './create.ts'
 import { deletion } from './delete.ts'
 import { flag } from './flag.ts'
 import { follow } from './follow.ts'
+import { move } from './move.ts'
 import { announce, emojiReact, like } from './reaction.ts'
 import { undo } from './undo.ts'
 import { update } from './update.ts'
 
 /**
  * What a server can say to an agent. Every other type is taken and does nothing: we follow nobody, so an `Accept` or `Reject`
- * answers nothing of ours, and collections that are not ours may be added to at will. A `Move` takes along those who follow
- * the one who moves, not whom he follows: the new actor follows an agent by its own `Follow`.
+ * answers nothing of ours, and collections that are not ours may be added to at will.
  */
 export const activityKinds: ReadonlyMap<string, ActivityKind> = new Map([
   ['Create', create],
@@ -24,4 +24,5 @@ export const activityKinds: ReadonlyMap<string, ActivityKind> = new Map([
   ['Undo', undo],
   ['Block', block],
   ['Flag', flag],
+  ['Move', move],
 ])

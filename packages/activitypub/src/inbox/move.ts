@@ -1,0 +1,70 @@
+import type { RelationEffect } from '@postern/core'
+import { parseIri } from '../iri.ts'
+import { idOf } from '../reading.ts'
+import type { RemoteActor } from '../remote-actor.ts'
+import { asPeersFault } from '../signer.ts'
+import type { ActivityKind, Lookups } from './activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
+
+/**
+ * Somebody goes on under another account that calls this one its own (`alsoKnownAs`). The operator sees it, and who wanted
+ * nothing of an agent still wants nothing of it. Followers of his move, not whom he follows: the new account follows an
+ * agent by its own `Follow`.
+ */
+export const move: ActivityKind = {
+  async find({ activity, actor }, lookups) {
+    if (idOf(activity.json.object) !== actor.id) return undefined
+    const related = await findRelated(actor.id, lookups)
+    if (related.agents.length === 0) return undefined
+    const target = await findTarget(idOf(activity.json.target), actor.id, lookups)
+    return target && { ...related, movedTo: target.id }
+  },
+  read: heard =>
+    heard.agents.map(agent =>
+      toIntake(heard, {
+        agent,
+        kind: 'message',
+        parts: tellEvent('Goes on under another account', { url: heard.movedTo ?? '', title: 'New account' }),
+        ...inThreadWith(heard),
+        object: heard.named.activity.id,
+        target: targetActor(heard),
+        disposition: 'keep',
+        flags: ['moved'],
+        effects: takeBlockAlong(heard, agent),
+      }),
+    ),
+}
+
+function takeBlockAlong(
+  { blockedAgents = [], movedTo }: { readonly blockedAgents?: readonly string[]; readonly movedTo?: string },
+  agent: string,
+): readonly RelationEffect[] {
+  if (!movedTo || !blockedAgents.includes(agent)) return []
+  return [{ kind: 'relate', relation: 'blocked_by', peer: movedTo, target: null }]
+}
+
+async function findRelated(peer: string, { agents, desk }: Lookups) {
+  const names = agents.list().map(({ name }) => name)
+  const related = async (relation: 'follower' | 'blocked_by') => {
+    const found = await Promise.all(
+      names.map(agent => desk.findRelation({ via: 'activitypub', agent, relation, peer })),
+    )
+    return names.filter((_, at) => found[at] !== undefined)
+  }
+  const blockedAgents = await related('blocked_by')
+  return { agents: [...new Set([...(await related('follower')), ...blockedAgents])], blockedAgents }
+}
+
+/** The new account, if it says itself that it is the old one's; it may have said so only now. @throws Rejection, Unavailable */
+async function findTarget(
+  text: string | undefined,
+  old: string,
+  { actors }: Lookups,
+): Promise<RemoteActor | undefined> {
+  if (text === undefined) return undefined
+  const iri = parseIri(text, 'the new account')
+  const known = await asPeersFault(() => actors.find(iri))
+  if (!known || known.aliases.has(old)) return known
+  const fresh = await asPeersFault(() => actors.refresh(iri))
+  return fresh?.aliases.has(old) ? fresh : undefined
+}

@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from 'vitest'
+import { composeActivity, echoActor } from './activity.ts'
+import type { Person } from './person.ts'
+import { composeNote, postActivity, settlePerson } from './person.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+let stage: Stage
+
+afterEach(() => stage.close())
+
+function move(from: Person, to: string): Promise<{ readonly status: number }> {
+  const activity = { ...composeActivity(from, 'Move', from.id), target: to }
+  return postActivity(stage.house, from, activity)
+}
+
+function findBlock(peer: string) {
+  return stage.house.desk.findRelation({ via: 'activitypub', agent: 'echo', relation: 'blocked_by', peer })
+}
+
+test('who has blocked an agent wants nothing of it under a new account either', async () => {
+  stage = await openStage()
+  const { alice, house, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(moved.id)).toBeDefined()
+  const [record] = await stage.stored()
+  expect(record).toMatchObject({ flags: ['moved'], state: 'ignored' })
+  house.work()
+  await postActivity(house, moved, composeNote(moved))
+  expect((await stage.stored())[0]).toMatchObject({
+    flags: ['blocked_by'],
+    message: { sender: { address: '@alice@other.test' } },
+  })
+})
+
+test('an account that says only now that it is the old one is looked at once more', async () => {
+  stage = await openStage()
+  const { alice, house, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test')
+  await postActivity(house, moved, composeNote(moved))
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: alice.id } })
+  house.world.advance(3_600_000)
+  await move(alice, moved.id)
+  expect(await findBlock(moved.id)).toBeDefined()
+})
+
+test.each([
+  ['to an account that does not call the old one its own', {}],
+  ['to an account that calls another one its own', { alsoKnownAs: ['https://evil.test/users/mallory'] }],
+])('57: a Move %s changes nothing', async (_, document) => {
+  stage = await openStage()
+  const { alice, house, peer } = stage
+  const other = settlePerson(peer, 'victim@other.test', { document })
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, other.id)).toMatchObject({ status: 202 })
+  expect(await findBlock(other.id)).toBeUndefined()
+})
+
+test('a Move of somebody else changes nothing and fetches nothing', async () => {
+  stage = await openStage()
+  const { alice, mallory, house, peer } = stage
+  const target = settlePerson(peer, 'new@other.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  const activity = { ...composeActivity(mallory, 'Move', alice.id), target: target.id }
+  expect(await postActivity(house, mallory, activity)).toMatchObject({ status: 202 })
+  expect(await findBlock(target.id)).toBeUndefined()
+  expect(peer.countOf(target.id)).toBe(0)
+})
+
+test('a Move of a stranger is taken and does nothing', async () => {
+  stage = await openStage()
+  const { alice, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  expect(peer.countOf(moved.id)).toBe(0)
+  expect(await stage.stored()).toEqual([])
+})
