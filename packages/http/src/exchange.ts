@@ -96,7 +96,8 @@ function runRequest(
     outgoing.on('error', error => failUnanswered(isStale(outgoing, error, bytesBefore) ? new StaleSocket() : error))
     outgoing.once('close', () => {
       signal.removeEventListener('abort', abort)
-      failUnanswered(new Error('closed without an answer'))
+      // An error costs its stack: none is made for the many that were answered.
+      if (!isAnswered) reject(new Error('closed without an answer'))
     })
     signal.addEventListener('abort', abort, { once: true })
     if (signal.aborted) abort()

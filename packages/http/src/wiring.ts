@@ -27,7 +27,7 @@ export interface Wiring {
  * connection was never checked more mildly than its next user demands. Idle sockets do not keep the process alive.
  */
 export function createWiring({ lookup, now, maxSockets }: WiringOptions): Wiring {
-  const pool = { keepAlive: true, maxSockets, maxFreeSockets: 8, timeout: 15_000 }
+  const pool = { keepAlive: true, maxSockets, maxFreeSockets: maxSockets, timeout: 15_000 }
   const agents = { http: new HttpAgent(pool), https: new HttpsAgent(pool) }
   const checked = createPinnedLookup(shareLookups(lookup ?? createPublicLookup(), now), isPublicAddress)
   // What the operator opened may be a name that only this machine knows.
