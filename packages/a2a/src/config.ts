@@ -61,6 +61,21 @@ const operationNames = [
   'GetExtendedAgentCard',
 ] as const
 
+const originSchema = z
+  .string()
+  .refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "https://agents.example"')
+
+/** What a peer knows us by, where that is not a token of ours for its own origin. */
+const peerSchema = z.strictObject({
+  origin: originSchema,
+  /** What tokens must name to be meant for it. */
+  audience: z.string().min(1).optional(),
+  /** A bearer token that it gave us. */
+  token: z.string().min(1).optional(),
+  /** An API key that it gave us. */
+  api_key: z.strictObject({ header: z.string().regex(/^[a-z0-9-]{1,64}$/i), key: z.string().min(1) }).optional(),
+})
+
 const inputModes = [
   'text/plain',
   'text/markdown',
@@ -137,6 +152,23 @@ export const a2aConfigSchema = z.strictObject({
       streaming: z.boolean().default(true),
       /** A fuller card for those who say who they are; there only is one where they can. */
       extended_card: z.boolean().default(true),
+    })
+    .prefault({}),
+  /** How our agents call agents elsewhere. */
+  client: z
+    .strictObject({
+      /** Origins that cards of others may name for their interfaces and keys. */
+      allowed_origins: z.array(originSchema).default([]),
+      /** Hosts that signed their cards once and need not any more: a person has agreed. */
+      unsigned_hosts: z.array(z.string().regex(/^[a-z0-9.-]+(:\d+)?$/, 'must be a host in lower case')).default([]),
+      peers: z.array(peerSchema).default([]),
+      /** Longest time for one call, following its task included. */
+      call_seconds: z.number().positive().max(900).default(120),
+      answer_bytes: z
+        .number()
+        .int()
+        .positive()
+        .default(8 * 1024 * 1024),
     })
     .prefault({}),
   /** What a part may be; told in the card and enforced. */

@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import { createChallenger } from './auth/challenge.ts'
 import { createKeyRing } from './auth/key-ring.ts'
 import { createKeyRoutes } from './auth/key-routes.ts'
+import { createOwnIssuer } from './auth/own-issuer.ts'
 import { describeKey } from './auth/published-keys.ts'
 import { guardOperations, readScopeTable } from './auth/scopes.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -17,6 +18,8 @@ import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
 import { createFeeds } from './streams/feeds.ts'
 
+export type { A2aClient, A2aClientOptions } from './client/agent-client.ts'
+export { createA2aClient } from './client/agent-client.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
@@ -35,7 +38,7 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     config,
     house,
     cards,
-    authenticate: createAuthenticate(config, house, challenger),
+    authenticate: createAuthenticate(config, house, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(
       createOperations({ config, house, waiter, cursors: createCursors(desk, world), feeds, cards, challenger }),
       {

@@ -13,7 +13,8 @@ const oneContent: Check = part => {
   return count === 1 ? undefined : violate('must hold exactly one of text, raw, url, data')
 }
 
-const part = shapeOf(
+/** One part (A2A §4.1.6). */
+export const part = shapeOf(
   {
     text: optional(contents.text),
     raw: optional(contents.raw),

@@ -1,0 +1,175 @@
+import type { Part, ResponseStatus } from '@postern/core'
+import { readParts } from '../parts/read-parts.ts'
+import { identifier, line, object, oneOf } from '../validate/leaves.ts'
+import { part } from '../validate/message.ts'
+import type { Check } from '../validate/shape.ts'
+import { isObject, listOf, optional, required, shapeOf } from '../validate/shape.ts'
+import type { WireMessage, WirePart } from '../wire.ts'
+import { refuseAnswer } from './trust.ts'
+
+/** How a state of theirs reads here; those without an end are absent. */
+const endings: Readonly<Record<string, ResponseStatus>> = {
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_CANCELED: 'failed',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_INPUT_REQUIRED: 'input_required',
+  TASK_STATE_AUTH_REQUIRED: 'input_required',
+}
+const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
+
+const most = { parts: 1_000, artifacts: 200 } as const
+const parts = listOf(part, { max: most.parts })
+const message = shapeOf({
+  messageId: required(identifier(256)),
+  role: required(oneOf(['ROLE_AGENT'])),
+  parts: required(parts),
+  taskId: optional(line(256)),
+  contextId: optional(line(256)),
+  metadata: optional(object),
+})
+const status = shapeOf({ state: required(oneOf(states)), message: optional(message) })
+const artifact = shapeOf({ artifactId: required(identifier(256)), parts: required(parts) })
+const ids = { id: required(identifier(256)), contextId: optional(line(256)) }
+const eventIds = { taskId: required(identifier(256)), contextId: optional(line(256)) }
+const checks: Readonly<Record<string, Check>> = {
+  message,
+  task: shapeOf({ ...ids, status: required(status), artifacts: optional(listOf(artifact, { max: most.artifacts })) }),
+  statusUpdate: shapeOf({ ...eventIds, status: required(status) }),
+  artifactUpdate: shapeOf({ ...eventIds, artifact: required(artifact) }),
+}
+
+/** What has been heard of an answer so far. */
+export interface AnswerState {
+  /**
+   * Takes one result or event of a stream.
+   * @throws Undeliverable when it is not valid, or speaks of another task than the one before
+   */
+  take(event: unknown): void
+  /** The task, for asking again. */
+  taskId(): string | undefined
+  /** Undefined while the agent is at work. */
+  finished(): FinishedAnswer | undefined
+}
+
+export interface FinishedAnswer {
+  readonly parts: readonly Part[]
+  readonly status: ResponseStatus
+  readonly contextId: string | undefined
+  readonly taskId: string | undefined
+}
+
+interface Heard {
+  readonly task: { readonly id: string; readonly context: string | undefined } | undefined
+  readonly status: ResponseStatus | undefined
+  readonly said: readonly WirePart[]
+  readonly artifacts: ReadonlyMap<string, readonly WirePart[]>
+  readonly context: string | undefined
+}
+
+/** Reads the answer to one call, whichever way it comes: a message, a task, or a task and what follows. */
+export function createAnswerState(expected: { readonly taskId: string | undefined }): AnswerState {
+  let heard: Heard = { task: undefined, status: undefined, said: [], artifacts: new Map(), context: undefined }
+
+  return {
+    take(event) {
+      const [name, value] = readEvent(event)
+      const before = heard.task?.id ?? expected.taskId
+      const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
+      if (before !== undefined && about !== undefined && about !== before)
+        throw refuseAnswer('it is about another task')
+      if (heard.task === undefined && (name === 'statusUpdate' || name === 'artifactUpdate')) {
+        throw refuseAnswer('it does not begin with a task')
+      }
+      if (heard.status !== undefined) throw refuseAnswer('it goes on behind its end')
+      heard = readers[name](value, heard)
+      if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
+    },
+    taskId: () => heard.task?.id,
+    finished() {
+      if (heard.status === undefined) return undefined
+      const artifacts = [...heard.artifacts.values()].flat()
+      const isResult = heard.status === 'completed' && artifacts.length > 0
+      return {
+        parts: inlineParts(isResult ? artifacts : [...heard.said, ...artifacts]),
+        status: heard.status,
+        contextId: heard.task?.context ?? heard.context,
+        taskId: heard.task?.id,
+      }
+    },
+  }
+}
+
+type EventName = 'message' | 'task' | 'statusUpdate' | 'artifactUpdate'
+type Member = Readonly<Record<string, unknown>>
+
+/** Exactly one of the four, whole (A2A §3.2.3). */
+function readEvent(event: unknown): readonly [EventName, Member] {
+  const names = isObject(event) ? Object.keys(checks).filter(name => isObject(event[name])) : []
+  const [name] = names
+  if (!isObject(event) || name === undefined || names.length > 1) throw refuseAnswer('it is neither message nor task')
+  const [violation] = checks[name]?.(event[name]) ?? []
+  if (violation) throw refuseAnswer(`${name}.${violation.field} ${violation.description}`.slice(0, 200))
+  return [name as EventName, event[name] as Member]
+}
+
+const readers: Readonly<Record<EventName, (value: Member, heard: Heard) => Heard>> = {
+  message: (value, heard) => ({
+    ...heard,
+    status: 'completed',
+    said: (value as unknown as WireMessage).parts,
+    context: readText(value.contextId),
+  }),
+  task: (value, heard) => ({
+    ...readStatus(value.status as Member, heard),
+    task: { id: String(value.id), context: readText(value.contextId) },
+    artifacts: new Map(((value.artifacts ?? []) as readonly WireArtifact[]).map(item => [item.artifactId, item.parts])),
+  }),
+  statusUpdate: (value, heard) => readStatus(value.status as Member, heard),
+  artifactUpdate(value, heard) {
+    const { artifactId, parts: added } = value.artifact as WireArtifact
+    const before = value.append === true ? (heard.artifacts.get(artifactId) ?? []) : []
+    if (heard.artifacts.size >= most.artifacts && !heard.artifacts.has(artifactId)) {
+      throw refuseAnswer('it has too many artifacts')
+    }
+    return { ...heard, artifacts: new Map(heard.artifacts).set(artifactId, [...before, ...added]) }
+  },
+}
+
+interface WireArtifact {
+  readonly artifactId: string
+  readonly parts: readonly WirePart[]
+}
+
+function readStatus({ state, message: said }: Member, heard: Heard): Heard {
+  const words = isObject(said) ? (said as unknown as WireMessage).parts : []
+  return { ...heard, status: endings[String(state)], said: words }
+}
+
+function countParts({ said, artifacts }: Heard): number {
+  let count = said.length
+  for (const list of artifacts.values()) count += list.length
+  return count
+}
+
+function readText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+/** Streamed text runs on in one part; bytes travel with the answer, since no desk of ours has them yet. */
+function inlineParts(wire: readonly WirePart[]): readonly Part[] {
+  const { parts: read, blobs } = readParts(wire)
+  const bytesOf = new Map(blobs.map(({ digest, bytes }) => [digest, bytes]))
+  const inlined = read.map((item): Part => {
+    if (item.kind !== 'file' || item.bytes_ref.kind !== 'content_addressed') return item
+    const bytes = bytesOf.get(item.bytes_ref.digest) ?? new Uint8Array()
+    return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
+  })
+  return inlined.reduce<Part[]>(joinText, [])
+}
+
+function joinText(before: Part[], next: Part): Part[] {
+  const last = before.at(-1)
+  if (next.kind !== 'text' || last?.kind !== 'text' || last.mime !== next.mime) return [...before, next]
+  return before.with(-1, { ...last, content: last.content + next.content })
+}

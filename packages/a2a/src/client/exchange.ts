@@ -1,0 +1,99 @@
+import type { FetchRequest, World } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { parseMediaType, parseRetryAfter } from '@postern/http'
+import { readObject } from './fetch-document.ts'
+import type { AgentInterface } from './read-card.ts'
+import { readSseEvents } from './sse-events.ts'
+import { refuseAgent, refuseAnswer } from './trust.ts'
+import type { ClientOperation } from './wire-binding.ts'
+import { wireBindings } from './wire-binding.ts'
+
+/** Gives the headers that prove who calls; none where the card asks for none. */
+export type Credentials = () => Promise<Readonly<Record<string, string>>>
+
+export interface Line {
+  readonly to: AgentInterface
+  readonly credentials: Credentials
+  readonly world: Pick<World, 'fetch' | 'openStream' | 'now'>
+  readonly signal: AbortSignal
+  readonly maxBytes: number
+  /** Longest time for one unary exchange, ms. */
+  readonly timeoutMs: number
+}
+
+type Params = Readonly<Record<string, unknown>>
+
+/** One operation, one result. @throws Unavailable, Undeliverable */
+export async function exchangeUnary(operation: ClientOperation, params: Params, line: Line): Promise<unknown> {
+  const { world, signal, maxBytes, timeoutMs } = line
+  const { url, request } = await describeRequest(operation, params, line, acceptJson)
+  const answer = await world.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
+  checkStatus(answer, world.now())
+  return wireBindings[line.to.binding].readResult(readObject(answer.body, 'its answer'))
+}
+
+/**
+ * One operation, and each result as it comes. An agent that answers with a whole document instead of a stream is understood too.
+ * @throws Unavailable, Undeliverable
+ */
+export async function* exchangeStream(
+  operation: ClientOperation,
+  params: Params,
+  line: Line,
+): AsyncGenerator<unknown, void, undefined> {
+  const { world, signal, maxBytes } = line
+  const { readResult } = wireBindings[line.to.binding]
+  const { url, request } = await describeRequest(operation, params, line, acceptStream)
+  const { openStream } = world
+  if (!openStream) throw refuseAgent('there is no way to stream')
+  const answer = await openStream(url, { ...request, signal, maxBytes })
+  if (parseMediaType(answer.headers.get('content-type'))?.type === 'text/event-stream' && answer.status === 200) {
+    for await (const data of readSseEvents(answer.body)) yield readResult(readObject(Buffer.from(data), 'an event'))
+    return
+  }
+  const body = await readWhole(answer.body)
+  checkStatus(answer, world.now())
+  yield readResult(readObject(body, 'its answer'))
+}
+
+const acceptJson = 'application/json, application/a2a+json'
+const acceptStream = 'text/event-stream'
+
+async function describeRequest(operation: ClientOperation, params: Params, { to, credentials }: Line, accept: string) {
+  const { method, url, body } = wireBindings[to.binding].describe(operation, params, to)
+  const headers = {
+    accept,
+    'a2a-version': '1.0',
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(await credentials()),
+  }
+  const request: Pick<FetchRequest, 'method' | 'headers' | 'body'> = { method, headers, ...(body && { body }) }
+  return { url, request }
+}
+
+interface StatusAnswer {
+  readonly status: number
+  readonly headers: Headers
+}
+
+/** A challenge is not followed: which token goes where is for us to say, never for the far side (RFC 8707 §3). */
+function checkStatus({ status, headers }: StatusAnswer, now: number): void {
+  if (status === 200) return
+  if (status === 429 || status >= 500) {
+    const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
+    throw new Unavailable(`Cannot call agent: it answered with ${status}`, {
+      ...(retryAfter !== undefined && { retryAfter }),
+    })
+  }
+  if (status === 401 || status === 403) throw new CallerRefused(`Cannot call agent: it does not let us in (${status})`)
+  throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : refuseAgent(`it answered with ${status}`)
+}
+
+/** It asks for a credential, or for another one. */
+export class CallerRefused extends Undeliverable {}
+
+async function readWhole(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,46 @@
+import type { World } from '@postern/core'
+import { randomHex } from '@postern/core'
+import type { KeyRing } from '../auth/key-ring.ts'
+import { defaultScopes } from '../auth/scopes.ts'
+import { loadJose } from '../jose.ts'
+
+export interface TokenPlan {
+  /** The local name of the agent that calls. */
+  readonly agent: string
+  readonly audience: string | readonly string[]
+}
+
+export interface OwnTokens {
+  /** A short-lived token that says which of our agents calls, for one audience. */
+  sign(plan: TokenPlan): Promise<string>
+}
+
+/** Long enough for clocks that differ, too short to be worth stealing. */
+const lifeSeconds = 120
+const { SendMessage, SendStreamingMessage, GetTask, CancelTask } = defaultScopes
+const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
+
+/** The house as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
+export function createOwnTokens(
+  keys: KeyRing,
+  { origin, domain }: { readonly origin: string; readonly domain: string },
+  world: Pick<World, 'now' | 'randomBytes'>,
+): OwnTokens {
+  return {
+    async sign({ agent, audience }) {
+      const { SignJWT } = await loadJose()
+      const { privateKey, kid } = await keys.current()
+      const seconds = Math.floor(world.now() / 1000)
+      return new SignJWT({ scope })
+        .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
+        .setIssuer(origin)
+        .setSubject(`${agent}@${domain}`)
+        .setAudience(typeof audience === 'string' ? audience : [...audience])
+        .setIssuedAt(seconds)
+        .setNotBefore(seconds)
+        .setExpirationTime(seconds + lifeSeconds)
+        .setJti(randomHex(world, 16))
+        .sign(privateKey)
+    },
+  }
+}
