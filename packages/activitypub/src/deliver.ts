@@ -4,6 +4,7 @@ import { parseRetryAfter } from '@postern/http'
 import type { RemoteActors } from './actor-cache.ts'
 import { othersMentioned } from './address-answer.ts'
 import type { IsBlocked } from './blocklist.ts'
+import { isBlockedAddress } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
 import type { KeyRing } from './keys.ts'
 import type { SendSigned } from './knock.ts'
@@ -14,7 +15,7 @@ import { agentIris } from './own-iris.ts'
 import type { PeerLimits } from './peer-limits.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered, Mentioned } from './render.ts'
-import type { DeliveryTarget } from './reply-target.ts'
+import type { DeliveryPlace, DeliveryTarget } from './reply-target.ts'
 import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
 import type { Handles } from './webfinger.ts'
@@ -52,10 +53,13 @@ export async function deliverActivity(
   delivery: Delivery,
   parts: DeliverParts,
 ): Promise<{ readonly note: string }> {
-  const inbox = await findInbox(delivery, parts)
+  const { inbox, peer } = await findInbox(delivery, parts)
   const host = findHost(inbox)
   if (!host || parts.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
+  // An inbox may be on another host than the actor whose it is.
+  if (peer && isBlockedAddress(peer, parts.isBlocked))
+    throw new Undeliverable('Cannot deliver: whom it is for is blocked')
   const { request } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
   const bytes = await parts.findBytes(outgoing, delivery)
   const body = { bytes, type: activityJson }
@@ -109,15 +113,17 @@ export function checkAnswer(
   throw new Unavailable(problem, { status, ...(retryAfter !== undefined && { retryAfter }) })
 }
 
-async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<string> {
+type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
+
+async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox> {
   const target = readDeliveryTarget(delivery)
-  if ('inbox' in target) return target.inbox
+  if ('inbox' in target) return target
   const actor = await findMentioned(target.mention, parts)
   const key = { via: 'activitypub', agent: delivery.agent, relation: 'blocked_by', peer: actor.id } as const
   if (await parts.desk.findRelation(key))
     throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
   if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
-  return actor.inbox
+  return { inbox: actor.inbox, peer: actor.id }
 }
 
 /** Who cannot be looked up now is left out of this copy; the delivery to them decides for itself. */

@@ -1,5 +1,7 @@
+import { createOutpost } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createBlocklist } from '../src/blocklist.ts'
+import { composeActivity } from './activity.ts'
 import type { TestHouseOptions } from './house.ts'
 import { echo as echoAgent, origin } from './house.ts'
 import type { Person } from './person.ts'
@@ -206,4 +208,42 @@ test('an inbox on a domain that is not allowed is not delivered to', async () =>
   await vi.waitFor(async () => expect(await first()).toMatchObject({ to: inbox, state: 'dead' }), { timeout: 5_000 })
   expect((await first())?.last_error).toContain('blocked')
   expect(peer.countOf(inbox)).toBe(0)
+})
+
+test('a follower whose domain is blocked since is told nothing, wherever his inbox is', async () => {
+  const { house, peer, alice } = await openGuarded(
+    { block: ['other.test'] },
+    { agents: { echo: { handle: () => undefined } } },
+  )
+  const follower = (person: string, inbox: string) => ({
+    kind: 'relate' as const,
+    relation: 'follower' as const,
+    peer: person,
+    target: { inbox },
+  })
+  for (const inbox of ['https://good.test/inboxes/bob', 'https://good.test/inboxes/carol', alice.document.inbox]) {
+    peer.serve(String(inbox), { status: 202 })
+  }
+  house.work()
+  await postActivity(house, alice, composeActivity(alice, 'Follow', echo))
+  const [stored] = await house.desk.listMessages({ limit: 1 })
+  const effects = [
+    follower('https://other.test/users/bob', 'https://good.test/inboxes/bob'),
+    follower('https://good.test/users/carol', 'https://good.test/inboxes/carol'),
+  ]
+  await house.desk.decide(stored?.message ?? 0, { effects, deliveries: [] })
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const { desk, world, channel } = house
+  const acts = { acting, house: { desk, world, findChannel: () => channel }, signal: new AbortController().signal }
+  await createOutpost({ ...acts, log: world.log }).post('Good morning')
+  const stateOf = async (inbox: string) =>
+    (await desk.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
+  await vi.waitFor(
+    async () => {
+      expect(await stateOf('https://good.test/inboxes/carol')).toBe('sent')
+      expect(await stateOf('https://good.test/inboxes/bob')).toBe('dead')
+    },
+    { timeout: 5_000 },
+  )
+  expect(peer.countOf('https://good.test/inboxes/bob')).toBe(0)
 })
