@@ -11,6 +11,9 @@ test.each([
   ['a line end at the end of a paragraph', '<p>One<br></p><p>two</p>', 'One\n\ntwo'],
   ['plain text', 'no <markup> at 3 < 4', 'no at 3 < 4'],
   ['lists', '<ul><li>a</li><li>b</li></ul>', '- a\n- b'],
+  ['numbered lists', '<ol><li>a</li><li>b</li></ol><p>c</p><ol start="7"><li>d</li></ol>', '1. a\n2. b\n\nc\n\n7. d'],
+  ['lists in lists', '<ol><li>a<ul><li>x</li></ul></li><li>b</li></ol>', '1. a\n\n- x\n\n2. b'],
+  ['items without a list', '<li>a</li></ol><li>b</li>', '- a\n\n- b'],
   ['a list of links', '<ul><li><a href="https://a.test/">https://a.test/</a></li></ul>', '- https://a.test/'],
   ['quotes', '<blockquote><p>said</p></blockquote><p>yes</p>', '> said\n\nyes'],
   ['code as it stands', '<pre><code>if (a) {\n  b\n}</code></pre>', 'if (a) {\n  b\n}'],
@@ -105,6 +108,7 @@ test.each([
   ['quoted attributes', '<b a="'],
   ['closing tags', '</p>'],
   ['nested hidden elements', '<i hidden>'],
+  ['lists', '<ol><li>'],
   ['words in blocks', 'x<br>'],
 ])('39: htmlToText() takes linear time for a megabyte of %s', (_, piece) => {
   expect(measureGrowth(htmlToText, piece, 1_000_000)).toBeLessThan(30)

@@ -2,6 +2,8 @@ import { decodeEntities } from '@postern/core'
 import { findWebAddress } from '../iri.ts'
 import { cleanText } from '../text-hygiene.ts'
 import { classesOf, isHidden, readAttributes } from './attributes.ts'
+import { createOpenElements } from './open-elements.ts'
+import { createOpenLists } from './open-lists.ts'
 import type { Bookmark } from './text-sheet.ts'
 import { createTextSheet } from './text-sheet.ts'
 import type { HtmlToken } from './tokens.ts'
@@ -26,14 +28,11 @@ const breaks: ReadonlyMap<string, number> = new Map([
   ...'p hr ul ol blockquote pre table h1 h2 h3 h4 h5 h6 section article'.split(' ').map(name => [name, 2] as const),
 ])
 const marks: ReadonlyMap<string, string> = new Map([
-  ['li', '- '],
   ['blockquote', '> '],
   ['td', ' '],
 ])
 /** What stands between an address and what is said to it. */
 export const afterAddress = /^\s*[,:](?=\s|$)\s*|^\s+/
-/** Deeper than any honest post; what lies deeper is not shown. */
-const maxOpen = 256
 
 interface Link {
   readonly href: string
@@ -56,6 +55,7 @@ export function htmlToText(html: string, options: ReadOptions = {}): ReadText {
 function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToken): void; end(): ReadText } {
   const sheet = createTextSheet()
   const open = createOpenElements()
+  const lists = createOpenLists()
   let hadHidden = false
   let hasDropped = false
   let link: Link | undefined
@@ -105,12 +105,14 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
 
   function openElement(name: string, attributes: Attributes): void {
     open.enter(name, isHidden(attributes))
+    lists.enter(name, attributes)
     if (name === 'a') openLink(attributes)
   }
 
   function closeElement(name: string): void {
     if (name === 'a') closeLink()
     open.leave(name)
+    lists.leave(name)
   }
 
   return {
@@ -119,7 +121,7 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
       if (token.name === 'br') sheet.addBreak()
       else sheet.breakLines(breaks.get(token.name) ?? 0)
       if (token.kind === 'close') return closeElement(token.name)
-      const mark = marks.get(token.name)
+      const mark = token.name === 'li' ? lists.nextMark() : marks.get(token.name)
       if (mark) sheet.setMark(mark)
       return token.isEmpty ? undefined : openElement(token.name, readAttributes(token.attributes))
     },
@@ -134,40 +136,4 @@ function createTextWriter({ isOwnMention }: ReadOptions): { take(token: HtmlToke
 function isSameAddress({ whole, href }: Link): boolean {
   const text = whole.trim()
   return text === href || `https://${text}` === href || `http://${text}` === href || `${text}/` === href
-}
-
-interface OpenElements {
-  enter(name: string, hides: boolean): void
-  leave(name: string): void
-  isHiding(): boolean
-  isVerbatim(): boolean
-}
-
-function createOpenElements(): OpenElements {
-  const elements: { readonly name: string; readonly hides: boolean }[] = []
-  /** How many of a name are open, so that a search that would find nothing is not begun. */
-  const counts = new Map<string, number>()
-  const count = (name: string, change: number) => counts.set(name, (counts.get(name) ?? 0) + change)
-  let hiding = 0
-  let verbatim = 0
-  return {
-    enter(name, hides) {
-      const isTooDeep = elements.length === maxOpen
-      if (hides || isTooDeep) hiding += 1
-      if (isTooDeep) return
-      if (name === 'pre') verbatim += 1
-      elements.push({ name, hides })
-      count(name, 1)
-    },
-    leave(name) {
-      if (!counts.get(name)) return
-      for (const element of elements.splice(elements.findLastIndex(open => open.name === name))) {
-        count(element.name, -1)
-        if (element.hides) hiding -= 1
-        if (element.name === 'pre') verbatim -= 1
-      }
-    },
-    isHiding: () => hiding > 0,
-    isVerbatim: () => verbatim > 0,
-  }
 }
