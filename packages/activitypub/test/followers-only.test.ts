@@ -87,3 +87,15 @@ test('does not exist for one who has blocked the agent, even if it answers him',
     expect(await read(person)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
   }
 })
+
+test('can be liked by those who may read it, and by nobody else', async () => {
+  const reactions = async () => (await stage.stored()).filter(({ message }) => message.kind === 'reaction')
+  await tell(bob, 'Like', origin + path)
+  await tell(stage.mallory, 'Like', origin + path)
+  expect(await reactions()).toEqual([])
+  await tell(bob, 'Follow', echo)
+  await tell(bob, 'Like', origin + path)
+  expect(await reactions()).toMatchObject([
+    { message: { sender: { address: '@bob@other.test' }, in_reply_to: origin + path } },
+  ])
+})

@@ -28,21 +28,31 @@ export function parsePostIri(iri: string, { origin }: Pick<AgentDirectory, 'orig
   return agent && id ? { agent, id } : undefined
 }
 
+interface OwnPostLookups {
+  readonly agents: AgentDirectory
+  readonly desk: Pick<Desk, 'findResponse' | 'findRelation'>
+}
+
 /** A post of ours that this actor may read: to everybody else it does not exist. */
 export async function findOwnPost(
   iri: string,
   reader: string,
-  { agents, desk }: { readonly agents: AgentDirectory; readonly desk: Pick<Desk, 'findResponse'> },
+  { agents, desk }: OwnPostLookups,
 ): Promise<OwnPost | undefined> {
   const named = parsePostIri(iri, agents)
   const found = named && (await desk.findResponse(parsePieceId(named.id).responseId))
   if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
   const { reply, visibility } = readRendering(found.rendering, found.target, found.response)
-  if (!isOpen(visibility) && reply?.actor !== reader) return undefined
+  const isReader = isOpen(visibility) || reply?.actor === reader
+  if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, desk)))) return undefined
   return {
     agent: named.agent,
     id: postIri(agents.origin, named.agent, named.id),
     thread_id: found.message.thread_id,
     scope: isOpen(reply?.visibility ?? visibility) ? 'public' : (reply?.actor ?? found.message.id),
   }
+}
+
+async function isFollower(peer: string, agent: string, desk: Pick<Desk, 'findRelation'>): Promise<boolean> {
+  return (await desk.findRelation({ via: 'activitypub', agent, relation: 'follower', peer })) !== undefined
 }
