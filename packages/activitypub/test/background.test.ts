@@ -37,6 +37,16 @@ test('a thread of four posts by three people on two servers is read in order, ea
   expect(history[0]?.at).toBe('2026-01-02T03:04:05.000Z')
 })
 
+test('the agent is given what went before at its first mention, each by name', async () => {
+  const { peer, alice, house } = stage
+  const chain = serveChain(peer, [bob, carol], 2)
+  await mention(stage, alice, { inReplyTo: chain[1] })
+  const [user, ...others] = house.heard.at(-1)?.history ?? []
+  expect(others).toEqual([])
+  expect(user).toMatchObject({ role: 'user', sender: { address: '@bob@other.test' } })
+  expect(readText(user?.parts ?? [])).toBe('1 by bob|@carol@good.test:|2 by carol')
+})
+
 test('once the agent has spoken, what went before is in the history it is given', async () => {
   const { peer, alice, house } = stage
   const chain = serveChain(peer, [bob, carol], 2)
@@ -46,7 +56,7 @@ test('once the agent has spoken, what went before is in the history it is given'
   const [first] = await answered()
   await mention(stage, alice, { inReplyTo: `${origin}/agents/echo/posts/${first?.response.id}` })
   const [user, assistant] = house.heard.at(-1)?.history ?? []
-  expect(readText(user?.parts ?? [])).toBe('1 by bob|2 by carol|Hello')
+  expect(readText(user?.parts ?? [])).toBe('1 by bob|@carol@good.test:|2 by carol|@alice@good.test:|Hello')
   expect(assistant?.role).toBe('assistant')
 })
 

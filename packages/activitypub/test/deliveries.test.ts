@@ -45,13 +45,13 @@ test.each([200, 201, 202, 204])('checkAnswer() takes %s', status => {
 
 test.each([408, 425, 429, 500, 502, 503, 504])('checkAnswer() tries again after %s', status => {
   expect(() => checkAnswer({ status, headers }, 9, 0)).toThrow(
-    new Unavailable(`Cannot deliver: the inbox answered ${status}`),
+    new Unavailable(`Cannot deliver: the inbox answered ${status}`, { status }),
   )
 })
 
 test.each([301, 400, 404, 405, 410, 413, 415, 422, 501])('checkAnswer() gives up after %s', status => {
   expect(() => checkAnswer({ status, headers }, 1, 0)).toThrow(
-    new Undeliverable(`Cannot deliver: the inbox answered ${status}`),
+    new Undeliverable(`Cannot deliver: the inbox answered ${status}`, { status }),
   )
 })
 

@@ -31,12 +31,11 @@ function callIdsOf({ turns }: HistoryView): readonly (readonly string[])[] {
 }
 
 describe('createSlidingWindowPolicy(), for every thread and every window,', () => {
-  test('takes turns between the two sides and ends with the agent', () => {
+  test('takes turns between the two sides', () => {
     fc.assert(
       fc.property(anyThread, arbitraryWindow, (entries, options) => {
         const roles = rolesOf(viewOf(entries, options))
         expect(roles).not.toMatch(/uu|aa/)
-        expect(roles).not.toMatch(/u$/)
       }),
     )
   })
@@ -135,13 +134,30 @@ describe('createSlidingWindowPolicy()', () => {
 
   test('has no breakpoint while the head may still grow', () => {
     expect(viewOf([])).toEqual({ turns: [] })
-    expect(viewOf(script('u'))).toEqual({ turns: [] })
+    expect(viewOf(script('u')).cacheBreakpointAfter).toBeUndefined()
     expect(viewOf(script('ua'), { keepHead: 1 }).cacheBreakpointAfter).toBe(0)
     expect(viewOf(script('au')).cacheBreakpointAfter).toBe(0)
   })
 
-  test('leaves out what was said last without an answer', () => {
-    expect(wordsOf(viewOf(script('uau')))).toEqual(['u0', 'a1'])
+  test('keeps what was said last without an answer', () => {
+    expect(wordsOf(viewOf(script('uau')))).toEqual(['u0', 'a1', 'u2'])
+  })
+
+  test('names whoever goes on within a turn of several people', () => {
+    const said = (content: string, address: string) => ({
+      role: 'user' as const,
+      parts: [text(content)],
+      author: { address },
+    })
+    const entries = thread([said('one', '@bob@a.test'), said('two', '@carol@b.test'), said('three', '@carol@b.test')])
+    const { turns } = viewOf(entries)
+    expect(turns).toMatchObject([{ role: 'user', sender: { address: '@bob@a.test' } }])
+    expect(turns[0]?.parts).toEqual([
+      text('one'),
+      { kind: 'text', mime: 'text/plain', content: '@carol@b.test:' },
+      text('two'),
+      text('three'),
+    ])
   })
 
   test('is a plain window when no head is kept', () => {

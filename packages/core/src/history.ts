@@ -5,7 +5,10 @@ import type { Entry } from './transcript.ts'
 
 /** What an agent is given of the past. */
 export interface HistoryView {
-  /** Oldest first, roles alternating, ending with the agent's own turn; a merged turn bears its first writer's name. */
+  /**
+   * Oldest first, roles alternating. A turn of several writers bears the first one's name; where another one goes on, a text part names
+   * him. The last may be the other side's: what nobody answered.
+   */
   readonly turns: readonly HistoricalMessage[]
   /** Index of the last turn of the stable head, where a prompt cache may break; absent while there is no closed head. */
   readonly cacheBreakpointAfter?: number | undefined
@@ -54,8 +57,8 @@ function slideWindow(entries: readonly Entry[], reach: HistoryPolicy['reach'], w
   const head = takeHead(closedTurns(entries.slice(0, reach.head)), window)
   const isWhole = entries.length < reach.head + reach.tail
   const later = isWhole ? toTurns(entries).slice(head.length) : toTurns(entries.slice(entries.length - reach.tail))
-  const tail = takeTail(endWithAgent(later), head, window)
-  const turns = tail.length > 0 ? [...head, ...tail] : endWithAgent(head)
+  const tail = takeTail(later, head, window)
+  const turns = tail.length > 0 || later.length === 0 ? [...head, ...tail] : endWithAgent(head)
   const hasHead = head.length > 0 && turns.length >= head.length
   return { turns, ...(hasHead && { cacheBreakpointAfter: head.length - 1 }) }
 }
@@ -83,12 +86,21 @@ function dropRepeatedCalls(parts: readonly Part[]): Part[] {
 
 function mergeNeighbours(turns: Turns): Turns {
   const merged: HistoricalMessage[] = []
+  let speaker: string | undefined
   for (const turn of turns) {
     const last = merged.at(-1)
-    if (last?.role === turn.role) merged[merged.length - 1] = { ...last, parts: [...last.parts, ...turn.parts] }
+    const { address } = turn.sender
+    const named = address === speaker ? turn.parts : [nameSpeaker(address), ...turn.parts]
+    if (last?.role === turn.role) merged[merged.length - 1] = { ...last, parts: [...last.parts, ...named] }
     else merged.push(turn)
+    speaker = address
   }
   return merged
+}
+
+/** Who said what must not be lost in a turn of several writers. */
+function nameSpeaker(address: string): Part {
+  return { kind: 'text', mime: 'text/plain', content: `${address}:` }
 }
 
 /** A turn is closed, and may join the head, once the other side has spoken after it: nothing is merged into it then. */
@@ -96,7 +108,7 @@ function closedTurns(entries: readonly Entry[]): Turns {
   return toTurns(entries).slice(0, -1)
 }
 
-/** The message that is being answered is the next turn of the other side. */
+/** Where there was no room for what followed, a question alone would look unanswered. */
 function endWithAgent(turns: Turns): Turns {
   return turns.at(-1)?.role === 'user' ? turns.slice(0, -1) : turns
 }

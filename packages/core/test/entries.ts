@@ -3,7 +3,7 @@ import type { HistoricalMessage } from '../src/message.ts'
 import type { Part } from '../src/part.ts'
 import type { Entry } from '../src/transcript.ts'
 
-export type Said = Pick<Entry, 'role' | 'parts'>
+export type Said = Pick<Entry, 'role' | 'parts'> & Partial<Pick<Entry, 'author'>>
 
 export function text(content: string): Part {
   return { kind: 'text', mime: 'text/plain', content }
@@ -11,11 +11,11 @@ export function text(content: string): Part {
 
 /** A thread of entries in the order given. */
 export function thread(said: readonly Said[]): readonly Entry[] {
-  return said.map(({ role, parts }, index) => ({
+  return said.map(({ role, parts, author }, index) => ({
     seq: index + 1,
     entryId: `entry-${index + 1}`,
     role,
-    author: { address: role === 'user' ? '@alice@peer.test' : '@echo@agents.test' },
+    author: author ?? { address: role === 'user' ? '@alice@peer.test' : '@echo@agents.test' },
     parts,
     at: new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString(),
   }))
