@@ -1,4 +1,4 @@
-import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey } from './intake.ts'
+import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey, TaskWatch } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
@@ -118,6 +118,12 @@ export interface TaskDesk {
   listTasks(filter: TaskFilter): Promise<{ readonly tasks: readonly TaskRecord[]; readonly total: number }>
   /** Compare-and-set to `canceled`: true if it was open. A later commit for it is refused with `LeaseLost`. */
   cancelTask(key: TaskKey): Promise<boolean>
+  /** Adds a watch, or replaces the one of its id. `full`: `maxWatches` others watch already. */
+  watchTask(key: TaskKey, watch: TaskWatch): Promise<'watching' | 'full' | 'unknown'>
+  /** In the order of their ids; none for a task that does not exist. */
+  listWatches(key: TaskKey): Promise<readonly TaskWatch[]>
+  /** Nothing more is queued for it. */
+  endWatch(key: TaskKey, id: string): Promise<void>
 }
 
 export interface OperatorDesk {

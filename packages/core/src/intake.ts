@@ -52,6 +52,37 @@ export interface TaskKey {
   readonly id: string
 }
 
+/** The task a message opens or continues. */
+export interface TaskIntake extends TaskKey {
+  readonly context: string
+  /** Who watches it from now on; beyond `maxWatches` nobody is added. */
+  readonly watch?: TaskWatch | undefined
+  /** As many open tasks may its owner have; one more is refused. */
+  readonly most?: number | undefined
+}
+
+/** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */
+export interface TaskWatch {
+  /** Unique within the task. */
+  readonly id: string
+  /** Shown to the operator. */
+  readonly to: string
+  /** What the channel needs to reach him; its own business, and never shown: it may hold secrets. */
+  readonly target: Json
+}
+
+/** The target of a delivery to a watch: what became of the task, and of which watch to read where it goes. */
+export interface WatchTarget extends TaskKey {
+  readonly watch: string
+  readonly context: string
+  readonly state: string
+  /** ms */
+  readonly at: number
+}
+
+/** How many may watch one task. */
+export const maxWatches = 10
+
 /** Everything a door has proven and understood about one message to one agent, ready to be made durable. */
 export interface Intake {
   /** The local agent's name. */
@@ -80,7 +111,7 @@ export interface Intake {
   readonly disposition: 'answer' | 'keep'
   /** Why it is kept, or what is odd about it. */
   readonly flags?: readonly string[]
-  readonly task?: (TaskKey & { readonly context: string }) | undefined
+  readonly task?: TaskIntake | undefined
   /** Handshakes that go out with the acceptance itself (an `Accept` of a `Follow`). */
   readonly deliveries?: readonly PlannedDelivery[]
   /** Of words that their author may change or take back. Who is `blocked_by` is recognised by it: kept, flag `blocked_by`. */

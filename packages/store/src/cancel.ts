@@ -1,15 +1,21 @@
 import type { TaskDesk } from '@postern/core'
 import { prepareQuery } from './database.ts'
+import type { NewDelivery } from './delivery-table.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { OpenTurn } from './turn-table.ts'
 
 /** Ends a task and all its open turns, whoever holds them; threads go on behind them. */
-export function createCancel({ db, write, now }: Store, { turns }: Tables): TaskDesk['cancelTask'] {
+export function createCancel({ db, write, now }: Store, { turns, watches }: Tables): TaskDesk['cancelTask'] {
   const cancel = prepareQuery<{ id: number }>(
     db,
     `UPDATE tasks SET state = 'canceled', updated_at = ?
      WHERE owner = ? AND native_id = ? AND state IN ('submitted', 'working', 'input_required') RETURNING id`,
+  )
+  const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
+    db,
+    `SELECT number AS message, thread_id AS thread, agent, via FROM messages
+     WHERE number = (SELECT max(seq) FROM entries WHERE task_id = ? AND role = 'user')`,
   )
   const findOpen = prepareQuery<OpenTurn>(
     db,
@@ -21,6 +27,8 @@ export function createCancel({ db, write, now }: Store, { turns }: Tables): Task
       if (!task) return false
       const open = findOpen.all(task.id)
       for (const turn of open) turns.cancel(batch, turn, now())
+      const last = findLast.get(task.id)
+      if (last) watches.tell(batch, task.id, { ...last, response: undefined, now: now() })
       for (const thread of new Set(open.map(turn => turn.thread_id))) turns.promoteNext(batch, thread, now())
       return true
     })

@@ -54,7 +54,10 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
-    if (place.task !== undefined) tables.tasks.finish(place.task, draft.taskState, response, at)
+    if (place.task !== undefined) {
+      tables.tasks.finish(place.task, draft.taskState, response, at)
+      tables.watches.tell(batch, place.task, { ...place, response })
+    }
     tables.turns.promoteNext(batch, place.thread, at)
     moveTotal(batch, 'messages.working', `messages.${draft.state}`)
     batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' } })

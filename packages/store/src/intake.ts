@@ -44,7 +44,7 @@ export function createAdmission(
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
   )
 
-  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | 'ended' {
+  function admitDraft(batch: Batch, draft: MessageDraft): Admitted | Refused {
     const { intake } = draft
     const first = findFirst(intake)
     if (!first) return admitNew(batch, draft)
@@ -55,13 +55,19 @@ export function createAdmission(
     return { outcome: 'duplicate', message: first.number, task: first.task }
   }
 
-  function admitNew(batch: Batch, draft: MessageDraft): Admitted | 'ended' {
+  function continueTask({ task, agent }: Intake, at: number): number | Refused | undefined {
+    const row = task && tables.tasks.continueTask(task, agent, at)
+    if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
+    return row
+  }
+
+  function admitNew(batch: Batch, draft: MessageDraft): Admitted | Refused {
     const { intake } = draft
     const at = now()
     const objection = findObjection(intake, at)
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const task = intake.task && wantsTurn ? tables.tasks.continueTask(intake.task, intake.agent, at) : undefined
-    if (task === 'ended') return 'ended'
+    const task = wantsTurn ? continueTask(intake, at) : undefined
+    if (typeof task === 'string') return task
     const thread = tables.threads.place(intake)
     const isTurn = wantsTurn && (task !== undefined || isWithinQuota(intake, thread, at))
     const message = tables.entries.append({ ...draft.entry, scope: scopeOf(intake, isTurn) }, { thread, task })
@@ -100,7 +106,7 @@ export function createAdmission(
     async admit(intake, correlationId) {
       const draft = draftIntake(intake, correlationId)
       const admitted = await write(batch => admitDraft(batch, draft))
-      if (admitted === 'ended') throw new Rejection('unsupported', 'Cannot continue task: it has ended')
+      if (typeof admitted === 'string') throw refusals[admitted]()
       return admitted
     },
     async decide(message, decision) {
@@ -109,6 +115,13 @@ export function createAdmission(
     },
   }
 }
+
+const refusals = {
+  ended: () => new Rejection('unsupported', 'Cannot continue task: it has ended'),
+  full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
+} as const
+
+type Refused = keyof typeof refusals
 
 function keyOf(task: TaskKey | undefined): TaskKey | undefined {
   return task && { owner: task.owner, id: task.id }

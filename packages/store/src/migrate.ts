@@ -4,9 +4,10 @@ import { deskSchema } from './schema/001-desk.ts'
 import { relationSchema } from './schema/002-relations.ts'
 import { actSchema } from './schema/003-acts.ts'
 import { backgroundSchema } from './schema/005-background.ts'
+import { watchSchema } from './schema/006-watches.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
-export const migrations: readonly string[] = [deskSchema, relationSchema, actSchema, backgroundSchema]
+export const migrations: readonly string[] = [deskSchema, relationSchema, actSchema, backgroundSchema, watchSchema]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
 export function migrateDatabase(db: DatabaseSync): void {

@@ -23,6 +23,8 @@ import type { ThreadTable } from './threads.ts'
 import { createThreadTable } from './threads.ts'
 import type { TurnTable } from './turn-table.ts'
 import { createTurnTable } from './turn-table.ts'
+import type { WatchTable } from './watches.ts'
+import { createWatchTable } from './watches.ts'
 import type { WithdrawalTable } from './withdrawal-table.ts'
 import { createWithdrawalTable } from './withdrawal-table.ts'
 
@@ -32,6 +34,7 @@ export interface Tables {
   readonly entries: EntryTable
   readonly blobs: BlobTable
   readonly tasks: TaskTable
+  readonly watches: WatchTable
   readonly turns: TurnTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
@@ -57,6 +60,7 @@ export function createTables(db: DatabaseSync): Tables {
     ...parts,
     relations,
     tasks: createTaskTable(db),
+    watches: createWatchTable(db, parts.deliveries),
     sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
     withdrawals: createWithdrawalTable(db),

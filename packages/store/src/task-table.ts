@@ -1,12 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Intake, TaskState } from '@postern/core'
+import type { TaskIntake, TaskState } from '@postern/core'
 import { prepareQuery } from './database.ts'
 
-export type TaskIntake = NonNullable<Intake['task']>
-
 export interface TaskTable {
-  /** The row of a task that takes one more message, or `ended`. */
-  continueTask(task: TaskIntake, agent: string, now: number): number | 'ended'
+  /** The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may. */
+  continueTask(task: TaskIntake, agent: string, now: number): number | 'ended' | 'full'
   setWorking(task: number, now: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): void
@@ -23,6 +21,10 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
     db,
     "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at) VALUES (?, ?, ?, ?, 'submitted', ?)",
   )
+  const countOpen = prepareQuery<{ open: number }>(
+    db,
+    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks WHERE owner = ? AND state IN ('submitted', 'working', 'input_required') LIMIT +?)`,
+  )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const finish = prepareQuery(
     db,
@@ -33,7 +35,10 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
   return {
     continueTask(task, agent, now) {
       const known = find.get(task.owner, task.id)
-      if (!known) return insert.run(task.owner, task.id, agent, task.context, now).lastInsertRowid
+      if (!known) {
+        if (task.most !== undefined && (countOpen.get(task.owner, task.most)?.open ?? 0) >= task.most) return 'full'
+        return insert.run(task.owner, task.id, agent, task.context, now).lastInsertRowid
+      }
       if (!openStates.has(known.state)) return 'ended'
       setState.run('submitted', now, known.id)
       return known.id

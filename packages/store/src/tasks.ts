@@ -4,6 +4,7 @@ import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskEntryReader } from './task-entries.ts'
+import { createWatchDesk } from './watches.ts'
 
 interface TaskRow {
   readonly id: number
@@ -66,6 +67,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
       return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
     },
     cancelTask: createCancel(store, tables),
+    ...createWatchDesk(store, tables.watches),
   }
 }
 
