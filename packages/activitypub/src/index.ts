@@ -2,6 +2,7 @@ import type { AgentDirectory, Channel, House, Inbound, Outbound } from '@postern
 import { createSender, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
+import { announceActors } from './actor-update.ts'
 import { addressAnswer } from './address-answer.ts'
 import { addressDeed, spreadToFollowers } from './address-deed.ts'
 import { createBackground } from './background/background.ts'
@@ -125,7 +126,13 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     decideFollow: createFollowDecision(desk, origin),
-    rotateKeys: async (agent, options) => rotateActorKeys(keys, findActors(agents, agent), options),
+    async rotateKeys(agent, options) {
+      const rotated = await rotateActorKeys(keys, findActors(agents, agent), options)
+      const names = agent === undefined ? agents.list().map(({ name }) => name) : [agent]
+      const actorHouse = { origin, follows: config.follows }
+      await announceActors(names, { agents, desk, keys, world, house: actorHouse })
+      return rotated
+    },
   }
 }
 

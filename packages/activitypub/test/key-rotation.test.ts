@@ -7,6 +7,7 @@ import { openSqliteDesk } from '@postern/store'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderActorUpdate } from '../src/actor.ts'
 import { createKeyRing } from '../src/keys.ts'
+import { composeActivity } from './activity.ts'
 import { origin } from './house.ts'
 import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -182,4 +183,21 @@ describe('renderActorUpdate()', () => {
     })
     expect(renderActorUpdate(change)).toEqual(update)
   })
+})
+
+test('rotateKeys() tells followers of the new keys, signed by the new one', async () => {
+  const { house, alice, peer } = await openOne()
+  for (const path of ['inbox', 'users/alice/inbox']) peer.serve(`https://good.test/${path}`, { status: 202 })
+  house.work()
+  await postActivity(house, alice, composeActivity(alice, 'Follow', echo))
+  await house.channel.rotateKeys?.('echo')
+  const updates = () => peer.requests.filter(({ body }) => body.includes('"type":"Update"'))
+  await vi.waitFor(() => expect(updates()).toHaveLength(1))
+  const [update] = updates()
+  expect(JSON.parse(update?.body ?? '')).toMatchObject({
+    type: 'Update',
+    actor: echo,
+    object: { id: echo, type: 'Service', publicKey: [{ id: `${echo}#main-key-2` }, { id: `${echo}#main-key` }] },
+  })
+  expect(update?.headers.signature).toContain(`keyId="${echo}#main-key-2"`)
 })

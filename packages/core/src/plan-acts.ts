@@ -1,8 +1,10 @@
 import type { Act, DeleteAct, EditAct, PostAct, ReactAct } from './act.ts'
 import type { FoundResponse, LookupDesk } from './desk.ts'
-import type { Blob, Intake } from './intake.ts'
+import { Unavailable } from './errors.ts'
+import type { Blob } from './intake.ts'
 import type { ChannelName } from './message.ts'
-import { channelNames, mentionRelays } from './message.ts'
+import { channelNames } from './message.ts'
+import { createOccasion } from './occasion.ts'
 import type { Part } from './part.ts'
 import type { Addressing, Channel } from './protocol.ts'
 import type { NormalizedResponse } from './response.ts'
@@ -38,11 +40,24 @@ export interface StoredFiles {
 export async function planActs(acts: readonly Act[], acting: Acting, house: ActHouse): Promise<readonly PlannedAct[]> {
   const planned: PlannedAct[] = []
   for (const act of acts) {
-    const plan = await planAct(act, acting, house)
+    const plan = await tryPlan(act, acting, house)
     if (plan) planned.push(plan)
-    else house.world.log.warn({ agent: acting.agent, act: act.act }, 'an act of an agent cannot be done here')
   }
   return planned
+}
+
+/** A channel that cannot address an act is no reason to keep the others back. @throws Unavailable */
+async function tryPlan(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct | undefined> {
+  const fields = { agent: acting.agent, act: act.act }
+  try {
+    const plan = await planAct(act, acting, house)
+    if (!plan) house.world.log.warn(fields, 'an act of an agent cannot be done here')
+    return plan
+  } catch (error) {
+    if (error instanceof Unavailable) throw error
+    house.world.log.error({ ...fields, err: error }, 'an act of an agent cannot be addressed')
+    return undefined
+  }
 }
 
 function planAct(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct | undefined> | PlannedAct | undefined {
@@ -74,36 +89,11 @@ function planPost(act: PostAct, { agent, address, via }: Acting, house: ActHouse
   if (!addressing) return undefined
   const { rendering, isListed, aliases } = addressing
   const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
-  const occasion = createOccasion(response, { agent, via: channel.name, isListed: isListed === true })
+  const { in_reply_to, created_at } = response
+  const scope = isListed ? 'public' : in_reply_to
+  const place = { agent, address, via: channel.name, scope, threadId: id }
+  const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'post' })
   return { kind: 'post', occasion, answer }
-}
-
-/** The thread of what everybody may read is open to all who join it. */
-function createOccasion(
-  { id, in_reply_to, sender, created_at }: NormalizedResponse,
-  { agent, via, isListed }: { readonly agent: string; readonly via: ChannelName; readonly isListed: boolean },
-): Intake {
-  return {
-    agent,
-    message: {
-      id: in_reply_to,
-      thread_id: id,
-      sender: { address: sender, auth_method: 'none', verified: false },
-      recipient: sender,
-      parts: [],
-      recipient_capabilities: { mention_relay: mentionRelays[via] },
-      received_via: via,
-      received_at: created_at,
-    },
-    duplicateKey: in_reply_to,
-    thread: { scope: isListed ? 'public' : in_reply_to, references: [] },
-    aliases: [],
-    proofs: [],
-    raw: { bytes: new Uint8Array(), form: 'text' },
-    target: null,
-    disposition: 'keep',
-    flags: ['post'],
-  }
 }
 
 async function planRevision(

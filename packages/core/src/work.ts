@@ -76,6 +76,12 @@ export type PlannedAct =
       readonly answer: Answer & { readonly response: NormalizedResponse }
     }
   | {
+      /** A document of the protocol itself, which says nothing of the agent's. */
+      readonly kind: 'tell'
+      readonly occasion: Intake
+      readonly planned: Planned
+    }
+  | {
       readonly kind: 'edit'
       readonly response: NormalizedResponse
       readonly blobs?: readonly Blob[] | undefined

@@ -47,30 +47,44 @@ export function createActWriter(
     return { message, thread }
   }
 
+  function findStanding(id: string): ResponsePlace | undefined {
+    const place = tables.responses.findPlace(id)
+    return place?.retracted_at === null ? place : undefined
+  }
+
   function sendOf({ seq, message, thread_id, agent, via }: ResponsePlace, now: number) {
     return { message, response: seq, thread: thread_id, agent, via, now }
   }
 
   const writers: { readonly [K in Kind]: Write<K> } = {
     post(batch, { occasion, answer }, { saying }, { correlationId, now }) {
+      // An id that is taken stays with whose it is.
+      if (tables.responses.findPlace(answer.response.id)) return
       const place = admitOccasion(batch, draftIntake(occasion, correlationId), now)
       const { agent, message } = occasion
       tables.sayings.say(batch, saying, answer, { ...place, agent, via: message.received_via, task: undefined, now })
     },
+    tell(batch, { occasion, planned }, _, { correlationId, now }) {
+      const { message, thread } = admitOccasion(batch, draftIntake(occasion, correlationId), now)
+      const { agent } = occasion
+      const { received_via: via } = occasion.message
+      tables.sayings.send(batch, planned, { message, thread, response: undefined, agent, via, now })
+    },
     edit(batch, { response, blobs = [], planned }, _, { now }) {
-      const place = tables.responses.findPlace(response.id)
+      const place = findStanding(response.id)
       if (!place) return
       tables.sayings.reword(place.seq, place.message, response, blobs, now)
       tables.sayings.send(batch, planned, sendOf(place, now))
     },
     delete(batch, { response, planned }, _, { now }) {
-      const place = tables.responses.findPlace(response)
+      const place = findStanding(response)
       if (!place) return
-      tables.sayings.retract(batch, place.seq, now)
+      tables.sayings.retract(batch, place, now)
       tables.sayings.send(batch, planned, sendOf(place, now))
     },
     react(batch, { message, planned }, _, { now }) {
-      const { agent, via, thread } = tables.readMessage(message)
+      const { agent, via, thread, flags } = tables.readMessage(message)
+      if (flags.includes('deleted')) return
       tables.sayings.send(batch, planned, { message, response: undefined, thread, agent, via, now })
     },
   }
