@@ -23,7 +23,7 @@ export function createActList(world: Pick<World, 'randomBytes'>): ActList {
     done,
     post(content, options) {
       const id = randomHex(world, 16)
-      add({ act: 'post', id, parts: toParts(content), ...options })
+      add({ ...options, act: 'post', id, parts: toParts(content) })
       return id
     },
     edit: (response, content) => add({ act: 'edit', response, parts: toParts(content) }),

@@ -5,8 +5,11 @@ import { visibilities } from './visibility.ts'
 /** A post of its own, to those who follow the agent. */
 export const postActSchema = z.object({
   act: z.literal('post'),
-  /** Made by the gateway: `ctx.post` gives it out at once, so that the post can be edited later. */
-  id: z.string().optional(),
+  /** Made by the gateway unless it is given, so that the post can be edited later: 128 random bits in hexadecimal. */
+  id: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .optional(),
   parts: z.array(partSchema).min(1),
   /** `direct` reaches only those it mentions. Default: `public`. */
   visibility: z.enum(visibilities).optional(),

@@ -7,7 +7,7 @@ import type { Turn } from './work.ts'
 
 /**
  * Reads whatever an agent handed over to its end. `onChunk` sees every piece of a streamed answer as it comes. What is said meanwhile
- * (status `working`) is no part of the answer, unless nothing follows it.
+ * (status `working`) is no part of the answer, unless nothing follows it; what is done by it is.
  * @throws Error when a piece is not a string, a part or a response
  */
 export async function collectAnswer(
@@ -19,7 +19,7 @@ export async function collectAnswer(
   let collected: PartialResponse | undefined
   let last: PartialResponse | undefined
   for await (const chunk of answer) {
-    if (last && !isInterim(last)) collected = mergePartials(collected ?? {}, last)
+    if (last) collected = mergePartials(collected ?? {}, isInterim(last) ? { acts: last.acts } : last)
     last = toPartial(chunk)
     const seen = onChunk(last)
     if (seen instanceof Promise) await seen

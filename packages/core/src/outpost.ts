@@ -1,4 +1,5 @@
 import type { Act } from './act.ts'
+import { actSchema } from './act.ts'
 import { toParts } from './act-list.ts'
 import type { AgentOutpost } from './agent.ts'
 import type { WorkDesk } from './desk.ts'
@@ -33,13 +34,13 @@ export interface OutpostOptions {
 
 /** Where an agent speaks without being asked. */
 export function createOutpost({ acting, house, signal, log }: OutpostOptions): AgentOutpost {
-  const perform = (act: Act) => performActs([act], acting, house)
+  const perform = async (act: Act) => performActs([actSchema.parse(act)], acting, house)
   return {
     signal,
     log,
     async post(content, options) {
       const id = randomHex(house.world, 16)
-      await perform({ act: 'post', id, parts: toParts(content), ...options })
+      await perform({ ...options, act: 'post', id, parts: toParts(content) })
       return id
     },
     edit: (response, content) => perform({ act: 'edit', response, parts: toParts(content) }),

@@ -47,7 +47,7 @@ async function commitAnswer(turn: Turn, answer: Answer, working: Working): Promi
     if (error instanceof LeaseLost || error instanceof Unavailable) throw error
     const { correlationId, agent } = turn
     working.world.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
-    const draft = await startDraft(turn, working)
+    const draft = await resumeDraft(turn, working)
     await working.desk.commit(turn, planFailure(turn, working, 'the answer cannot be stored', draft))
   }
 }
@@ -84,24 +84,30 @@ async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Pro
   return { ...said, ...withActs(planned), state: state.changed() }
 }
 
-/** Acts alone are no answer. */
+/** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */
 function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
-  return partial !== undefined && (partial.parts !== undefined || partial.status !== undefined || !partial.acts)
+  if (!partial?.acts) return partial !== undefined
+  return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
 }
 
 function withActs(acts: readonly PlannedAct[]): Pick<Answer, 'acts'> {
   return acts.length > 0 ? { acts } : {}
 }
 
-/** A turn that is taken up once more may have said something already. */
-async function startDraft(turn: Turn, { desk, world }: Working): Promise<AnswerDraft> {
-  const earlier = turn.token > 1 ? await desk.findAnswer(turn.message) : undefined
+/** Nobody has said anything in a turn that is taken up for the first time. */
+async function startDraft(turn: Turn, working: Working): Promise<AnswerDraft> {
+  return turn.token > 1 ? resumeDraft(turn, working) : { id: randomHex(working.world, 16) }
+}
+
+/** A turn that has been worked may have said something already. */
+async function resumeDraft(turn: Turn, { desk, world }: Working): Promise<AnswerDraft> {
+  const earlier = await desk.findAnswer(turn.message)
   if (!earlier) return { id: randomHex(world, 16) }
   const { response, rendering } = earlier
   return { id: response.id, said: { createdAt: response.created_at, rendering } }
 }
 
 async function commitFailure(turn: Turn, working: Working, error: unknown): Promise<void> {
-  const draft = await startDraft(turn, working)
+  const draft = await resumeDraft(turn, working)
   await working.desk.commit(turn, planFailure(turn, working, describeFailure(error), draft))
 }

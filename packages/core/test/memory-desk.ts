@@ -1,11 +1,13 @@
 import { EventEmitter } from 'node:events'
-import type { Desk } from '../src/desk.ts'
+import type { Desk, FoundResponse } from '../src/desk.ts'
+import type { NormalizedResponse } from '../src/response.ts'
 import type { Answer, Delivery, Settlement, Turn } from '../src/work.ts'
 import type { WorkerWorld } from '../src/worker.ts'
 import { message } from './messages.ts'
 
 /** What a worker did at its desk, in order. */
 export interface DeskLog {
+  readonly sayings: { readonly turn: Turn; readonly answer: Answer & { readonly response: NormalizedResponse } }[]
   readonly commits: { readonly turn: Turn; readonly answer: Answer }[]
   readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
   readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
@@ -30,7 +32,7 @@ export interface MemoryDeskOptions {
 export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
   const { beforeLease = async () => {}, nextDue = async () => undefined } = options
   const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
-  const log: DeskLog = { commits: [], releases: [], settlements: [], renewed: [] }
+  const log: DeskLog = { sayings: [], commits: [], releases: [], settlements: [], renewed: [] }
   const events = new EventEmitter()
   const desk: Partial<Desk> = {
     async leaseTurns({ limit }) {
@@ -41,6 +43,8 @@ export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
     leaseDeliveries: async ({ limit, rank }) => (rank === 'answer' ? waiting.deliveries.splice(0, limit) : []),
     leaseBroadcasts: async () => [],
     commit: async (turn, answer) => void log.commits.push({ turn, answer }),
+    say: async (turn, answer) => void log.sayings.push({ turn, answer }),
+    findAnswer: async number => findSaid(log, number),
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
     renew: async work => void log.renewed.push(work),
@@ -68,6 +72,14 @@ export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
       events.emit('work')
     },
   }
+}
+
+function findSaid({ sayings }: DeskLog, message: number): FoundResponse | undefined {
+  const said = sayings.find(({ turn }) => turn.message === message)
+  if (!said) return undefined
+  const { turn, answer } = said
+  const { agent, via, content, target } = turn
+  return { response: answer.response, rendering: answer.rendering, message: content, agent, via, target }
 }
 
 export function turn(number: number): Turn {

@@ -9,6 +9,8 @@ export interface BlobTable {
   keepAll(blobs: readonly Blob[], message: number): void
   /** Bytes that no other message needs are gone. */
   release(message: number): void
+  /** As `release`, for what neither the message nor its answer `response` (seq) names any more. */
+  releaseUnnamed(message: number, response: number): void
 }
 
 export function createBlobTable(db: DatabaseSync): BlobTable {
@@ -18,6 +20,14 @@ export function createBlobTable(db: DatabaseSync): BlobTable {
   )
   const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest) VALUES (?, ?)')
   const endUses = prepareQuery<{ digest: string }>(db, 'DELETE FROM blob_uses WHERE message = ? RETURNING digest')
+  const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
+  const endUnnamed = prepareQuery<{ digest: string }>(
+    db,
+    `DELETE FROM blob_uses WHERE message = ?1 AND digest NOT IN (
+       SELECT raw_digest FROM messages WHERE number = ?1 AND raw_digest IS NOT NULL
+       UNION ALL SELECT ${digestOf} FROM entries e, json_each(e.content)
+         WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
+  )
   const remove = prepareQuery(
     db,
     'DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1)',
@@ -31,6 +41,9 @@ export function createBlobTable(db: DatabaseSync): BlobTable {
     },
     release(message) {
       for (const { digest } of endUses.all(message)) remove.run(digest)
+    },
+    releaseUnnamed(message, response) {
+      for (const { digest } of endUnnamed.all(message, response)) remove.run(digest)
     },
   }
 }

@@ -22,11 +22,16 @@ export function createForget(
     db,
     'SELECT number, thread_id, destination, state FROM deliveries WHERE message = ? AND ended_at IS NULL',
   )
+  const endBroadcasts = prepareQuery(
+    db,
+    'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
+  )
   return (batch, message, now) => {
     if (erase.run(message, now).changes === 0) return
     entries.erase(message)
     blobs.release(message)
     turns.cancelOf(batch, message, now)
+    endBroadcasts.run(now, message)
     for (const open of findOpen.all(message)) {
       deliveries.giveUp(batch, open, 'what it answers was taken back by its author', now)
     }

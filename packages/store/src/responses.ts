@@ -26,8 +26,10 @@ export interface ResponseTable {
   /** Its content is gone from here on; that there was one stays. */
   retract(seq: number, now: number): void
   read(seq: number): StoredResponse
-  /** By the response's own id. */
+  /** By the response's own id; also of one that was taken back. */
   findPlace(id: string): ResponsePlace | undefined
+  /** What a message has been answered with so far. */
+  findGiven(message: number): Pick<ResponsePlace, 'seq' | 'retracted_at'> | undefined
   findByMessage(message: number): (StoredResponse & { readonly seq: number }) | undefined
 }
 
@@ -37,6 +39,7 @@ export interface ResponsePlace {
   readonly thread_id: number
   readonly agent: string
   readonly via: ChannelName
+  readonly retracted_at: number | null
 }
 
 interface ResponseRow {
@@ -67,7 +70,11 @@ export function createResponseTable(db: DatabaseSync): ResponseTable {
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
   const findPlace = prepareQuery<ResponsePlace>(
     db,
-    `SELECT r.seq, r.message, e.thread_id, r.agent, r.via FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+    `SELECT r.seq, r.message, e.thread_id, r.agent, r.via, r.retracted_at FROM responses r JOIN entries e ON e.seq = r.seq ${byName}`,
+  )
+  const findGiven = prepareQuery<Pick<ResponsePlace, 'seq' | 'retracted_at'>>(
+    db,
+    'SELECT seq, retracted_at FROM responses WHERE message = ?',
   )
   return {
     insert: (seq, { message, agent, via }, { id, envelope, isListed, rendering }) =>
@@ -80,6 +87,7 @@ export function createResponseTable(db: DatabaseSync): ResponseTable {
       return readResponse(row)
     },
     findPlace: id => findPlace.get(id),
+    findGiven: message => findGiven.get(message),
     findByMessage(message) {
       const row = findByMessage.get(message)
       return row && { ...readResponse(row), seq: row.seq }

@@ -5,7 +5,7 @@ import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery, OpenDelivery } from './delivery-table.ts'
 import type { EntryDraft } from './entries.ts'
 import { draftResponseEntry } from './entries.ts'
-import type { ResponseDraft } from './responses.ts'
+import type { ResponseDraft, ResponsePlace } from './responses.ts'
 import { draftResponse } from './responses.ts'
 import type { Tables } from './tables.ts'
 
@@ -33,7 +33,7 @@ export interface SayingTable {
   /** Other words for a response; nothing is sent. */
   reword(seq: number, message: number, response: NormalizedResponse, blobs: readonly Blob[], now: number): void
   /** The content is gone, what is still to be delivered of it dies. */
-  retract(batch: Batch, seq: number, now: number): void
+  retract(batch: Batch, place: Pick<ResponsePlace, 'seq' | 'message'>, now: number): void
   send(batch: Batch, planned: Planned, cause: NewDelivery): void
 }
 
@@ -68,16 +68,19 @@ export function createSayingTable(
   }
 
   /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
-  function insertOrReword(draft: SayingDraft, place: SayingPlace): number {
-    const earlier = draft.answer.isRevision ? responses.findByMessage(place.message) : undefined
-    if (!earlier || !draft.answer.response) return insert(draft, place)
-    table.reword(earlier.seq, place.message, draft.answer.response, draft.answer.blobs ?? [], place.now)
-    return earlier.seq
+  function insertOrReword(draft: SayingDraft, given: number | undefined, place: SayingPlace): number {
+    const { response, blobs: newBlobs = [] } = draft.answer
+    if (given === undefined || !response) return insert(draft, place)
+    table.reword(given, place.message, response, newBlobs, place.now)
+    return given
   }
 
   const table: SayingTable = {
     say(batch, draft, answer, place) {
-      const response = draft && insertOrReword(draft, place)
+      const given = answer.isRevision ? responses.findGiven(place.message) : undefined
+      // Taken back while its turn went on: it stays so.
+      if (given && given.retracted_at !== null) return given.seq
+      const response = draft && insertOrReword(draft, given?.seq, place)
       table.send(batch, answer, { ...place, response })
       return response
     },
@@ -86,12 +89,14 @@ export function createSayingTable(
       responses.revise(seq, draft.envelope, now)
       entries.reword(seq, entry.content)
       blobs.keepAll(newBlobs, message)
+      blobs.releaseUnnamed(message, seq)
     },
-    retract(batch, seq, now) {
+    retract(batch, { seq, message }, now) {
       for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
       endBroadcasts.run(now, seq)
       responses.retract(seq, now)
       entries.erase(seq)
+      blobs.releaseUnnamed(message, seq)
     },
     send(batch, planned, cause) {
       deliveries.queue(batch, planned.deliveries, cause)
