@@ -336,7 +336,7 @@ describe('between two houses', () => {
     theirs = await openTestHouse({ agents: { echo: agent } })
     const server = await listenOnLoopback(theirs.channel.routes)
     const ours = await openTestHouse({ works: false, loopback: { 'agents.test': server.port } })
-    const place = { world: ours.world, desk: ours.desk, domain: 'ours.test', origin: 'https://ours.test' }
+    const place = { world: ours.world, desk: ours.desk, origin: 'https://ours.test' }
     close = async () => {
       await ours.close()
       await server.close()
@@ -360,7 +360,6 @@ describe('between two houses', () => {
       config: a2aConfigSchema.parse({}),
       world: world.world,
       desk: theirs.desk,
-      domain: 'agents.test',
       origin: 'https://agents.test',
     })
     const card = 'https://agents.test/agents/helper/.well-known/agent-card.json'

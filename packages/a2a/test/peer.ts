@@ -80,7 +80,7 @@ export async function openPeer(config: z.input<typeof a2aConfigSchema> = {}): Pr
   const fetch = createGuardedFetch({ userAgent: 'test', loopback: { 'peer.test': port, 'elsewhere.test': port } })
   const world: TestWorld = Object.assign(createTestWorld(fetch), { openStream: fetch.openStream })
   const desk = await openSqliteDesk({ path: ':memory:', now: () => world.now(), log: world.log })
-  const place = { world, desk, domain: 'agents.test', origin: 'https://agents.test' }
+  const place = { world, desk, origin: 'https://agents.test' }
   const clientWith: TestPeer['clientWith'] = other =>
     createA2aClient({ ...place, config: a2aConfigSchema.parse({ ...config, ...other }) })
   const key = await makeKey('peer-key')

@@ -82,6 +82,9 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     attachment: async () => ({ bytes: new Uint8Array() }),
     state: { get: async () => undefined, set() {} },
     log: silentLog,
+    call: async () => {
+      throw new Error('nobody is there to be called')
+    },
     correlationId: 'c0ffee',
     responseId: 'response-1',
     post: () => 'post-1',

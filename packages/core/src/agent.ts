@@ -1,4 +1,5 @@
 import type { PostAct, Reaction } from './act.ts'
+import type { AgentCallAnswer, AgentCallOptions } from './agent-call.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -64,6 +65,16 @@ export interface AgentContext extends AgentActs {
   /** The bytes of a file or artifact, checked against their digest. */
   attachment(part: FilePart | ArtifactPart): Promise<AttachmentBytes>
   readonly state: AgentState
+  /**
+   * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for what it says; one hop further along the chain of
+   * the message that is being answered. A string is one markdown text.
+   * @throws Rejection, Unavailable, Undeliverable, as `CallAgent`
+   */
+  call(
+    address: string,
+    content: string | readonly Part[],
+    options?: Pick<AgentCallOptions, 'contextId' | 'taskId'>,
+  ): Promise<AgentCallAnswer>
   readonly log: Log
   /** Follows this message through every log line. */
   readonly correlationId: string

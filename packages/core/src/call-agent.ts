@@ -3,6 +3,7 @@ import type { AgentContext, AgentState } from './agent.ts'
 import { collectAnswer, isInterim } from './answer.ts'
 import { bindLog } from './bind-log.ts'
 import type { Desk } from './desk.ts'
+import { Undeliverable } from './errors.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -113,6 +114,7 @@ function createContext(turn: Turn, { working, state, acts, draft }: CallParts, {
     history: () => view,
     attachment: part => working.readAttachment(part, signal),
     state,
+    call: createAgentCall(turn, working, signal),
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
     correlationId: turn.correlationId,
     responseId: draft.id,
@@ -120,6 +122,16 @@ function createContext(turn: Turn, { working, state, acts, draft }: CallParts, {
     edit: acts.edit,
     delete: acts.delete,
     react: acts.react,
+  }
+}
+
+/** The chain goes on from the message, whatever the agent says. */
+function createAgentCall(turn: Turn, { callAgent, presentParts }: Working, signal: AbortSignal): AgentContext['call'] {
+  return async (address, content, options = {}) => {
+    if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
+    const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
+    const chain = turn.content.recipient_capabilities.agent_chain
+    return callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal })
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Agent, AttachmentBytes } from './agent.ts'
+import type { CallAgent } from './agent-call.ts'
 import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
@@ -22,4 +23,6 @@ export interface Working extends ActHouse {
   /** Adds what only the moment of the call can: signed addresses of attachments. */
   presentParts(parts: readonly Part[]): Part[]
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
+  /** Absent where agents elsewhere cannot be called. */
+  readonly callAgent?: CallAgent | undefined
 }

@@ -232,6 +232,9 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
       },
     },
     log: { debug() {}, info() {}, warn() {}, error() {} },
+    call: async () => {
+      throw new Error('nobody is there to be called')
+    },
     correlationId: 'c0ffee',
     responseId: 'response-1',
     post: () => 'post-1',

@@ -18,8 +18,6 @@ export interface A2aClientOptions {
   readonly config: A2aConfig
   readonly world: Pick<World, 'fetch' | 'openStream' | 'now' | 'randomBytes' | 'sleep' | 'log'>
   readonly desk: Pick<LookupDesk, 'secret' | 'hasSecret'>
-  /** Of our agents. */
-  readonly domain: string
   /** https origin without a slash at the end: who we are as an issuer. */
   readonly origin: string
 }

@@ -23,9 +23,11 @@ const scope = [SendMessage, SendStreamingMessage, GetTask, CancelTask].join(' ')
 /** The house as the issuer of its agents' credentials (RFC 7519): peers trust its origin and its published keys. */
 export function createOwnTokens(
   keys: KeyRing,
-  { origin, domain }: { readonly origin: string; readonly domain: string },
+  { origin }: { readonly origin: string },
   world: Pick<World, 'now' | 'randomBytes'>,
 ): OwnTokens {
+  // At the host of the issuer, where a peer can believe it (`handle_host` may be another).
+  const host = new URL(origin).hostname
   return {
     async sign({ agent, audience }) {
       const { SignJWT } = await loadJose()
@@ -34,7 +36,7 @@ export function createOwnTokens(
       return new SignJWT({ scope })
         .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
         .setIssuer(origin)
-        .setSubject(`${agent}@${domain}`)
+        .setSubject(`${agent}@${host}`)
         .setAudience(typeof audience === 'string' ? audience : [...audience])
         .setIssuedAt(seconds)
         .setNotBefore(seconds)
