@@ -1,5 +1,7 @@
 import { describe } from 'vitest'
+import { actContract } from './desk/acts.ts'
 import { backgroundContract } from './desk/background.ts'
+import { broadcastContract } from './desk/broadcasts.ts'
 import { deliveryContract } from './desk/deliveries.ts'
 import { durabilityContract } from './desk/durability.ts'
 import { intakeContract } from './desk/intake.ts'
@@ -7,6 +9,7 @@ import { lookupContract } from './desk/lookup.ts'
 import { noticeContract } from './desk/notices.ts'
 import { operatorContract } from './desk/operator.ts'
 import { relationContract } from './desk/relations.ts'
+import { sayingContract } from './desk/sayings.ts'
 import { taskContract } from './desk/tasks.ts'
 import { threadContract } from './desk/threads.ts'
 import { turnContract } from './desk/turns.ts'
@@ -23,6 +26,9 @@ export function deskContract(name: string, open: OpenDesk): void {
     threadContract(open)
     turnContract(open)
     deliveryContract(open)
+    actContract(open)
+    sayingContract(open)
+    broadcastContract(open)
     backgroundContract(open)
     lookupContract(open)
     taskContract(open)

@@ -19,6 +19,7 @@ import {
 export function deliveryContract(open: OpenDesk): void {
   describe('deliveries', () => {
     describeSending(open)
+    describePostponing(open)
     describeLanes(open)
     describeDeliveryFencing(open)
     describeOperatorControl(open)
@@ -90,6 +91,30 @@ function describeSending(open: OpenDesk): void {
       const dead = { state: 'dead', attempts: 2, last_error: 'HTTP 410', wire: { try: 1 } }
       expect(await desk.listDeliveries({ limit: 9, state: 'dead' })).toMatchObject([dead])
       expect(await desk.nextDue()).toBeUndefined()
+    }),
+  )
+}
+
+function describePostponing(open: OpenDesk): void {
+  test(
+    'a delivery that was put off untried gets its attempt back',
+    withDesk(open, async ({ desk, now, advance }) => {
+      await desk.admit(sketchIntake('m1'), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'hello', ['x']))
+      const attempts: number[] = []
+      for (const uncounted of [true, false, true]) {
+        const [held] = await leaseDeliveries(desk)
+        if (!held) throw new Error('there is a delivery')
+        attempts.push(held.attempt)
+        await desk.settle(held, { state: 'later', dueAt: now() + 10, error: 'left alone', uncounted })
+        advance(10)
+      }
+      expect(attempts).toEqual([1, 1, 2])
+      expect(await desk.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'later', attempts: 1 }])
+      const [last] = await leaseDeliveries(desk)
+      if (last) await desk.settle(last, { state: 'sent' })
+      expect(await desk.listDeliveries({ limit: 9 })).toMatchObject([{ state: 'sent', attempts: 2 }])
     }),
   )
 }

@@ -1,0 +1,289 @@
+import { LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import {
+  answerWith,
+  mine,
+  sketchDeletion,
+  sketchEdit,
+  sketchPost,
+  sketchReaction,
+  textOf,
+  wordsIn,
+} from './act-sketches.ts'
+import type { OpenDesk } from './under-test.ts'
+import {
+  inThread,
+  leaseDeliveries,
+  leaseMs,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  leaseTurns,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withDesk,
+} from './under-test.ts'
+
+export function actContract(open: OpenDesk): void {
+  describe('acts', () => {
+    describePosts(open)
+    describePostThreads(open)
+    describeEdits(open)
+    describeDeletions(open)
+    describeReactions(open)
+  })
+}
+
+function describePosts(open: OpenDesk): void {
+  test(
+    'a post becomes durable with the answer beside which it was made, and goes where it is to go',
+    withDesk(open, async ({ desk, now }) => {
+      await answerWith(desk, 'm1', 'done', { places: ['x'], acts: [sketchPost('p1', 'news', { places: ['y', 'z'] })] })
+      const found = await desk.findResponse('p1')
+      expect(found).toMatchObject({ ...mine, target: null, rendering: { of: 'p1' }, message: { id: 'post:p1' } })
+      expect(found?.response).toMatchObject({ id: 'p1', parts: [{ content: 'news' }], status: 'completed' })
+      const deliveries = await leaseDeliveries(desk)
+      const sayings = deliveries.map(({ to, response, correlationId }) => [
+        to,
+        textOf(response?.parts ?? []),
+        correlationId,
+      ])
+      expect(sayings).toEqual([
+        ['x', 'done', 'c'],
+        ['y', 'news', 'c'],
+        ['z', 'news', 'c'],
+      ])
+      expect(deliveries[1]).toMatchObject({ queuedAt: now(), rendering: { of: 'p1' }, agent: 'echo', via: 'a2a' })
+    }),
+  )
+  test(
+    'nothing of a post is there when the lease of its turn was lost',
+    withDesk(open, async ({ desk, advance }) => {
+      await desk.admit(sketchIntake('m1'), 'c')
+      const lost = await leaseOnlyTurn(desk)
+      advance(leaseMs)
+      const held = await leaseOnlyTurn(desk)
+      const acts = [sketchPost('p1', 'news', { places: ['y'] })]
+      await expect(desk.commit(lost, sketchAnswer(lost, 'done', [], { acts }))).rejects.toThrow(LeaseLost)
+      expect(await desk.findResponse('p1')).toBeUndefined()
+      expect(await leaseDeliveries(desk)).toEqual([])
+      await desk.commit(held, { deliveries: [], acts })
+      expect(await desk.findMessage('m1')).toMatchObject({ state: 'ignored' })
+      expect((await leaseOnlyDelivery(desk)).response?.id).toBe('p1')
+    }),
+  )
+  test(
+    'what the agent spoke of itself on is kept, answered, shown to the operator, and given to no agent',
+    withDesk(open, async ({ desk }) => {
+      await desk.act([sketchPost('p1', 'news', { isListed: true, places: ['y'] })], 'c of p1')
+      expect(await leaseTurns(desk)).toEqual([])
+      const [summary] = await desk.listMessages({ limit: 9 })
+      expect(summary).toMatchObject({ id: 'post:p1', agent: 'echo', state: 'answered', correlation_id: 'c of p1' })
+      const record = await desk.findMessage('post:p1')
+      expect(record).toMatchObject({ state: 'answered', flags: ['post'], response: { id: 'p1' } })
+      expect(record?.deliveries).toMatchObject([{ to: 'y', state: 'queued' }])
+      expect((await desk.count()).messages).toMatchObject({ answered: 1, ignored: 0, received: 0 })
+      expect(await desk.countListed(mine)).toBe(1)
+      expect(await desk.listResponses({ ...mine, isListed: true, limit: 9 })).toMatchObject([
+        { response: { id: 'p1' } },
+      ])
+    }),
+  )
+  test(
+    'act() does all or nothing',
+    withDesk(open, async ({ desk }) => {
+      const impossible = sketchReaction(99_999, 'x')
+      await expect(desk.act([sketchPost('p1', 'news'), impossible], 'c')).rejects.toThrow('99999')
+      expect(await desk.findResponse('p1')).toBeUndefined()
+      expect((await desk.count()).messages.answered).toBe(0)
+      await desk.act([sketchPost('p1', 'one'), sketchPost('p2', 'two')], 'c')
+      expect(await desk.listResponses({ ...mine, limit: 9 })).toHaveLength(2)
+    }),
+  )
+  test(
+    'an id that is taken stays with whose it is, and keeps nothing else back',
+    withDesk(open, async ({ desk }) => {
+      await desk.act([sketchPost('p1', 'first')], 'c')
+      await answerWith(desk, 'm1', 'done', { acts: [sketchPost('p1', 'second'), sketchPost('p2', 'third')] })
+      await desk.act([sketchPost('p2', 'of another agent', { agent: 'help' })], 'c')
+      expect(await desk.findResponse('p1')).toMatchObject({ response: { parts: [{ content: 'first' }] } })
+      expect(await desk.findResponse('p2')).toMatchObject({
+        agent: 'echo',
+        response: { parts: [{ content: 'third' }] },
+      })
+    }),
+  )
+}
+
+function describePostThreads(open: OpenDesk): void {
+  test(
+    'a reply to a post, by an id it is known by, comes to its thread, with the post before it',
+    withDesk(open, async ({ desk }) => {
+      await desk.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], isListed: true })], 'c')
+      const references = ['unknown', 'https://agents.test/p1']
+      await desk.admit(sketchIntake('reply', inThread('elsewhere', { thread: { references } })), 'c')
+      await desk.admit(sketchIntake('other', inThread('elsewhere')), 'c')
+      const [reply, other] = await leaseTurns(desk)
+      expect(reply?.content).toMatchObject({ id: 'reply', thread_id: 'p1' })
+      const before = await desk.readHistory({
+        thread: reply?.thread ?? 0,
+        before: reply?.message ?? 0,
+        head: 0,
+        tail: 9,
+      })
+      expect(before).toMatchObject([{ role: 'assistant', nativeId: 'p1', author: { address: '@echo@agents.test' } }])
+      expect(other?.content.thread_id).toBe('elsewhere')
+    }),
+  )
+  test(
+    'a post that is not for everybody has a scope of its own: nobody joins its thread from another one',
+    withDesk(open, async ({ desk }) => {
+      await desk.act([sketchPost('p1', 'news', { aliases: ['https://agents.test/p1'], scope: 'post:p1' })], 'c')
+      const thread = { references: ['https://agents.test/p1'], scope: 'public' }
+      await desk.admit(sketchIntake('reply', inThread('elsewhere', { thread })), 'c')
+      expect((await leaseOnlyTurn(desk)).content.thread_id).toBe('elsewhere')
+    }),
+  )
+}
+
+function describeEdits(open: OpenDesk): void {
+  test(
+    'an edit puts other words in the place of an answer, which keeps its id and its place',
+    withDesk(open, async ({ desk, advance }) => {
+      const turn = await answerWith(desk, 'm1', 'wrong', { isListed: true, rendering: { pieces: 2 } })
+      await answerWith(desk, 'm2', 'later')
+      const before = await desk.findResponse('answer to m1')
+      expect(before?.editedAt).toBeUndefined()
+      advance(5_000)
+      const words = { ...sketchResponse(turn, 'right'), subject: 'mended' }
+      await desk.act([sketchEdit(words, ['x'])], 'c')
+      const found = await desk.findResponse('answer to m1')
+      expect(found).toMatchObject({ response: words, rendering: { pieces: 2 }, target: { answerTo: 'm1' } })
+      expect(Date.parse(found?.editedAt ?? '')).toBeGreaterThan(Date.parse(found?.response.created_at ?? ''))
+      expect(await wordsIn(desk, turn.thread)).toEqual(['words of m1', 'right', 'words of m2', 'later'])
+      expect(await leaseOnlyDelivery(desk)).toMatchObject({ to: 'x', response: words, rendering: { pieces: 2 } })
+      expect(await desk.countListed(mine)).toBe(1)
+      expect((await desk.findMessage('m1'))?.response).toEqual(words)
+    }),
+  )
+  test(
+    'what had not left yet leaves with the new words, in its order',
+    withDesk(open, async ({ desk }) => {
+      const turn = await answerWith(desk, 'm1', 'wrong', { places: ['x'] })
+      await desk.act([sketchEdit(sketchResponse(turn, 'right'), ['x'])], 'c')
+      const create = await leaseOnlyDelivery(desk)
+      expect(create.response?.parts).toMatchObject([{ content: 'right' }])
+      await desk.settle(create, { state: 'sent' })
+      expect((await leaseOnlyDelivery(desk)).target).toEqual({ inbox: 'x' })
+    }),
+  )
+  test(
+    'an edit of what there is not does nothing',
+    withDesk(open, async ({ desk }) => {
+      const turn = await answerWith(desk, 'm1', 'words')
+      const unknown = { ...sketchResponse(turn, 'new'), id: 'unknown' }
+      await desk.act([sketchEdit(unknown, ['x']), sketchDeletion('unknown', ['x'])], 'c')
+      expect(await leaseDeliveries(desk)).toEqual([])
+      expect(await wordsIn(desk, turn.thread)).toEqual(['words of m1', 'words'])
+    }),
+  )
+}
+
+function describeDeletions(open: OpenDesk): void {
+  test(
+    'what is taken back keeps its id, loses its content, and is listed and recalled no more',
+    withDesk(open, async ({ desk, now }) => {
+      const turn = await answerWith(desk, 'm1', 'regrets', { isListed: true })
+      await answerWith(desk, 'm2', 'stays', { isListed: true })
+      await desk.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const found = await desk.findResponse('answer to m1')
+      expect(found).toMatchObject({
+        response: { id: 'answer to m1', parts: [] },
+        retractedAt: new Date(now()).toISOString(),
+      })
+      expect(await wordsIn(desk, turn.thread)).toEqual(['words of m1', 'words of m2', 'stays'])
+      expect(await desk.countListed(mine)).toBe(1)
+      const listed = await desk.listResponses({ ...mine, isListed: true, limit: 9 })
+      expect(listed.map(({ response }) => response.id)).toEqual(['answer to m2'])
+      expect(JSON.stringify(await desk.findMessage('m1'))).not.toContain('regrets')
+      expect(await leaseOnlyDelivery(desk)).toMatchObject({ to: 'x', response: { id: 'answer to m1', parts: [] } })
+    }),
+  )
+  test(
+    'what was still to be delivered of it dies, whoever is trying it, and its lane goes on with the deletion',
+    withDesk(open, async ({ desk }) => {
+      await answerWith(desk, 'm1', 'regrets', { places: ['x', 'y'] })
+      const [held] = await leaseDeliveries(desk, 1)
+      await desk.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      if (held) await expect(desk.settle(held, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      expect(await leaseDeliveries(desk)).toMatchObject([{ to: 'x', response: { parts: [] } }])
+      const dead = await desk.listDeliveries({ limit: 9, state: 'dead' })
+      expect(dead.map(({ to }) => to).sort()).toEqual(['x', 'y'])
+      expect(dead[0]?.last_error).toBe('the agent has taken it back')
+      expect((await desk.count()).deliveries).toMatchObject({ dead: 2, queued: 1 })
+    }),
+  )
+  test(
+    'what is taken back stays so: it cannot be taken back again, nor be given other words',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const turn = await answerWith(desk, 'm1', 'regrets', { isListed: true })
+      const words = sketchResponse(turn, 'again')
+      const acts = [
+        sketchDeletion('answer to m1', ['x']),
+        sketchEdit(words, ['x']),
+        sketchDeletion('answer to m1', ['x']),
+      ]
+      await desk.act(acts, 'c')
+      const retractedAt = new Date(now()).toISOString()
+      advance(1_000)
+      await desk.act([sketchEdit(words, ['y']), sketchDeletion('answer to m1', ['y'])], 'c')
+      expect(await desk.findResponse('answer to m1')).toMatchObject({ response: { parts: [] }, retractedAt })
+      expect(await desk.countListed(mine)).toBe(0)
+      expect((await leaseDeliveries(desk)).map(({ to }) => to)).toEqual(['x'])
+      expect((await desk.count()).deliveries).toMatchObject({ dead: 0, queued: 1 })
+    }),
+  )
+}
+
+function describeReactions(open: OpenDesk): void {
+  test(
+    'a reaction is a delivery of the message it is about, without a response',
+    withDesk(open, async ({ desk }) => {
+      const turn = await answerWith(desk, 'm1', 'thanks')
+      await desk.act([sketchReaction(turn.message, 'x')], 'c of the act')
+      const delivery = await leaseOnlyDelivery(desk)
+      expect(delivery).toMatchObject({ to: 'x', message: { id: 'm1' }, agent: 'echo', via: 'a2a' })
+      expect(delivery.response).toBeUndefined()
+      expect((await desk.findMessage('m1'))?.deliveries).toMatchObject([{ to: 'x' }])
+    }),
+  )
+  test(
+    'nobody reacts to what was taken back by its author',
+    withDesk(open, async ({ desk }) => {
+      const authorship = { author: 'ada', object: 'note' }
+      const { message } = await desk.admit(sketchIntake('m1', { authorship }), 'c')
+      await desk.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      await desk.act([sketchReaction(message, 'x')], 'c')
+      expect(await leaseDeliveries(desk)).toEqual([])
+    }),
+  )
+  test(
+    'findMessageTo() gives the newest message of that id to that agent alone, until it is taken back',
+    withDesk(open, async ({ desk }) => {
+      const scoped = (scope: string) => ({
+        thread: { scope },
+        duplicateKey: scope,
+        authorship: { author: 'ada', object: scope },
+      })
+      await desk.admit(sketchIntake('m1', scoped('first')), 'c')
+      const second = await desk.admit(sketchIntake('m1', { ...scoped('second'), target: { second: true } }), 'c')
+      await desk.admit(sketchIntake('m1', { ...scoped('third'), agent: 'help' }), 'c')
+      const found = { message: second.message, via: 'a2a', target: { second: true } }
+      expect(await desk.findMessageTo('echo', 'm1')).toEqual(found)
+      expect(await desk.findMessageTo('nobody', 'm1')).toBeUndefined()
+      expect(await desk.findMessageTo('echo', 'm2')).toBeUndefined()
+      await desk.withdraw('a2a', [{ kind: 'forget', author: 'ada', object: 'second' }])
+      expect(await desk.findMessageTo('echo', 'm1')).toMatchObject({ target: { answerTo: 'm1' } })
+    }),
+  )
+}
