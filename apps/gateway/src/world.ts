@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { DnsResolver, GuardedFetch, Log, SubmitMail, World } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { createMailSubmitter } from '@postern/email/submit'
-import { createGuardedFetch } from '@postern/http'
+import { checkFetchUrl, createGuardedFetch } from '@postern/http'
 import type { Config } from './config/schema.ts'
 import { softwareVersion } from './version.ts'
 
@@ -29,6 +29,7 @@ export function createWorld(config: Pick<Config, 'origin' | 'network' | 'email'>
   if (submitter) opened.push(submitter)
   return {
     fetch,
+    checkUrl: url => checkFetchUrl(url, { allowPrivate: allow_private, loopback }),
     openStream: fetch.openStream,
     fetchFor: origin => openFetch([...allow_private, origin]),
     resolveDns: createResolver(dns),

@@ -62,6 +62,7 @@ function renderCapabilities(config: A2aConfig): object {
   }))
   return {
     ...(config.capabilities.streaming && { streaming: true }),
+    ...(config.capabilities.push_notifications && { pushNotifications: true }),
     ...(hasExtendedCard(config) && { extendedAgentCard: true }),
     extensions,
   }

@@ -133,6 +133,8 @@ export const a2aConfigSchema = z.strictObject({
         .default(4 * 1024 * 1024),
       /** How long a blocking SendMessage waits before it answers with the task as it is. */
       wait_seconds: z.number().positive().max(600).default(60),
+      /** Tasks that one caller may have open. */
+      open_tasks_per_caller: z.number().int().positive().default(1_000),
       /** Streams that one caller may have open. */
       streams_per_caller: z.number().int().positive().default(100),
       /** A stream on which nothing happens for so long ends. */
@@ -150,6 +152,7 @@ export const a2aConfigSchema = z.strictObject({
   capabilities: z
     .strictObject({
       streaming: z.boolean().default(true),
+      push_notifications: z.boolean().default(true),
       /** A fuller card for those who say who they are; there only is one where they can. */
       extended_card: z.boolean().default(true),
     })

@@ -12,7 +12,7 @@ import { createTaskWaiter } from './await-task.ts'
 import { createCards } from './cards.ts'
 import type { A2aConfig } from './config.ts'
 import { createCursors } from './cursor.ts'
-import { deliverTask } from './deliver.ts'
+import { createTaskDelivery } from './deliver.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
@@ -53,7 +53,7 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     address: addressAnswer,
     render: renderDelivery,
     describe: describeTask,
-    deliver: deliverTask,
+    deliver: createTaskDelivery({ desk, world }),
   })
   return {
     ...sender,

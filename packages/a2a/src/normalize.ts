@@ -38,7 +38,7 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
     proofs: [caller.proof],
     raw: { bytes: rawOf(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
-    target: { ...task },
+    target: { id: task.id, context: task.context },
     disposition: 'answer',
     task: { owner: caller.owner, ...task },
   }

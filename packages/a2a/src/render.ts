@@ -1,12 +1,18 @@
-import type { AnsweredTurn, Delivery, Json } from '@postern/core'
+import type { AnsweredTurn, Delivery, Json, NormalizedResponse, TaskState, WatchTarget } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { toWireState } from './states.ts'
-import { renderAnswer } from './tasks.ts'
+import { isResult, renderAnswer } from './tasks.ts'
 import type { WireTask } from './wire.ts'
 
 interface TaskTarget {
   readonly id: string
   readonly context: string
+}
+
+/** A task as an answer leaves it, and how it gets to the peer: he fetches it, or is told of it. */
+export interface TaskDocument {
+  readonly task: WireTask
+  readonly isPushed: boolean
 }
 
 /** The answer to a call waits in its task until the caller fetches it: committed means sent. */
@@ -16,19 +22,36 @@ export function addressAnswer({ turn }: AnsweredTurn) {
 }
 
 /** The task as the answer leaves it. */
-export function renderDelivery({ target, response, message }: Delivery): WireTask {
-  const { id, context } = target as unknown as TaskTarget
-  if (!response)
-    return { id, contextId: context, status: { state: toWireState('submitted'), timestamp: message.received_at } }
+export function renderDelivery({ target, response, message }: Delivery): TaskDocument {
+  const ids = target as unknown as TaskTarget & Partial<WatchTarget>
+  const isPushed = ids.watch !== undefined
+  const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
+  const timestamp = ids.at === undefined ? (response?.created_at ?? message.received_at) : isoTime(ids.at)
+  return { task: renderState(ids, { state, timestamp, response }), isPushed }
+}
+
+interface Moment {
+  readonly state: TaskState
+  readonly timestamp: string
+  readonly response: NormalizedResponse | undefined
+}
+
+function renderState({ id, context }: TaskTarget, { state, timestamp, response }: Moment): WireTask {
+  const message = response && response.parts.length > 0 ? renderAnswer(response, { id, context }) : undefined
   const status = {
-    state: toWireState(response.status),
-    timestamp: isoTime(Date.parse(response.created_at)),
-    ...(response.parts.length > 0 && { message: renderAnswer(response, { id, context }) }),
+    state: toWireState(state),
+    timestamp: isoTime(Date.parse(timestamp)),
+    ...(message && { message }),
   }
-  return { id, contextId: context, status }
+  const artifacts = response && message && isResult(response) ? [toArtifact(message)] : undefined
+  return { id, contextId: context, status, ...(artifacts && { artifacts }) }
+}
+
+function toArtifact({ messageId, parts }: NonNullable<WireTask['status']['message']>) {
+  return { artifactId: messageId, parts }
 }
 
 /** A task holds no signature and no secret. */
-export function describeTask(task: WireTask): Json {
+export function describeTask({ task }: TaskDocument): Json {
   return { ...task } as unknown as Json
 }

@@ -1,9 +1,13 @@
-import type { AgentChain, AgentProfile, House, TaskRecord } from '@postern/core'
+import type { AgentChain, AgentProfile, House, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
+import { maxWatches } from '@postern/core'
 import { clampChain } from './chain.ts'
 import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
 import type { Caller } from './principal.ts'
+import { refuseMore, urlCheckOf } from './push/limits.ts'
+import type { WirePushConfig } from './push/watch.ts'
+import { toWatch } from './push/watch.ts'
 import { isTaskId, makeTaskId } from './task-id.ts'
 import { checkParams } from './validate/params.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
@@ -32,7 +36,7 @@ export interface ProvenMessage {
   readonly [proven]: true
   readonly call: Call
   readonly params: SendMessageParams
-  readonly task: { readonly id: string; readonly context: string }
+  readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
   /** ms */
   readonly receivedAt: number
@@ -51,17 +55,40 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   checkParams('SendMessage', call.params)
   const params = call.params as SendMessageParams
   const { message, configuration } = params
-  if (configuration?.taskPushNotificationConfig) {
+  const push = configuration?.taskPushNotificationConfig ?? undefined
+  if (push && !config.capabilities.push_notifications) {
     throw new A2aRejection('pushNotificationNotSupported', 'Cannot SendMessage: push notifications are not supported')
   }
   checkInputModes(message.parts, config.input_modes)
   checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
   const chain = clampChain(message, config.limits.max_hops)
   const task = await resolveTask(message, call, house)
-  return { call, params, task, chain, receivedAt: house.world.now() } as ProvenMessage
+  const watch = push && (await resolveWatch(push, task.id, call, house))
+  const most = config.limits.open_tasks_per_caller
+  return {
+    call,
+    params,
+    task: { ...task, most, ...(watch && { watch }) },
+    chain,
+    receivedAt: house.world.now(),
+  } as ProvenMessage
 }
 
-type TaskIds = ProvenMessage['task']
+type TaskIds = Pick<TaskIntake, 'id' | 'context'>
+
+/** Who is to be told of the task; of one that others watch already only so many. */
+async function resolveWatch(
+  push: WirePushConfig,
+  taskId: string,
+  { caller }: Call,
+  { desk, world }: VerifyRooms['house'],
+): Promise<TaskWatch> {
+  const field = 'configuration.taskPushNotificationConfig.url'
+  const watch = toWatch(push, { taskId, id: makeTaskId(world), checkUrl: urlCheckOf(world), field })
+  const others = await desk.listWatches({ owner: caller.owner, id: taskId })
+  if (others.filter(({ id }) => id !== watch.id).length >= maxWatches) throw refuseMore('message.taskId')
+  return watch
+}
 
 /** A new task without a context opens one, and both go by one id: the thread is then the same by either name. */
 function resolveTask(

@@ -1,4 +1,5 @@
 import type { Json } from '@postern/core'
+import type { WirePushConfig } from './push/watch.ts'
 
 type JsonObject = { readonly [name: string]: Json | undefined }
 
@@ -47,7 +48,7 @@ export interface SendMessageParams {
   readonly message: WireMessage
   readonly configuration?: {
     readonly acceptedOutputModes?: readonly string[] | null | undefined
-    readonly taskPushNotificationConfig?: JsonObject | null | undefined
+    readonly taskPushNotificationConfig?: WirePushConfig | null | undefined
     readonly historyLength?: number | null | undefined
     readonly returnImmediately?: boolean | null | undefined
   } | null

@@ -44,6 +44,7 @@ test('A20 the card of the default agent is public and complete', async () => {
     ],
     capabilities: {
       streaming: true,
+      pushNotifications: true,
       extendedAgentCard: true,
       extensions: expect.arrayContaining([
         expect.objectContaining({ uri: 'https://mentionable.dev/ns/policy/v0.1', description: expect.any(String) }),

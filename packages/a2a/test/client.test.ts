@@ -62,7 +62,8 @@ afterAll(async () => {
 
 test('the official client resolves the card and gets its answer', async () => {
   const card = await opened.client.getAgentCard()
-  expect(card.supportedInterfaces[0]?.url).toBe('https://agents.test/a2a')
+  expect(card.supportedInterfaces[0]?.url).toBe('https://agents.test/agents/echo/a2a')
+  expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true })
   const task = await opened.client.sendMessage(send('hello', 'sdk-1'))
   if (!('status' in task)) throw new Error('expected a task')
   expect(task.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)

@@ -241,23 +241,6 @@ test('every spelling of the endpoint answers', async () => {
   }
 })
 
-test('CORE-CAP operations of capabilities we do not declare answer their own error', async () => {
-  const refused = {
-    CreateTaskPushNotificationConfig: -32003,
-    GetTaskPushNotificationConfig: -32003,
-    ListTaskPushNotificationConfigs: -32003,
-    DeleteTaskPushNotificationConfig: -32003,
-  }
-  const reasons: Readonly<Record<number, string>> = {
-    [-32003]: 'PUSH_NOTIFICATION_NOT_SUPPORTED',
-  }
-  for (const [method, code] of Object.entries(refused)) {
-    const { status, body } = await house.rpc(method, { id: 'x' })
-    expect([status, body.id, body.error?.code]).toEqual([200, 1, code])
-    expect(body.error?.data[0].reason).toBe(reasons[code])
-  }
-})
-
 test('refusals at the door are remembered for the operator, without what was in them', async () => {
   await house.post('{"secret words')
   const lastRefusal = async () => (await house.desk.listRefusals({ limit: 1 }))[0]

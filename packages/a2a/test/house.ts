@@ -74,6 +74,8 @@ export interface TestHouseOptions {
   readonly works?: boolean | undefined
   readonly path?: string | undefined
   readonly loopback?: Readonly<Record<string, number>> | undefined
+  /** Where names lead. */
+  readonly lookup?: ((host: string) => Promise<readonly string[]>) | undefined
   /** What the protocol is given in place of the desk. */
   watchDesk?(desk: Desk): Desk
 }
@@ -91,7 +93,11 @@ let unique = 0
 export async function openTestHouse(options: TestHouseOptions = {}): Promise<TestHouse> {
   const clock = { now: () => Date.now() }
   const issuer = await openIssuer(() => clock.now())
-  const fetch = createGuardedFetch({ userAgent: 'test', loopback: { [issuer.host]: issuer.port, ...options.loopback } })
+  const fetch = createGuardedFetch({
+    userAgent: 'test',
+    ...(options.lookup && { lookup: options.lookup }),
+    loopback: { [issuer.host]: issuer.port, ...options.loopback },
+  })
   const world = createTestWorld(fetch)
   clock.now = () => world.now()
   const desk = await openSqliteDesk({ path: options.path ?? ':memory:', now: () => world.now(), log: world.log })

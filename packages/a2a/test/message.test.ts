@@ -164,15 +164,6 @@ describe('configuration', () => {
     })
   })
 
-  test('P13 inline push configuration: -32003', async () => {
-    const configuration = { taskPushNotificationConfig: { url: 'https://a.test/' } }
-    const { body } = await house.say('x', {}, { configuration })
-    expect(body.error).toMatchObject({
-      code: -32003,
-      message: 'Cannot SendMessage: push notifications are not supported',
-    })
-  })
-
   test('M18 a part of a media type that is not declared: -32005', async () => {
     const { status, body } = await house.say('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],

@@ -72,6 +72,8 @@ export interface Log {
 /** Everything outside. Nothing else in the house touches the network, the clock or chance. */
 export interface World {
   readonly fetch: GuardedFetch
+  /** The check of `fetch` that asks no DNS, with what the operator has opened. @throws Undeliverable */
+  readonly checkUrl?: ((url: string) => URL) | undefined
   /** Absent where nothing can be streamed from outside. */
   readonly openStream?: OpenStream | undefined
   readonly resolveDns: DnsResolver

@@ -7,6 +7,7 @@ import { createGetExtendedCard } from './get-extended-card.ts'
 import { createGetTask } from './get-task.ts'
 import { createListTasks } from './list-tasks.ts'
 import type { Operation, OperationName, Operations, Rooms } from './operation.ts'
+import { createPushOperations } from './push-configs.ts'
 import { createSendMessage } from './send-message.ts'
 import { createSendStreamingMessage } from './send-streaming-message.ts'
 import { createSubscribeToTask } from './subscribe-to-task.ts'
@@ -18,10 +19,17 @@ const absent = {
   push: ['pushNotificationNotSupported', 'push notifications'],
 } as const satisfies Readonly<Record<string, readonly [fault: FaultName, what: string]>>
 
+const pushAbsent = {
+  CreateTaskPushNotificationConfig: 'push',
+  GetTaskPushNotificationConfig: 'push',
+  ListTaskPushNotificationConfigs: 'push',
+  DeleteTaskPushNotificationConfig: 'push',
+} as const
+
 /** All eleven operations of A2A 1.0 by name, for every binding. */
 export function createOperations(rooms: Rooms): Operations {
   const admit = createAdmitMessage(rooms)
-  const { streaming } = rooms.config.capabilities
+  const { streaming, push_notifications } = rooms.config.capabilities
   const table: Readonly<Record<OperationName, Operation | keyof typeof absent>> = {
     SendMessage: createSendMessage(rooms, admit),
     SendStreamingMessage: streaming ? createSendStreamingMessage(rooms, admit) : 'streaming',
@@ -29,10 +37,7 @@ export function createOperations(rooms: Rooms): Operations {
     ListTasks: createListTasks(rooms),
     CancelTask: createCancelTask(rooms),
     SubscribeToTask: streaming ? createSubscribeToTask(rooms) : 'streaming',
-    CreateTaskPushNotificationConfig: 'push',
-    GetTaskPushNotificationConfig: 'push',
-    ListTaskPushNotificationConfigs: 'push',
-    DeleteTaskPushNotificationConfig: 'push',
+    ...(push_notifications ? createPushOperations(rooms) : pushAbsent),
     GetExtendedAgentCard: hasExtendedCard(rooms.config) ? createGetExtendedCard(rooms) : 'card',
   }
   const rows = Object.entries(table).map(([name, entry]) => [name, toOperation(name, entry)] as const)

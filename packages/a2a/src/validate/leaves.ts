@@ -29,6 +29,26 @@ export function line(max: number): Check {
   return value => (value === '' ? undefined : check(value))
 }
 
+const visible = /^[\x20-\x7e]*$/
+
+/** Text that can stand in a header; proto3 reads an empty one as absent. */
+export function headerText(max: number): Check {
+  return value =>
+    typeof value === 'string' && value.length <= max && visible.test(value)
+      ? undefined
+      : violate(`must be visible ASCII of at most ${max} characters`)
+}
+
+const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** A token of RFC 9110 §5.6.2. */
+export function token(max: number): Check {
+  return value =>
+    typeof value === 'string' && value.length <= max && tokenPattern.test(value)
+      ? undefined
+      : violate(`must be a token of at most ${max} characters`)
+}
+
 export function oneOf(values: readonly string[]): Check {
   const known = new Set<unknown>(values)
   return value => (known.has(value) ? undefined : violate(`must be one of ${values.join(', ')}`))

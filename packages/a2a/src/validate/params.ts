@@ -1,6 +1,6 @@
 import { A2aRejection } from '../errors.ts'
 import { wireStates } from '../states.ts'
-import { boolean, integer, line, object, oneOf, text, time } from './leaves.ts'
+import { boolean, headerText, integer, line, object, oneOf, text, time, token } from './leaves.ts'
 import { userMessage } from './message.ts'
 import type { Check } from './shape.ts'
 import { isObject, listOf, optional, required, shapeOf, violate } from './shape.ts'
@@ -10,9 +10,17 @@ const noTenant: Check = value => (value === '' ? undefined : violate('is not a t
 
 const common = { tenant: optional(noTenant), metadata: optional(object) }
 
+/** Every member may become a header or a part of one. */
+const pushConfig = {
+  id: optional(headerText(128)),
+  url: required(text),
+  token: optional(headerText(1024)),
+  authentication: optional(shapeOf({ scheme: required(token(64)), credentials: optional(headerText(4096)) })),
+} as const
+
 const configuration = shapeOf({
   acceptedOutputModes: optional(listOf(line(255), { max: 100 })),
-  taskPushNotificationConfig: optional(object),
+  taskPushNotificationConfig: optional(shapeOf(pushConfig)),
   historyLength: optional(integer()),
   returnImmediately: optional(boolean),
 })
@@ -23,6 +31,15 @@ export const params = {
   GetTask: shapeOf({ ...common, id: required(text), historyLength: optional(integer()) }),
   CancelTask: shapeOf({ ...common, id: required(text) }),
   SubscribeToTask: shapeOf({ ...common, id: required(text) }),
+  CreateTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), ...pushConfig }),
+  GetTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), id: required(text) }),
+  DeleteTaskPushNotificationConfig: shapeOf({ ...common, taskId: required(text), id: required(text) }),
+  ListTaskPushNotificationConfigs: shapeOf({
+    ...common,
+    taskId: required(text),
+    pageSize: optional(integer({ max: 100 })),
+    pageToken: optional(oneOf([''])),
+  }),
   ListTasks: shapeOf({
     ...common,
     contextId: optional(line(256)),

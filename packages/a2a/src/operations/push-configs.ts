@@ -1,0 +1,60 @@
+import type { TaskKey, TaskWatch } from '@postern/core'
+import { A2aRejection } from '../errors.ts'
+import { refuseMore, urlCheckOf } from '../push/limits.ts'
+import type { WirePushConfig } from '../push/watch.ts'
+import { showWatch, toWatch } from '../push/watch.ts'
+import { makeTaskId } from '../task-id.ts'
+import { checkParams } from '../validate/params.ts'
+import type { Call } from '../verify.ts'
+import { findOwnTask } from '../verify.ts'
+import type { Operation, OperationName, Rooms } from './operation.ts'
+
+interface ConfigKey {
+  readonly taskId: string
+  readonly id: string
+}
+
+type PushOperation = Extract<OperationName, `${string}PushNotificationConfig${string}`>
+
+/** Operations on push notification configurations (A2A §3.1.7 to §3.1.10); all of them only on the caller's own tasks. */
+export function createPushOperations({ house }: Rooms): Readonly<Record<PushOperation, Operation>> {
+  const { desk, world } = house
+  const checkUrl = urlCheckOf(world)
+  const findTask = async (call: Call): Promise<TaskKey> => {
+    const { owner, id } = await findOwnTask((call.params as ConfigKey).taskId, call, desk)
+    return { owner, id }
+  }
+  const findWatch = async (key: TaskKey, wanted: string): Promise<TaskWatch> => {
+    const found = (await desk.listWatches(key)).find(({ id }) => id === wanted)
+    if (!found) throw new A2aRejection('taskNotFound', 'Task not found')
+    return found
+  }
+  return {
+    async CreateTaskPushNotificationConfig(call) {
+      checkParams('CreateTaskPushNotificationConfig', call.params)
+      const key = await findTask(call)
+      const parts = { taskId: key.id, id: makeTaskId(world), checkUrl, field: 'url' }
+      const watch = toWatch(call.params as WirePushConfig, parts)
+      const outcome = await desk.watchTask(key, watch)
+      if (outcome === 'full') throw refuseMore('taskId')
+      if (outcome === 'unknown') throw new A2aRejection('taskNotFound', 'Task not found')
+      return showWatch(watch, key.id)
+    },
+    async GetTaskPushNotificationConfig(call) {
+      checkParams('GetTaskPushNotificationConfig', call.params)
+      const key = await findTask(call)
+      return showWatch(await findWatch(key, (call.params as ConfigKey).id), key.id)
+    },
+    async ListTaskPushNotificationConfigs(call) {
+      checkParams('ListTaskPushNotificationConfigs', call.params)
+      const key = await findTask(call)
+      // There are never more than fit one page.
+      return { configs: (await desk.listWatches(key)).map(watch => showWatch(watch, key.id)), nextPageToken: '' }
+    },
+    async DeleteTaskPushNotificationConfig(call) {
+      checkParams('DeleteTaskPushNotificationConfig', call.params)
+      await desk.endWatch(await findTask(call), (call.params as ConfigKey).id)
+      return {}
+    },
+  }
+}

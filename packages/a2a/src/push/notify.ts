@@ -1,0 +1,54 @@
+import type { Delivery, Desk, WatchTarget, World } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { parseRetryAfter } from '@postern/http'
+import type { WireStreamEvent } from '../streams/event.ts'
+import type { PushTarget } from './watch.ts'
+import { readPushTarget } from './watch.ts'
+
+/** A receiver has this long to answer, ms, and as much to say. */
+const timeoutMs = 15_000
+const maxAnswerBytes = 64 * 1024
+
+export interface NotifyRooms {
+  readonly desk: Pick<Desk, 'listWatches' | 'endWatch'>
+  readonly world: Pick<World, 'fetch' | 'now'>
+}
+
+/**
+ * Posts what became of a task to one who watches it (A2A §4.3.3). Where it goes is read now: what was deleted meanwhile is not
+ * sent any more. A receiver that is gone for good is forgotten.
+ * @throws Unavailable, Undeliverable
+ */
+export async function notifyWatch(
+  event: WireStreamEvent,
+  delivery: Delivery,
+  { desk, world }: NotifyRooms,
+): Promise<{ readonly note?: string }> {
+  const { owner, id, watch } = delivery.target as unknown as WatchTarget
+  const found = (await desk.listWatches({ owner, id })).find(each => each.id === watch)
+  if (!found) return { note: 'the configuration was deleted' }
+  const target = readPushTarget(found.target)
+  const request = { method: 'POST', headers: headersOf(target), body: JSON.stringify(event) } as const
+  const { status, headers } = await world.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
+  if (status === 410) await desk.endWatch({ owner, id }, watch)
+  checkAnswer(status, parseRetryAfter(headers.get('retry-after'), world.now()))
+  return {}
+}
+
+function headersOf({ token, scheme, credentials }: PushTarget): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/a2a+json',
+    // 1.0.1 dropped it from its example but kept the member; receivers of 0.3 look for it.
+    ...(token && { 'x-a2a-notification-token': token }),
+    ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),
+  }
+}
+
+const passing: ReadonlySet<number> = new Set([408, 425, 429])
+
+function checkAnswer(status: number, retryAfter: number | undefined): void {
+  if (status >= 200 && status < 300) return
+  const problem = `Cannot notify: the receiver answered ${status}`
+  if (status < 500 && !passing.has(status)) throw new Undeliverable(problem, { status })
+  throw new Unavailable(problem, { status, ...(retryAfter !== undefined && { retryAfter }) })
+}

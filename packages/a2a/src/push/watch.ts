@@ -1,0 +1,75 @@
+import type { Json, TaskWatch } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { A2aRejection } from '../errors.ts'
+
+/** Where notifications of a task go (A2A §4.3.1), as a client gives it. */
+export interface WirePushConfig {
+  readonly id?: string | null | undefined
+  readonly url: string
+  readonly token?: string | null | undefined
+  readonly authentication?:
+    | { readonly scheme: string; readonly credentials?: string | null | undefined }
+    | null
+    | undefined
+}
+
+/** What a watch of ours holds. */
+export interface PushTarget {
+  readonly url: string
+  readonly token?: string
+  readonly scheme?: string
+  readonly credentials?: string
+}
+
+/** Checks an address without asking any DNS. @throws Undeliverable */
+export type CheckUrl = (url: string) => URL
+
+export interface WatchParts {
+  readonly taskId: string
+  /** The id where the client named none. */
+  readonly id: string
+  readonly checkUrl: CheckUrl
+  /** How the member is called in the request. */
+  readonly field: string
+}
+
+/**
+ * A checked configuration as a watch. The operator sees the receiver's origin only: what follows it may be a secret.
+ * @throws A2aRejection `invalidParams` for an address we must not talk to
+ */
+export function toWatch(config: WirePushConfig, { taskId, id, checkUrl, field }: WatchParts): TaskWatch {
+  const { url, token, authentication } = config
+  const { origin, href } = checkPushUrl(url, checkUrl, field)
+  const named = config.id || id
+  const target: PushTarget = {
+    url: href,
+    ...(token && { token }),
+    ...(authentication && { scheme: authentication.scheme }),
+    ...(authentication?.credentials && { credentials: authentication.credentials }),
+  }
+  return { id: named, to: `${origin}/#${taskId}/${encodeURIComponent(named)}`, target: target as unknown as Json }
+}
+
+function checkPushUrl(url: string, checkUrl: CheckUrl, field: string): URL {
+  try {
+    return checkUrl(url)
+  } catch (cause) {
+    if (!(cause instanceof Undeliverable)) throw cause
+    const description = 'is not an address notifications are sent to'
+    const violations = [{ field, description }]
+    throw new A2aRejection('invalidParams', `Cannot set push notification config: ${field} ${description}`, {
+      violations,
+      cause,
+    })
+  }
+}
+
+/** As its owner gets it back: with what tells one from another, without credentials. */
+export function showWatch({ id, target }: TaskWatch, taskId: string): object {
+  const { url, token, scheme } = readPushTarget(target)
+  return { id, taskId, url, ...(token && { token }), ...(scheme && { authentication: { scheme } }) }
+}
+
+export function readPushTarget(target: Json): PushTarget {
+  return target as unknown as PushTarget
+}

@@ -1,0 +1,316 @@
+import type { Agent } from '@postern/core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { RpcAnswer, TestHouse } from './house.ts'
+import { openTestHouse, textOf } from './house.ts'
+import type { TestReceiver } from './receiver.ts'
+import { openReceiver } from './receiver.ts'
+
+const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+const agent: Agent = {
+  async handle({ parts }, { signal }) {
+    const asked = textOf(parts)
+    if (asked === 'hang') await new Promise((_, no) => signal.addEventListener('abort', () => no(signal.reason)))
+    return { status: asked === 'ask' ? 'input_required' : 'completed', parts: [says(`on ${asked}`)] }
+  },
+}
+
+let receiver: TestReceiver
+let house: TestHouse
+let bob: string
+
+beforeAll(async () => {
+  receiver = await openReceiver()
+  const loopback = { 'hook.test': receiver.port, 'other.test': receiver.port }
+  house = await openTestHouse({ agents: { desk: agent }, loopback })
+  bob = await house.issuer.sign({ sub: 'bob' })
+})
+afterEach(() => {
+  receiver.received.length = 0
+  receiver.answers.length = 0
+})
+afterAll(async () => {
+  await house.close()
+  await receiver.close()
+})
+
+const url = 'https://hook.test/in?secret=s3cr3t-path'
+const authentication = { scheme: 'Bearer', credentials: 's3cr3t-credential' }
+const config = { id: 'mine', url, token: 'token-1', authentication }
+
+async function begin(text: string, push?: object): Promise<{ readonly id: string; readonly contextId: string }> {
+  const configuration = { returnImmediately: true, ...(push && { taskPushNotificationConfig: push }) }
+  return (await house.say(text, {}, { configuration })).body.result.task
+}
+
+async function ask(): Promise<string> {
+  return (await house.say('ask')).body.result.task.id
+}
+
+const create = (taskId: string, more: object = {}, token?: string) =>
+  house.rpc('CreateTaskPushNotificationConfig', { taskId, ...config, ...more }, { token })
+
+const bodies = () => receiver.received.map(({ text }) => JSON.parse(text))
+const states = () => bodies().map(({ task }) => task.status.state.slice(11))
+const deliveriesOf = async (taskId: string) =>
+  (await house.desk.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
+
+describe('PUSH configurations', () => {
+  test('PUSH-CREATE-001, -002, GET-001, LIST-001 are kept and given back to their owner, without credentials', async () => {
+    const taskId = await ask()
+    const created = await create(taskId)
+    const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
+    expect([created.status, created.body.result]).toEqual([200, shown])
+    expect((await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual(shown)
+    const second = (await create(taskId, { id: undefined, token: undefined })).body.result
+    expect(second.id).toMatch(/^[0-9a-f-]{36}$/)
+    const listed = await house.rpc('ListTaskPushNotificationConfigs', { taskId })
+    expect(listed.body.result.nextPageToken).toBe('')
+    expect(listed.body.result.configs).toHaveLength(2)
+    expect(listed.body.result.configs).toEqual(expect.arrayContaining([shown, second]))
+    expect(listed.text).not.toContain('s3cr3t-credential')
+  })
+
+  test('have the same paths and results over HTTP+JSON', async () => {
+    const taskId = await ask()
+    const headers = { 'a2a-version': '1.0', authorization: `Bearer ${house.token}`, 'content-type': 'application/json' }
+    const at = `/a2a/rest/tasks/${taskId}/pushNotificationConfigs`
+    const made = await house.request(at, { method: 'POST', headers, body: JSON.stringify(config) })
+    expect(made.status).toBe(200)
+    expect((await house.request(`${at}/mine`, { headers })).body).toEqual(made.body)
+    expect((await house.request(at, { headers })).body).toEqual({ configs: [made.body], nextPageToken: '' })
+    const gone = await house.request(`${at}/mine`, { method: 'DELETE', headers })
+    expect([gone.status, gone.body]).toEqual([200, {}])
+    expect((await house.request(`${at}/mine`, { headers })).status).toBe(404)
+  })
+
+  test('PUSH-DEL-001, -002, GET-002 are deleted, and deleting again is no error', async () => {
+    const taskId = await ask()
+    await create(taskId)
+    for (let time = 0; time < 2; time += 1) {
+      expect((await house.rpc('DeleteTaskPushNotificationConfig', { taskId, id: 'mine' })).body.result).toEqual({})
+    }
+    const { body } = await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })
+    expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
+  })
+
+  test('may be made for a task that has ended', async () => {
+    const { id } = (await house.say('hello')).body.result.task
+    expect((await create(id)).body.error).toBeUndefined()
+  })
+
+  test('T02 those of another caller are not found, byte for byte as if there were no task', async () => {
+    const taskId = await ask()
+    await create(taskId)
+    const unknown = '00000000-0000-4000-8000-000000000000'
+    const operations = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
+    for (const method of [...operations, 'ListTaskPushNotificationConfigs']) {
+      const foreign = await house.rpc(method, { ...config, taskId }, { token: bob })
+      const none = await house.rpc(method, { ...config, taskId: unknown }, { token: bob })
+      expect(foreign.text).toBe(none.text)
+      expect(foreign.body.error?.code).toBe(-32001)
+    }
+    expect(await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
+  })
+
+  test('P08 no more than ten for one task, inline ones included', async () => {
+    const taskId = await ask()
+    for (let at = 0; at < 10; at += 1) expect((await create(taskId, { id: `c-${at}` })).body.error).toBeUndefined()
+    const more = await create(taskId, { id: 'c-10' })
+    expect(more.body.error).toMatchObject({ code: -32602 })
+    expect(more.body.error?.message).toContain('has 10 push notification configs already')
+    const inline = await house.say(
+      'x',
+      { taskId },
+      { configuration: { taskPushNotificationConfig: { ...config, id: 'c-11' } } },
+    )
+    expect(inline.body.error?.code).toBe(-32602)
+    expect((await create(taskId, { id: 'c-3' })).body.error).toBeUndefined()
+  })
+})
+
+describe('addresses and headers we do not take', () => {
+  const refuses = ({ body }: RpcAnswer, field: string) => {
+    expect(body.error?.code).toBe(-32602)
+    expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
+  }
+  test.each([
+    ['P01', 'http://169.254.169.254/'],
+    ['P01', 'https://169.254.169.254/latest'],
+    ['P01', 'http://[::ffff:127.0.0.1]/'],
+    ['P01', 'https://[::ffff:127.0.0.1]/'],
+    ['P01', 'http://0x7f.1/'],
+    ['P01', 'https://0x7f.1/'],
+    ['P01', 'http://2130706433/'],
+    ['P01', 'https://2130706433/'],
+    ['P01', 'https://localhost/'],
+    ['P01', 'https://printer.local/'],
+    ['P02', 'file:///etc/passwd'],
+    ['P02', 'ftp://example.org/'],
+    ['P02', 'gopher://example.org/'],
+    ['P02', 'no URL'],
+    ['P02', '/relative'],
+    ['P02', ''],
+    ['P06', 'https://user:pass@example.org/'],
+    ['P06', 'https://example.org:22/'],
+    ['plain', 'http://example.org/'],
+  ])('%s %s', async (_, address) => {
+    const taskId = await ask()
+    refuses(await create(taskId, { url: address }), 'url')
+    const push = { ...config, url: address }
+    const inline = await house.say('x', {}, { configuration: { taskPushNotificationConfig: push } })
+    refuses(inline, 'configuration.taskPushNotificationConfig.url')
+    expect(receiver.received).toEqual([])
+  })
+
+  test.each([
+    [
+      'credentials',
+      { authentication: { scheme: 'Bearer', credentials: 'a\r\nX-Evil: 1' } },
+      'authentication.credentials',
+    ],
+    ['scheme', { authentication: { scheme: 'Bearer\r\nX-Evil: 1', credentials: 'a' } }, 'authentication.scheme'],
+    ['no scheme', { authentication: { credentials: 'a' } }, 'authentication.scheme'],
+    ['token', { token: 'a\nb' }, 'token'],
+    ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
+    ['url a number', { url: 5 }, 'url'],
+    ['id an object', { id: {} }, 'id'],
+  ])('P07 %s', async (_, more, field) => refuses(await create(await ask(), more), field))
+})
+
+describe('PUSH-DELIVER notifications', () => {
+  test('-001..-003 are StreamResponses, with the credentials and the token, once for each end of a turn', async () => {
+    const { id, contextId } = await begin('ask', config)
+    await expect.poll(states).toEqual(['INPUT_REQUIRED'])
+    await house.say('hello', { taskId: id })
+    await expect.poll(states).toEqual(['INPUT_REQUIRED', 'COMPLETED'])
+    const { headers, path } = receiver.received[1] ?? { headers: {}, path: '' }
+    expect(path).toBe('/in?secret=s3cr3t-path')
+    expect(headers).toMatchObject({
+      'content-type': 'application/a2a+json',
+      authorization: 'Bearer s3cr3t-credential',
+      'x-a2a-notification-token': 'token-1',
+    })
+    const { body } = await house.rpc('GetTask', { id, historyLength: 0 })
+    expect(bodies()[1]).toEqual({ task: body.result })
+    expect(body.result.contextId).toBe(contextId)
+  })
+
+  test('tell of a cancel', async () => {
+    const { id } = await begin('hang', config)
+    await house.rpc('CancelTask', { id })
+    await expect.poll(states).toEqual(['CANCELED'])
+    expect(bodies()[0].task.id).toBe(id)
+  })
+
+  test('P12 nothing of the address but its origin, and no credential, is in a log, a delivery or the kept request', async () => {
+    const { id } = await begin('hello', config)
+    await expect.poll(states).toEqual(['COMPLETED'])
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
+    const [delivery] = await deliveriesOf(id)
+    expect(delivery?.to).toBe(`https://hook.test/#${id}/mine`)
+    const seen = JSON.stringify([delivery, house.world.logged, house.heard.at(-1)?.raw])
+    expect(seen).not.toContain('s3cr3t')
+  })
+
+  test('P10 a receiver that fails is tried again later, and what comes after waits its turn', async () => {
+    receiver.answers.push(500)
+    const { id } = await begin('ask', config)
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await house.say('hello', { taskId: id })
+    await expect
+      .poll(async () => (await deliveriesOf(id)).map(({ state }) => state).slice(0, 2))
+      .toEqual(['queued', 'later'])
+    expect(receiver.received).toHaveLength(1)
+    house.world.advance(60_000)
+    await expect.poll(states, { timeout: 5_000 }).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
+  })
+
+  test('P11 a receiver that is gone is forgotten', async () => {
+    receiver.answers.push(410)
+    const { id } = await begin('ask', config)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
+    const { body } = await house.rpc('ListTaskPushNotificationConfigs', { taskId: id })
+    expect(body.result.configs).toEqual([])
+  })
+
+  test('P05 a redirect is not followed', async () => {
+    receiver.answers.push(302)
+    const { id } = await begin('hello', config)
+    await expect
+      .poll(async () => (await deliveriesOf(id))[0])
+      .toMatchObject({ state: 'dead', last_error: 'Cannot notify: the receiver answered 302' })
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('P09 an answer without end is cut off, and the task is not harmed', async () => {
+    receiver.answers.push('endless')
+    const { id } = await begin('hello', config)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
+    expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  test('what was deleted meanwhile is not sent any more', async () => {
+    receiver.answers.push(500)
+    const { id } = await begin('ask', config)
+    await expect.poll(() => receiver.received.length).toBe(1)
+    await house.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
+    house.world.advance(60_000)
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state, { timeout: 5_000 }).toBe('sent')
+    expect(receiver.received).toHaveLength(1)
+  })
+
+  test('survive a restart: the configuration is in the desk', async () => {
+    const taskId = await ask()
+    await create(taskId, { url: 'https://other.test/' })
+    expect(await house.desk.listWatches({ owner: (await ownerOf(taskId)) ?? '', id: taskId })).toMatchObject([
+      { id: 'mine', to: `https://other.test/#${taskId}/mine` },
+    ])
+  })
+
+  async function ownerOf(id: string): Promise<string | undefined> {
+    const { issuer } = house.issuer
+    const owner = `${issuer} sub alice`
+    return (await house.desk.findTask({ owner, id }))?.owner
+  }
+})
+
+describe('where a name leads is seen when it is sent to', () => {
+  test.each([
+    ['P03 to a private address', ['10.0.0.1']],
+    ['P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
+  ])('%s: refused, and the operator sees it', async (_, addresses) => {
+    const guarded = await openTestHouse({ agents: { desk: agent }, lookup: async () => addresses })
+    const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
+    const { body } = await guarded.say('hello', {}, { configuration })
+    expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
+    const pushed = async () =>
+      (await guarded.desk.listDeliveries({ limit: 5 })).find(({ to }) => to.startsWith('https'))
+    await expect.poll(pushed).toMatchObject({ state: 'dead', last_error: expect.stringContaining('not public') })
+    await guarded.close()
+  })
+})
+
+test('P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
+  const off = await openTestHouse({ config: { capabilities: { push_notifications: false } } })
+  const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
+  for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {
+    const { body } = await off.rpc(method, { taskId: 'x', ...config })
+    expect([body.error?.code, body.error?.data[0].reason]).toEqual([-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'])
+  }
+  const inline = await off.say('x', {}, { configuration: { taskPushNotificationConfig: config } })
+  expect(inline.body.error?.code).toBe(-32003)
+  expect(off.heard).toEqual([])
+  await off.close()
+})
+
+test('a caller has no more open tasks than he may', async () => {
+  const capped = await openTestHouse({ agents: { desk: agent }, config: { limits: { open_tasks_per_caller: 2 } } })
+  await capped.say('ask')
+  const { id } = (await capped.say('ask')).body.result.task
+  const refused = await capped.say('ask')
+  expect([refused.status, refused.body.error?.message]).toEqual([429, 'Cannot open task: too many are open'])
+  await capped.say('hello', { taskId: id })
+  expect((await capped.say('hello')).status).toBe(200)
+  await capped.close()
+})
