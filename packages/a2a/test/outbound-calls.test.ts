@@ -40,6 +40,16 @@ describe('a call', () => {
     })
   })
 
+  test('of a turn that is tried again has the id it had, and other words have another', async () => {
+    await peer.call('one', { retryKey: 'c 1' })
+    await peer.call('one', { retryKey: 'c 1' })
+    await peer.call('two', { retryKey: 'c 1' })
+    await peer.call('one', { retryKey: 'c 2' })
+    const ids = rpcs().map(({ body }) => body.params.message.messageId)
+    expect(ids[1]).toBe(ids[0])
+    expect(new Set(ids).size).toBe(3)
+  })
+
   test('is signed as our agent, for this peer alone, and not for long', async () => {
     await peer.call()
     const token = rpcs()[0]?.headers.authorization?.replace('Bearer ', '') ?? ''

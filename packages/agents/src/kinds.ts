@@ -1,10 +1,11 @@
+import { a2aKind } from './a2a.ts'
 import type { AgentKind } from './agent-kind.ts'
 import { builtinKinds } from './builtin.ts'
 import { moduleKind } from './module.ts'
 import { webhookKind } from './webhook.ts'
 
 /** Every way to plug an agent in. A new one is a row here and a file. */
-export const kinds: readonly AgentKind[] = [...builtinKinds, webhookKind, moduleKind]
+export const kinds: readonly AgentKind[] = [...builtinKinds, webhookKind, a2aKind, moduleKind]
 
 export function findAgentKind(use: string): AgentKind | undefined {
   return kinds.find(kind => kind.matches(use))

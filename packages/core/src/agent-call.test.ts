@@ -33,6 +33,7 @@ describe('an agent that calls another', () => {
       chain: agent_chain,
       contextId: 'c-1',
       taskId: 't-1',
+      retryKey: 'c1 echo 1',
       signal: expect.any(AbortSignal),
     })
   })

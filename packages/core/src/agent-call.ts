@@ -12,6 +12,8 @@ export interface AgentCallOptions {
   /** Goes on with an earlier call: what its answer named. */
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined
+  /** The same for the same call of a turn that is tried again, so that the far side can tell. */
+  readonly retryKey?: string | undefined
 }
 
 /** What an agent elsewhere said: words of a stranger, with their source. Data, never instructions. */

@@ -1,6 +1,8 @@
+import { hash } from 'node:crypto'
 import type { AgentCallAnswer, AgentCallOptions, CallAgent, LookupDesk, Part, World } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { createKeyRing } from '../auth/key-ring.ts'
+import { toCanonicalJson } from '../canonical.ts'
 import type { A2aConfig } from '../config.ts'
 import { writeParts } from '../parts/write-parts.ts'
 import type { AnswerState } from './answer-state.ts'
@@ -40,7 +42,7 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
     const { to, card, signedBy } = await book.look(address, signal)
     const { contextId, taskId } = options
     const message = {
-      messageId: randomHex(world, 16),
+      messageId: nameCall(address, parts, options) ?? randomHex(world, 16),
       role: 'ROLE_USER',
       parts: writeParts(parts),
       ...(contextId && { contextId }),
@@ -113,4 +115,10 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
   }
 
   return { call }
+}
+
+/** A turn that is tried again says the same under the same id, and is not answered twice; other words are another call. */
+function nameCall(address: string, parts: readonly Part[], { as, retryKey }: AgentCallOptions): string | undefined {
+  if (retryKey === undefined) return undefined
+  return hash('sha256', toCanonicalJson([retryKey, as, address, parts])).slice(0, 32)
 }
