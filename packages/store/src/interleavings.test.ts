@@ -1,19 +1,40 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Delivery, Settlement, Turn } from '@postern/core'
+import type { Broadcast, Delivery, DeliveryRank, PlannedBroadcast, Settlement, Turn } from '@postern/core'
 import { LeaseLost } from '@postern/core'
-import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { sketchAnswer, sketchDeletion, sketchIntake, sketchPost, sketchResponse } from '@postern/testing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openTestDesk } from '../test/open-test-desk.ts'
 
 /** What peers, workers and time may do, each with a number to choose with. */
-const acts = ['admit', 'leaseTurns', 'commit', 'release', 'expire', 'leaseDeliveries', 'settle'] as const
-type Act = (typeof acts)[number]
-type Step = readonly [Act, number]
+const steps = [
+  'admit',
+  'leaseTurns',
+  'say',
+  'commit',
+  'release',
+  'expire',
+  'post',
+  'delete',
+  'leaseBroadcasts',
+  'spread',
+  'leaseDeliveries',
+  'settle',
+] as const
+type StepName = (typeof steps)[number]
+type Step = readonly [StepName, number]
 
 const leaseMs = 1_000
 const threadCount = 3
 const messageCount = 12
+const postCount = 4
+const followers = ['ada', 'bob', 'eve', 'joe', 'zoe']
+
+/** How far who leased a broadcast has come with it. */
+interface Spreading {
+  readonly held: Broadcast
+  after: number
+}
 
 type Tested = Awaited<ReturnType<typeof openTestDesk>>
 
@@ -21,8 +42,12 @@ type Tested = Awaited<ReturnType<typeof openTestDesk>>
 class Bystander {
   readonly admitted = new Set<string>()
   readonly committed: Turn[] = []
+  readonly posted = new Set<string>()
+  readonly deleted = new Set<string>()
   readonly delivered: Delivery[] = []
+  said = 0
   readonly #turns: Turn[] = []
+  readonly #spreadings: Spreading[] = []
   readonly #deliveries: Delivery[] = []
   readonly #tested: Tested
 
@@ -30,20 +55,25 @@ class Bystander {
     this.#tested = tested
   }
 
-  async take([act, choice]: Step): Promise<void> {
+  async take([name, choice]: Step): Promise<void> {
     const { desk, now, advance } = this.#tested
     const request = { holder: `worker ${choice % 2}`, limit: 1 + (choice % 3), leaseMs }
-    const steps: Readonly<Record<Act, () => Promise<unknown>>> = {
+    const rank: DeliveryRank = choice % 5 < 2 ? 'answer' : 'broadcast'
+    const ways: Readonly<Record<StepName, () => Promise<unknown>>> = {
       admit: () => this.#admit(choice % messageCount),
       leaseTurns: async () => void this.#turns.push(...(await desk.leaseTurns(request))),
+      say: () => this.#say(pick(this.#turns, choice)),
       commit: () => this.#commit(pick(this.#turns, choice)),
       release: () => this.#release(pick(this.#turns, choice), now() + (choice % 5)),
       expire: async () => advance(leaseMs),
-      leaseDeliveries: async () =>
-        void this.#deliveries.push(...(await desk.leaseDeliveries({ ...request, rank: 'answer' }))),
+      post: () => this.#post(`p${choice % postCount}`),
+      delete: () => this.#delete(`p${choice % postCount}`),
+      leaseBroadcasts: async () => this.#takeUp(await desk.leaseBroadcasts(request)),
+      spread: () => this.#spread(pick(this.#spreadings, choice), 1 + (choice % 4)),
+      leaseDeliveries: async () => void this.#deliveries.push(...(await desk.leaseDeliveries({ ...request, rank }))),
       settle: () => this.#settle(pick(this.#deliveries, choice), choice),
     }
-    await steps[act]()
+    await ways[name]()
   }
 
   async #admit(index: number): Promise<void> {
@@ -55,8 +85,48 @@ class Bystander {
 
   async #commit(turn: Turn | undefined): Promise<void> {
     if (!turn) return
-    const done = await unlessLost(this.#tested.desk.commit(turn, sketchAnswer(turn, 'hello', ['x', 'y'])))
-    if (done) this.committed.push(turn)
+    const answer = sketchAnswer(turn, 'hello', ['x', 'y'], { isRevision: true })
+    if (await unlessLost(this.#tested.desk.commit(turn, answer))) this.committed.push(turn)
+  }
+
+  async #say(turn: Turn | undefined): Promise<void> {
+    if (!turn) return
+    const response = sketchResponse(turn, 'wait', 'working')
+    const { deliveries } = sketchAnswer(turn, 'wait', ['x'])
+    if (await unlessLost(this.#tested.desk.say(turn, { response, deliveries, isRevision: true }))) this.said += 1
+  }
+
+  async #post(id: string): Promise<void> {
+    if (this.posted.has(id)) return
+    this.posted.add(id)
+    const sketch = { places: ['x'], broadcasts: toFollowers('create'), isListed: true }
+    await this.#tested.desk.act([sketchPost(id, 'news', sketch)], 'c')
+  }
+
+  async #delete(id: string): Promise<void> {
+    if (this.posted.has(id)) this.deleted.add(id)
+    await this.#tested.desk.act([sketchDeletion(id, ['x'], toFollowers('delete'))], 'c')
+  }
+
+  #takeUp(broadcasts: readonly Broadcast[]): void {
+    this.#spreadings.push(...broadcasts.map(held => ({ held, after: held.after })))
+  }
+
+  async #spread(spreading: Spreading | undefined, limit: number): Promise<void> {
+    if (!spreading) return
+    const { desk } = this.#tested
+    const { held, after } = spreading
+    const page = await desk.listRelations({ agent: held.agent, via: held.via, relation: held.relation, after, limit })
+    const place = page.at(-1)?.place ?? after
+    const plans = page.map(({ peer }) => ({ to: peer, target: null, peer }))
+    const progress = { after: place, isDone: page.length < limit }
+    if (await unlessLost(desk.spread(held, plans, progress))) spreading.after = place
+  }
+
+  /** Those whom every post is for. */
+  async followAll(): Promise<void> {
+    const effects = followers.map(peer => ({ kind: 'relate', relation: 'follower', peer, target: null }) as const)
+    await this.#tested.desk.admit(sketchIntake('follow', { disposition: 'keep', effects }), 'c')
   }
 
   async #release(turn: Turn | undefined, dueAt: number): Promise<void> {
@@ -73,14 +143,22 @@ class Bystander {
 
   /** Works until nothing is left. */
   async finish(): Promise<void> {
-    while ((await this.#tested.desk.nextDue()) !== undefined) {
-      this.#tested.advance(leaseMs)
-      for (const turn of await this.#tested.desk.leaseTurns({ holder: 'last', limit: 50, leaseMs }))
-        await this.#commit(turn)
-      const deliveries = await this.#tested.desk.leaseDeliveries({ holder: 'last', limit: 50, leaseMs, rank: 'answer' })
-      for (const delivery of deliveries) await this.#settle(delivery, 0)
+    const { desk, advance } = this.#tested
+    const request = { holder: 'last', limit: 50, leaseMs }
+    while ((await desk.nextDue()) !== undefined) {
+      advance(60_000)
+      for (const turn of await desk.leaseTurns(request)) await this.#commit(turn)
+      for (const held of await desk.leaseBroadcasts(request)) await this.#spread({ held, after: held.after }, 10)
+      for (const rank of ['answer', 'broadcast'] as const) {
+        const deliveries = await desk.leaseDeliveries({ ...request, rank })
+        for (const delivery of deliveries) await this.#settle(delivery, 0)
+      }
     }
   }
+}
+
+function toFollowers(target: string): readonly PlannedBroadcast[] {
+  return [{ relation: 'follower', target }]
 }
 
 function pick<T>(from: readonly T[], choice: number): T | undefined {
@@ -104,13 +182,28 @@ function groupBy<T>(
   return Object.groupBy(items, nameOf)
 }
 
-function expectAccount({ admitted, committed, delivered }: Bystander): void {
+/** Who stands is heard of by every follower, once; who was taken back by each at most once, and that he was by all. */
+function expectPosts({ posted, deleted, delivered }: Bystander): void {
+  for (const id of posted) {
+    const of = (target: string) =>
+      delivered.filter(each => each.response?.id === id && each.broadcast === target).map(({ to }) => to)
+    const heard = of('create')
+    expect(new Set(heard).size).toBe(heard.length)
+    if (!deleted.has(id)) expect(heard.toSorted()).toEqual(followers)
+    expect(of('delete').toSorted()).toEqual(deleted.has(id) ? followers : [])
+  }
+}
+
+function expectAccount(bystander: Bystander): void {
+  const { admitted, committed, said, delivered } = bystander
+  expectPosts(bystander)
   expect(committed.map(({ content }) => content.id).toSorted()).toEqual([...admitted].toSorted())
   for (const turns of Object.values(groupBy(committed, turn => turn.content.thread_id))) {
     const numbers = turns?.map(({ message }) => message) ?? []
     expect(numbers, 'turns of a thread end in the order they came').toEqual(numbers.toSorted((a, b) => a - b))
   }
-  expect(delivered).toHaveLength(committed.length * 2)
+  const answers = delivered.filter(({ message }) => !message.id.startsWith('post:'))
+  expect(answers).toHaveLength(committed.length * 2 + said)
   for (const lane of Object.values(groupBy(delivered, ({ message, to }) => `${message.thread_id} → ${to}`))) {
     const ids = lane?.map(({ id }) => Number(id)) ?? []
     expect(ids, 'deliveries of a lane are sent in the order they were caused').toEqual(ids.toSorted((a, b) => a - b))
@@ -132,19 +225,22 @@ function expectSoundFile(file: string): void {
     )
     .all()
   expect(totals).toEqual(counted)
+  const listed = db.prepare("SELECT coalesce(sum(value), 0) AS value FROM agent_totals WHERE name = 'listed'").get()
+  expect(listed).toEqual(db.prepare('SELECT count(*) AS value FROM responses WHERE listed = 1').get())
   expect(db.prepare('PRAGMA foreign_key_check').all()).toEqual([])
   expect(db.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' })
   db.close()
 }
 
 test('whatever comes in between, nothing is lost, nothing is done twice, and every thread and lane keeps its order', async () => {
-  const step = fc.tuple(fc.constantFrom(...acts), fc.nat(1_000))
+  const step = fc.tuple(fc.constantFrom(...steps), fc.nat(1_000))
   // Steps of one burst are asked for at once and meet in one transaction.
   const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })
   await fc.assert(
     fc.asyncProperty(bursts, async plan => {
       const tested = await openTestDesk()
       const bystander = new Bystander(tested)
+      await bystander.followAll()
       for (const burst of plan) await Promise.all(burst.map(each => bystander.take(each)))
       await bystander.finish()
       expectAccount(bystander)

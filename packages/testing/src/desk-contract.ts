@@ -16,8 +16,9 @@ import { turnContract } from './desk/turns.ts'
 import type { OpenDesk } from './desk/under-test.ts'
 import { withdrawalContract } from './desk/withdrawals.ts'
 
+export { sketchDeletion, sketchPost } from './desk/act-sketches.ts'
 export type { DeskUnderTest, OpenDesk } from './desk/under-test.ts'
-export { sketchAnswer, sketchIntake } from './desk/under-test.ts'
+export { sketchAnswer, sketchIntake, sketchResponse } from './desk/under-test.ts'
 
 /** What every desk must do: each sentence of the port, tried on a fresh desk. */
 export function deskContract(name: string, open: OpenDesk): void {
