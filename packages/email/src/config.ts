@@ -27,6 +27,13 @@ const listenConfigSchema = z.strictObject({
   max_recipients: z.number().int().positive().default(100),
   /** A client silent for longer is cut off, ms (RFC 5321 §4.5.3.2 asks for five minutes). */
   timeout_ms: z.number().int().positive().default(300_000),
+  /** A message must have come whole after this, ms, however diligently its client sends one octet after the other. */
+  transfer_ms: z.number().int().positive().default(900_000),
+  /**
+   * IP addresses of mail servers of yours that pass mail on: they may say by XFORWARD or XCLIENT who brought it. Whose own
+   * address it is that SPF judges is then known.
+   */
+  trusted_peers: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
 })
 
 /** What one message may cost us. Sizes in octets, times in ms. */

@@ -45,6 +45,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
           config: listen,
           maxBytes: limits.message_bytes,
           maxHeld: limits.held_bytes,
+          sleep: world.sleep,
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
           recordRefusal: intake.recordRefusal,

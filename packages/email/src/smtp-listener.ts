@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { Listening } from '@postern/core'
+import type { Listening, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from './config.ts'
@@ -12,6 +12,7 @@ export interface SmtpListening {
   readonly maxBytes: number
   /** Octets of all messages that are being taken at a time. */
   readonly maxHeld: number
+  readonly sleep: World['sleep']
   /** The name we greet with. */
   readonly domain: string
   /** Is this recipient one of our agents? @throws Rejection when it is not */
@@ -66,7 +67,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const { SMTPServer } = await import('smtp-server')
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
-  const reader = createDataReader(listening)
+  const { maxHeld, sleep } = listening
+  const reader = createDataReader({ maxBytes, maxHeld, sleep, transferMs: config.transfer_ms })
   const server = new SMTPServer({
     lmtp: isLmtp,
     name: domain,
@@ -80,6 +82,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     maxClients: config.max_connections,
     maxRecipients: config.max_recipients,
     socketTimeout: config.timeout_ms,
+    useXForward: config.trusted_peers,
+    useXClient: config.trusted_peers,
     onRcptTo({ address }, session, done) {
       try {
         listening.checkRecipient(address, session.remoteAddress)
@@ -90,8 +94,9 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     },
     onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
+      const cut = (error: unknown) => cutOff(server, session, error, listening)
       const taking = reader
-        .read(stream as AsyncIterable<Uint8Array>, octets => takeData(octets, session, listening))
+        .read(stream as AsyncIterable<Uint8Array>, octets => takeData(octets, session, listening), cut)
         .then(outcome => done(null, outcome))
         .catch(error => done(asSmtpError(error)))
         .finally(() => busy.delete(taking))
@@ -101,6 +106,15 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   // A client that goes away in the middle is no event; it comes back.
   server.on('error', () => undefined)
   return server
+}
+
+/** Ends a connection in the middle of its message: what is still to come would cost more than it can be worth. */
+function cutOff(server: SMTPServer, session: SMTPServerSession, error: unknown, listening: SmtpListening): void {
+  const connection = [...server.connections].find(({ id }) => id === session.id)
+  const { code, enhanced, text } = toSmtpReply(error)
+  listening.recordRefusal(error, session.remoteAddress)
+  connection?.send(`${code} ${enhanced}` as unknown as number, text)
+  connection?.close()
 }
 
 /** Who announces too much (RFC 1870 §6.1) is refused by the library, which tells only at the end, in its last refusal. */
@@ -116,7 +130,7 @@ async function takeData(
   session: SMTPServerSession,
   listening: SmtpListening,
 ): Promise<Parameters<Taken>[1]> {
-  const envelope = readEnvelope(session)
+  const envelope = readEnvelope(session, listening.config)
   if (listening.config.protocol === 'smtp') {
     await listening.take(octets, envelope)
     return 'accepted'
@@ -125,13 +139,23 @@ async function takeData(
   return settled.map(result => (result.status === 'fulfilled' ? 'accepted' : asSmtpError(result.reason)))
 }
 
-function readEnvelope({ envelope, remoteAddress, hostNameAppearsAs }: SMTPServerSession): MailEnvelopeIn {
+function readEnvelope(session: SMTPServerSession, config: MailListenConfig): MailEnvelopeIn {
+  const { envelope, remoteAddress, hostNameAppearsAs } = session
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
     to: envelope.rcptTo.map(({ address }) => address),
-    ip: remoteAddress,
-    ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
+    ...(isClientKnown(session, config) && {
+      ip: remoteAddress,
+      ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
+    }),
   }
+}
+
+/** Who speaks LMTP is a server that passes mail on, and so is a peer of ours: only it knows who brought the mail. */
+function isClientKnown(session: SMTPServerSession, { protocol, trusted_peers }: MailListenConfig): boolean {
+  const { remoteAddress, xForward, xClient } = session
+  if (xForward.get('ADDR') || xClient.get('ADDR')) return true
+  return protocol === 'smtp' && !trusted_peers.includes(remoteAddress.replace(/^::ffff:/i, ''))
 }
 
 /**

@@ -211,12 +211,93 @@ describe('the SMTP listener', () => {
     await odd.closed
   })
 
+  test('row 69: a client that sends one octet after the other is cut off in the end', async () => {
+    const slow = await openMailHouse({ config: { listen: { port: 0, transfer_ms: 200 } } })
+    const { client } = await greet(slow.listening?.port ?? 0)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    const trickle = setInterval(() => client.write('x'), 20)
+    expect(await client.read()).toBe('451 4.4.3 Cannot accept mail: it came too slowly')
+    await client.closed
+    clearInterval(trickle)
+    expect(await countStored(slow.desk)).toBe(0)
+    await slow.close()
+  })
+
+  test('a mail of nothing but escaped dots is cut off before it takes the house its time', async () => {
+    const large = await openMailHouse({ config: { listen: { port: 0 } } })
+    const { client } = await greet(large.listening?.port ?? 0)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    client.write(`${write()}${'..\r\n'.repeat(6_000_000)}`)
+    expect(await client.read()).toBe('554 5.6.0 Cannot accept mail: it comes in too many pieces')
+    await client.closed
+    expect(await large.desk.listRefusals({ limit: 1 })).toMatchObject([
+      { code: 'malformed', reason: 'Cannot accept mail: it comes in too many pieces' },
+    ])
+    expect(await countStored(large.desk)).toBe(0)
+    await large.close()
+  })
+
   test('more connections than allowed are turned away', async () => {
     const clients = await Promise.all([1, 2, 3].map(() => greet(port)))
     const late = await openSmtpClient(port)
     expect(await late.read()).toMatch(/^421 /)
     for (const { client } of clients) client.end()
   })
+})
+
+describe('a mail server of ours that passes mail on', () => {
+  const forward = async (config: { protocol: 'smtp' | 'lmtp'; trusted_peers: string[] }, ...commands: string[]) => {
+    const house = await openMailHouse({ config: { listen: { port: 0, ...config } } })
+    house.sim.dns.set('nodmarc.test', { TXT: ['v=spf1 ip4:192.0.2.5 -all'] })
+    const hello = config.protocol === 'lmtp' ? 'LHLO' : 'EHLO'
+    const { client, features } = await greet(house.listening?.port ?? 0, hello)
+    const replies: string[] = []
+    for (const command of commands) replies.push(await client.say(command))
+    if (commands[0]?.startsWith('XCLIENT')) await client.say(`${hello} mx.nodmarc.test`)
+    await client.say('MAIL FROM:<bob@nodmarc.test>')
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(`${write()}.`)).toMatch(/^250 /)
+    const { proofs } = await house.latest()
+    client.end()
+    await house.close()
+    return { features, replies, spf: proofs.find(({ kind }) => kind === 'spf') }
+  }
+  const trusted = ['127.0.0.1']
+
+  test.each<[string, 'smtp' | 'lmtp', string]>([
+    ['XFORWARD', 'lmtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test PROTO=ESMTP'],
+    ['XFORWARD', 'smtp', 'XFORWARD ADDR=192.0.2.5 HELO=mx.nodmarc.test'],
+    ['XCLIENT', 'smtp', 'XCLIENT ADDR=192.0.2.5'],
+  ])('says by %s over %s who brought it', async (name, protocol, command) => {
+    const { features, spf } = await forward({ protocol, trusted_peers: trusted }, command)
+    expect(features).toContain(name)
+    expect(spf).toMatchObject({ verdict: 'pass', ip: '192.0.2.5', domain: 'nodmarc.test' })
+  })
+
+  test.each<[string, 'smtp' | 'lmtp', string[]]>([
+    ['nothing over LMTP', 'lmtp', []],
+    ['nothing over SMTP', 'smtp', trusted],
+    ['that it does not know', 'smtp', trusted],
+  ])('that says %s: SPF has nothing to judge', async (what, protocol, trusted_peers) => {
+    const commands = what === 'that it does not know' ? ['XFORWARD ADDR=[UNAVAILABLE]'] : []
+    const { spf } = await forward({ protocol, trusted_peers }, ...commands)
+    expect(spf).toMatchObject({ verdict: 'unverifiable' })
+  })
+
+  test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
+    'row 68: %s of a peer that is not configured is not heard',
+    async command => {
+      const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
+      expect(features).not.toMatch(/XFORWARD|XCLIENT/)
+      expect(replies).toEqual([expect.stringMatching(/^5\d\d /)])
+      expect(spf).toMatchObject({ verdict: 'fail', ip: '127.0.0.1' })
+    },
+  )
 })
 
 describe('the LMTP listener', () => {
