@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, ChannelName, Desk, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
@@ -25,7 +26,9 @@ export function startWork(house: WorkHouse): Work {
   const { config, desk, world, agents } = house
   const findChannel = createChannelFinder(house.channels)
   const retry = retryPolicyOf(config)
-  const working = { desk, world, retry, maxCrashes: 5, findAgent: agents.findRunning, findChannel, ...house.shelf }
+  const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin: config.origin })
+  const { findRunning: findAgent } = agents
+  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, ...house.shelf }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
   const worker = startWorker(working, sending, world, {
     holder: `${hostname()}:${process.pid}`,

@@ -15,6 +15,8 @@ export function describeAgentCard(
     protocol_version: '0.1',
     a2a: {
       endpoint: `${origin}/agents/${name}/a2a`,
+      // Ours: the signed A2A card, which holds what this one has no member for.
+      card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
       transport: 'https+jsonrpc',
       capabilities: {},
       skills: [{ id: 'conversation', name: displayName, description }],

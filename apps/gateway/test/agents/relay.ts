@@ -1,0 +1,20 @@
+import type { AgentContext, NormalizedMessage } from '@postern/core'
+
+/** Its text is a list of addresses: calls the first with the rest, and tells who called whom, and how it ended. */
+export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
+  const { sender, recipient, parts, recipient_capabilities } = message
+  const [next, ...rest] = parts
+    .map(part => (part.kind === 'text' ? part.content : ''))
+    .join(' ')
+    .split(' ')
+    .filter(Boolean)
+  const here = `${recipient} heard ${sender.address} by ${sender.auth_method} at hop ${recipient_capabilities.agent_chain?.hop ?? 0}`
+  if (!next || next === 'end') return here
+  try {
+    const answer = await context.call(next, rest.join(' ') || 'end')
+    const words = answer.parts.map(part => (part.kind === 'text' ? part.content : part.kind)).join('')
+    return `${here}\n${answer.source.signedBy ? 'signed' : 'unsigned'} ${words}`
+  } catch (error) {
+    return `${here}\n${(error as Error).name}: ${(error as Error).message}`
+  }
+}
