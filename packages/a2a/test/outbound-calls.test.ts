@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Rejection, Undeliverable } from '@postern/core'
+import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createKeyRing } from '../src/auth/key-ring.ts'
 import { a2aConfigSchema, createA2aClient } from '../src/index.ts'
@@ -160,12 +160,23 @@ describe('an answer', () => {
     const canceled = new Promise<string>(resolve => {
       peer.answerRpc(({ body }) => {
         if (body.method === 'CancelTask') resolve(body.params.id)
-        else setTimeout(() => controller.abort(), 20)
+        else setTimeout(() => controller.abort(new Error('canceled')), 20)
         return taskWith('TASK_STATE_WORKING')
       })
     })
-    await expect(peer.call('x', { signal: controller.signal })).rejects.toThrow()
+    await expect(peer.call('x', { signal: controller.signal })).rejects.toThrow('canceled')
     expect(await canceled).toBe('t-1')
+  })
+
+  test('that will be asked for again after a shutdown is left alone', async () => {
+    const controller = new AbortController()
+    peer.answerRpc(() => {
+      setTimeout(() => controller.abort(new Error('the gateway is shutting down')), 20)
+      return taskWith('TASK_STATE_WORKING')
+    })
+    await expect(peer.call('x', { signal: controller.signal })).rejects.toThrow('the gateway is shutting down')
+    await peer.client.call(cardUrl, [], { as: 'desk' }).catch(() => undefined)
+    expect(rpcs().some(({ body }) => body.method === 'CancelTask')).toBe(false)
   })
 
   test('C08 is words of a stranger with their source; what his card says goes nowhere', async () => {
@@ -238,9 +249,12 @@ describe('C09 an answer that is not valid', () => {
   })
 
   test('a task that never ends', async () => {
-    peer.answerRpc(() => taskWith('TASK_STATE_WORKING'))
+    const { task } = taskWith('TASK_STATE_WORKING')
+    peer.answerRpc(({ body }) => (body.method === 'GetTask' ? task : { task }))
     const client = peer.clientWith({ client: { call_seconds: 0.4 } })
-    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow()
+    await expect(client.call(cardUrl, [], { as: 'desk' })).rejects.toThrow(
+      new Unavailable('Cannot call agent: it did not answer in time'),
+    )
   })
 })
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AgentCallAnswer, AgentCallOptions, CallAgent, LookupDesk, Part, World } from '@postern/core'
+import type { AgentCallAnswer, AgentCallOptions, AgentChain, CallAgent, LookupDesk, Part, World } from '@postern/core'
 import { randomHex } from '@postern/core'
 import { createKeyRing } from '../auth/key-ring.ts'
 import { toCanonicalJson } from '../canonical.ts'
@@ -7,6 +7,7 @@ import type { A2aConfig } from '../config.ts'
 import { writeParts } from '../parts/write-parts.ts'
 import type { AnswerState } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
+import { openCallDeadline } from './call-deadline.ts'
 import { createCardBook } from './card-book.ts'
 import type { Line } from './exchange.ts'
 import { CallerRefused, exchangeStream, exchangeUnary } from './exchange.ts'
@@ -33,12 +34,21 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
   const { config, world } = options
   const book = createCardBook(options)
   const tokens = createOwnTokens(createKeyRing(options), options, world)
+  const timeoutMs = config.client.call_seconds * 1000
   const credentials = createPeerCredentials(config.client.peers, tokens)
 
-  async function call(address: string, parts: readonly Part[], options: AgentCallOptions): Promise<AgentCallAnswer> {
+  const call: CallAgent = async (address, parts, options) => {
     const chain = nextHop(options.chain, config.limits.max_hops)
-    const deadline = AbortSignal.timeout(config.client.call_seconds * 1000)
-    const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
+    const deadline = openCallDeadline(timeoutMs, options.signal, world)
+    try {
+      return await callWithin(address, parts, { ...options, chain, signal: deadline.signal })
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  async function callWithin(address: string, parts: readonly Part[], options: CallWithin): Promise<AgentCallAnswer> {
+    const { chain, signal } = options
     const { to, card, signedBy } = await book.look(address, signal)
     const { contextId, taskId } = options
     const message = {
@@ -49,13 +59,7 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
       ...(taskId && { taskId }),
       metadata: { mentionable: { agent_chain: chain } },
     }
-    const line = {
-      to,
-      world,
-      signal,
-      maxBytes: config.client.answer_bytes,
-      timeoutMs: config.client.call_seconds * 1000,
-    }
+    const line = { to, world, signal, maxBytes: config.client.answer_bytes, timeoutMs }
     const proof = credentials.for(to, options.as)
     const answer = await converse(message, { ...line, credentials: proof.initial }, proof, taskId)
     return { ...answer, source: { address, card, ...(signedBy && { signedBy }) } }
@@ -81,8 +85,10 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
       if (!finished) throw refuseAgent('it did not come to an end')
       return finished
     } catch (error) {
-      if (line.signal.aborted && !finish()) void cancelTask(line, state.taskId())
-      throw error
+      const { aborted, reason } = line.signal
+      if (!aborted) throw error
+      if (isGivenUp(reason)) void cancelTask(line, state.taskId())
+      throw reason
     }
   }
 
@@ -108,13 +114,23 @@ export function createA2aClient(options: A2aClientOptions): A2aClient {
   /** Best effort: nobody waits for the answer any more. */
   async function cancelTask(line: Line, id: string | undefined): Promise<void> {
     if (id === undefined) return
-    const signal = AbortSignal.timeout(5_000)
+    const { signal } = new AbortController()
     await exchangeUnary('CancelTask', { id }, { ...line, signal, timeoutMs: 5_000 }).catch(err =>
       world.log.debug({ err }, 'a task elsewhere could not be canceled'),
     )
   }
 
   return { call }
+}
+
+interface CallWithin extends AgentCallOptions {
+  readonly chain: AgentChain
+  readonly signal: AbortSignal
+}
+
+/** The turn was canceled or has run out of time. After a shutdown the call is made again, and finds its task as it left it. */
+function isGivenUp(reason: unknown): boolean {
+  return reason instanceof Error && (reason.message === 'canceled' || reason.name === 'TimeoutError')
 }
 
 /** A turn that is tried again says the same under the same id, and is not answered twice; other words are another call. */
