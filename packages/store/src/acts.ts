@@ -73,7 +73,7 @@ export function createActWriter(
     edit(batch, { response, blobs = [], planned }, _, { now }) {
       const place = findStanding(response.id)
       if (!place) return
-      tables.sayings.reword(place.seq, place.message, response, blobs, now)
+      tables.sayings.reword(batch, place, { response, blobs }, now)
       tables.sayings.send(batch, planned, sendOf(place, now))
     },
     delete(batch, { response, planned }, _, { now }) {

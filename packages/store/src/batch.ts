@@ -12,10 +12,12 @@ export interface Batch {
   readonly totals: Map<CounterName, number>
   readonly notices: Notice[]
   hasReadyWork: boolean
+  /** Digests whose files nothing refers to once it is durable. */
+  readonly droppedFiles: string[]
 }
 
 export function createBatch(): Batch {
-  return { totals: new Map(), notices: [], hasReadyWork: false }
+  return { totals: new Map(), notices: [], hasReadyWork: false, droppedFiles: [] }
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {

@@ -1,22 +1,26 @@
-import { hash } from 'node:crypto'
+import { hash, subtle } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Blob, LookupDesk } from '@postern/core'
+import type { Batch } from './batch.ts'
+import type { BlobFiles } from './blob-files.ts'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
+
+const noBytes = new Uint8Array()
 
 export interface BlobTable {
   /** Bytes already here are kept as they are. */
   keepAll(blobs: readonly Blob[], message: number): void
   /** Bytes that no other message needs are gone. */
-  release(message: number): void
+  release(batch: Batch, message: number): void
   /** As `release`, for what neither the message nor its answer `response` (seq) names any more. */
-  releaseUnnamed(message: number, response: number): void
+  releaseUnnamed(batch: Batch, message: number, response: number): void
 }
 
-export function createBlobTable(db: DatabaseSync): BlobTable {
+export function createBlobTable(db: DatabaseSync, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
   const insert = prepareQuery(
     db,
-    'INSERT INTO blobs (digest, mime, bytes) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING',
+    'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
   const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest) VALUES (?, ?)')
   const endUses = prepareQuery<{ digest: string }>(db, 'DELETE FROM blob_uses WHERE message = ? RETURNING digest')
@@ -28,39 +32,55 @@ export function createBlobTable(db: DatabaseSync): BlobTable {
        UNION ALL SELECT ${digestOf} FROM entries e, json_each(e.content)
          WHERE e.seq IN (?1, ?2) AND ${digestOf} IS NOT NULL) RETURNING digest`,
   )
-  const remove = prepareQuery(
+  const remove = prepareQuery<{ is_file: number }>(
     db,
-    'DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1)',
+    `DELETE FROM blobs WHERE digest = ?1 AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE digest = ?1)
+     RETURNING is_file`,
   )
+  function removeUnused(batch: Batch, unused: readonly { readonly digest: string }[]): void {
+    for (const { digest } of unused) {
+      if (remove.get(digest)?.is_file === 1) batch.droppedFiles.push(digest)
+    }
+  }
   return {
     keepAll(blobs, message) {
       for (const { digest, mime, bytes } of blobs) {
-        insert.run(digest, mime ?? null, bytes)
+        const isFile = isHeld(digest)
+        insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
         use.run(message, digest)
       }
     },
-    release(message) {
-      for (const { digest } of endUses.all(message)) remove.run(digest)
-    },
-    releaseUnnamed(message, response) {
-      for (const { digest } of endUnnamed.all(message, response)) remove.run(digest)
-    },
+    release: (batch, message) => removeUnused(batch, endUses.all(message)),
+    releaseUnnamed: (batch, message, response) => removeUnused(batch, endUnnamed.all(message, response)),
   }
 }
 
-export function createBlobLookup({ db }: Pick<Store, 'db'>): Pick<LookupDesk, 'findBlob'> {
-  const find = prepareQuery<{ mime: string | null; bytes: Uint8Array }>(
+export function createBlobLookup({ db, files }: Pick<Store, 'db' | 'files'>): Pick<LookupDesk, 'findBlob'> {
+  const find = prepareQuery<{ mime: string | null; bytes: Uint8Array; is_file: number }>(
     db,
-    'SELECT mime, bytes FROM blobs WHERE digest = ?',
+    'SELECT mime, bytes, is_file FROM blobs WHERE digest = ?',
   )
   return {
     async findBlob(digest) {
       const row = find.get(digest)
-      return row && { digest, mime: row.mime ?? undefined, bytes: row.bytes }
+      if (!row) return undefined
+      const bytes = row.is_file ? await files.read(digest) : row.bytes
+      return { digest, mime: row.mime ?? undefined, bytes }
     },
   }
 }
 
-export function digestBlob(bytes: Uint8Array): Blob {
-  return { digest: hash('sha256', bytes), bytes }
+/** Whether a file of this digest belongs to something. */
+export function createFileNeed(db: DatabaseSync): (digest: string) => boolean {
+  const find = prepareQuery(db, 'SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
+  return digest => find.get(digest) !== undefined
+}
+
+/** Larger bytes are digested aside from the event loop. */
+const asideThreshold = 1024 * 1024
+
+export async function digestBlob(bytes: Uint8Array): Promise<Blob> {
+  if (bytes.byteLength < asideThreshold) return { digest: hash('sha256', bytes), bytes }
+  const digest = await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
+  return { digest: Buffer.from(digest).toString('hex'), bytes }
 }

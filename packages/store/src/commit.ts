@@ -1,4 +1,4 @@
-import type { Answer, Json, MessageState, TaskState, Turn, WorkDesk } from '@postern/core'
+import type { Answer, Blob, Json, MessageState, PlannedAct, TaskState, Turn, WorkDesk } from '@postern/core'
 import type { ActDraft } from './acts.ts'
 import { createActWriter, draftAct } from './acts.ts'
 import type { Batch } from './batch.ts'
@@ -25,7 +25,10 @@ interface TurnRow {
   readonly task_id: number | null
 }
 
-export function createCommit({ db, write, now }: Store, tables: Tables): Pick<WorkDesk, 'commit' | 'say' | 'act'> {
+export function createCommit(
+  { db, write, now, files }: Store,
+  tables: Tables,
+): Pick<WorkDesk, 'commit' | 'say' | 'act'> {
   const end = prepareQuery<TurnRow>(
     db,
     `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
@@ -74,17 +77,20 @@ export function createCommit({ db, write, now }: Store, tables: Tables): Pick<Wo
   return {
     async commit(turn, answer) {
       const draft = draftAnswer(answer)
-      refuseLostLease(await write(batch => commitDraft(batch, turn, draft)), `turn ${turn.message}`)
+      const committed = await files.hold(blobsOf(answer), () => write(batch => commitDraft(batch, turn, draft)))
+      refuseLostLease(committed, `turn ${turn.message}`)
     },
     async say(turn, answer) {
       const draft = draftSaying(answer, answer.response)
-      refuseLostLease(await write(batch => sayDraft(batch, turn, draft)), `turn ${turn.message}`)
+      const said = await files.hold(blobsOf(answer), () => write(batch => sayDraft(batch, turn, draft)))
+      refuseLostLease(said, `turn ${turn.message}`)
     },
     async act(acts, correlationId) {
       const drafts = acts.map(draftAct)
-      await write(batch => {
+      const writeAll = (batch: Batch) => {
         for (const draft of drafts) writeAct(batch, draft, correlationId, now())
-      })
+      }
+      await files.hold(acts.flatMap(blobsOfAct), () => write(writeAll))
     },
   }
 }
@@ -99,6 +105,15 @@ function draftAnswer(answer: Answer): Draft {
     acts: acts.map(draftAct),
     agentState: formatState(state),
   }
+}
+
+function blobsOf({ blobs = [], acts = [] }: Answer): readonly Blob[] {
+  return [...blobs, ...acts.flatMap(blobsOfAct)]
+}
+
+function blobsOfAct(act: PlannedAct): readonly Blob[] {
+  if (act.kind === 'post') return act.answer.blobs ?? []
+  return act.kind === 'edit' ? (act.blobs ?? []) : []
 }
 
 function formatState(state: Json | undefined): string | undefined {

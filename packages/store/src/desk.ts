@@ -1,5 +1,7 @@
 import type { Desk, Log, NoticeDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
+import { createBlobFiles, noBlobFiles } from './blob-files.ts'
+import { createFileNeed } from './blobs.ts'
 import { openDatabase } from './database.ts'
 import { createAdmission } from './intake.ts'
 import { takeExclusiveLock } from './lock.ts'
@@ -43,9 +45,17 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
   const db = openDatabase(path)
   if (exclusive) endAllLeases(db, now())
   const notices = createNotices(log)
-  const writer = createWriter(db, batch => giveNotices(batch, notices))
-  const store: Store = { db, write: writer.write, writeLightly: writer.writeLightly, now, log }
-  const tables = createTables(db)
+  const files =
+    path === ':memory:'
+      ? noBlobFiles
+      : createBlobFiles({ directory: `${path}.blobs`, isNeeded: createFileNeed(db), log })
+  if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
+  const writer = createWriter(db, batch => {
+    giveNotices(batch, notices)
+    files.drop(batch.droppedFiles)
+  })
+  const store: Store = { db, write: writer.write, writeLightly: writer.writeLightly, now, log, files }
+  const tables = createTables(db, files)
   const refusals = createRefusals(store)
   const closeAll = async () => {
     const flushed = refusals.flush()

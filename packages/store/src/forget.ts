@@ -29,7 +29,7 @@ export function createForget(
   return (batch, message, now) => {
     if (erase.run(message, now).changes === 0) return
     entries.erase(message)
-    blobs.release(message)
+    blobs.release(batch, message)
     turns.cancelOf(batch, message, now)
     endBroadcasts.run(now, message)
     for (const open of findOpen.all(message)) {

@@ -33,7 +33,7 @@ export interface MessageDraft {
 }
 
 export function createAdmission(
-  { db, write, now }: Store,
+  { db, write, now, files }: Store,
   tables: Tables,
 ): Pick<IntakeDesk, 'admit'> & Pick<RelationDesk, 'decide'> {
   const findFirst = createFirstFinder(db)
@@ -104,8 +104,10 @@ export function createAdmission(
 
   return {
     async admit(intake, correlationId) {
-      const draft = draftIntake(intake, correlationId)
-      const admitted = await write(batch => admitDraft(batch, draft))
+      const { bytes } = intake.raw
+      const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
+      const draft = draftIntake(intake, correlationId, rawBlob)
+      const admitted = await files.hold(draft.blobs, () => write(batch => admitDraft(batch, draft)))
       if (typeof admitted === 'string') throw refusals[admitted]()
       return admitted
     },
@@ -142,10 +144,8 @@ function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
   return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
 }
 
-export function draftIntake(intake: Intake, correlationId: string): MessageDraft {
+export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blob): MessageDraft {
   const { thread_id: _, parts, ...envelope } = intake.message
-  const { bytes } = intake.raw
-  const rawBlob = bytes.byteLength > inlineLimit ? digestBlob(bytes) : undefined
   return {
     intake,
     correlationId,

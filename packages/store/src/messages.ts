@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, Json, NormalizedMessage, Part, TaskKey } from '@postern/core'
+import type { BlobFiles } from './blob-files.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createRawAttacher } from './raw.ts'
 
@@ -37,8 +38,8 @@ interface MessageRow {
 /** @throws Error when there is no message of this number */
 export type ReadMessage = (number: number) => StoredMessage
 
-export function createMessageReader(db: DatabaseSync): ReadMessage {
-  const attachRaw = createRawAttacher(db)
+export function createMessageReader(db: DatabaseSync, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
+  const attachRaw = createRawAttacher(db, files)
   const find = prepareQuery<MessageRow>(
     db,
     `SELECT m.number, m.agent, m.via, m.thread_id, t.key, m.envelope, e.content, m.flags, m.target,

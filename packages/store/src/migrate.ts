@@ -3,11 +3,19 @@ import { ConfigError } from '@postern/core'
 import { deskSchema } from './schema/001-desk.ts'
 import { relationSchema } from './schema/002-relations.ts'
 import { actSchema } from './schema/003-acts.ts'
-import { backgroundSchema } from './schema/005-background.ts'
-import { watchSchema } from './schema/006-watches.ts'
+import { backgroundSchema } from './schema/004-background.ts'
+import { watchSchema } from './schema/005-watches.ts'
+import { blobFileSchema } from './schema/006-blob-files.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
-export const migrations: readonly string[] = [deskSchema, relationSchema, actSchema, backgroundSchema, watchSchema]
+export const migrations: readonly string[] = [
+  deskSchema,
+  relationSchema,
+  actSchema,
+  backgroundSchema,
+  watchSchema,
+  blobFileSchema,
+]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
 export function migrateDatabase(db: DatabaseSync): void {

@@ -24,6 +24,7 @@ test('openSqliteDesk() makes its directory and its files for their owner alone',
   const modes = readdirSync(directory).map(name => [name, (statSync(join(directory, name)).mode & 0o777).toString(8)])
   expect(Object.fromEntries(modes)).toEqual({
     'postern.db': '600',
+    'postern.db.blobs': '700',
     'postern.db-shm': '600',
     'postern.db-wal': '600',
     'postern.db.lock': '600',

@@ -1,6 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Intake, NormalizedMessage } from '@postern/core'
+import type { BlobFiles } from './blob-files.ts'
 import { parseJson, prepareQuery } from './database.ts'
 
 type RawForm = Intake['raw']['form']
@@ -8,20 +9,23 @@ type RawForm = Intake['raw']['form']
 interface RawRow {
   readonly raw_form: RawForm
   readonly bytes: Uint8Array | null
+  /** Digest of bytes that lie in a file. */
+  readonly file: string | null
 }
 
 /** A message without its `raw` → the message whose `raw` is rebuilt from the stored bytes when it is first read. */
 export type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
-export function createRawAttacher(db: DatabaseSync): AttachRaw {
+export function createRawAttacher(db: DatabaseSync, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
   const find = prepareQuery<RawRow>(
     db,
-    `SELECT raw_form, coalesce(raw, (SELECT bytes FROM blobs WHERE digest = raw_digest)) AS bytes
-     FROM messages WHERE number = ?`,
+    `SELECT m.raw_form, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file
+     FROM messages m LEFT JOIN blobs b ON b.digest = m.raw_digest WHERE m.number = ?`,
   )
   const load = (number: number) => {
     const row = find.get(number)
-    return row?.bytes ? decodeRaw(row.bytes, row.raw_form) : undefined
+    if (!row?.bytes) return undefined
+    return decodeRaw(row.file === null ? row.bytes : readNow(row.file), row.raw_form)
   }
   return (number, message) =>
     Object.defineProperty(

@@ -26,12 +26,18 @@ export interface SayingPlace {
   readonly now: number
 }
 
+/** What an answer is replaced with. */
+export interface Words {
+  readonly response: NormalizedResponse
+  readonly blobs?: readonly Blob[] | undefined
+}
+
 /** What agents say, revise and take back, with all it sets out on its way. Synchronous: inside a write. */
 export interface SayingTable {
   /** @returns the response's seq, if there is one */
   say(batch: Batch, draft: SayingDraft | undefined, answer: Answer, place: SayingPlace): number | undefined
   /** Other words for a response; nothing is sent. */
-  reword(seq: number, message: number, response: NormalizedResponse, blobs: readonly Blob[], now: number): void
+  reword(batch: Batch, place: Pick<ResponsePlace, 'seq' | 'message'>, words: Words, now: number): void
   /** The content is gone, what is still to be delivered of it dies. */
   retract(batch: Batch, place: Pick<ResponsePlace, 'seq' | 'message'>, now: number): void
   send(batch: Batch, planned: Planned, cause: NewDelivery): void
@@ -68,10 +74,10 @@ export function createSayingTable(
   }
 
   /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
-  function insertOrReword(draft: SayingDraft, given: number | undefined, place: SayingPlace): number {
+  function insertOrReword(batch: Batch, draft: SayingDraft, given: number | undefined, place: SayingPlace): number {
     const { response, blobs: newBlobs = [] } = draft.answer
     if (given === undefined || !response) return insert(draft, place)
-    table.reword(given, place.message, response, newBlobs, place.now)
+    table.reword(batch, { seq: given, message: place.message }, { response, blobs: newBlobs }, place.now)
     return given
   }
 
@@ -80,23 +86,23 @@ export function createSayingTable(
       const given = answer.isRevision ? responses.findGiven(place.message) : undefined
       // Taken back while its turn went on: it stays so.
       if (given && given.retracted_at !== null) return given.seq
-      const response = draft && insertOrReword(draft, given?.seq, place)
+      const response = draft && insertOrReword(batch, draft, given?.seq, place)
       table.send(batch, answer, { ...place, response })
       return response
     },
-    reword(seq, message, response, newBlobs, now) {
+    reword(batch, { seq, message }, { response, blobs: newBlobs = [] }, now) {
       const { entry, response: draft } = draftSaying({ response, deliveries: [] }, response)
       responses.revise(seq, draft.envelope, now)
       entries.reword(seq, entry.content)
       blobs.keepAll(newBlobs, message)
-      blobs.releaseUnnamed(message, seq)
+      blobs.releaseUnnamed(batch, message, seq)
     },
     retract(batch, { seq, message }, now) {
       for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
       endBroadcasts.run(now, seq)
       responses.retract(seq, now)
       entries.erase(seq)
-      blobs.releaseUnnamed(message, seq)
+      blobs.releaseUnnamed(batch, message, seq)
     },
     send(batch, planned, cause) {
       deliveries.queue(batch, planned.deliveries, cause)

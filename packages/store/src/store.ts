@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '@postern/core'
+import type { BlobFiles } from './blob-files.ts'
 import type { Writer } from './writer.ts'
 
 /** What every part of the desk works with. */
@@ -9,4 +10,5 @@ export interface Store {
   readonly writeLightly: Writer['writeLightly']
   readonly now: () => number
   readonly log: Log
+  readonly files: BlobFiles
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { BlobFiles } from './blob-files.ts'
 import type { BlobTable } from './blobs.ts'
 import { createBlobTable } from './blobs.ts'
 import type { DeliveryTable } from './delivery-table.ts'
@@ -46,11 +47,11 @@ export interface Tables {
   readonly forget: ForgetMessage
 }
 
-export function createTables(db: DatabaseSync): Tables {
+export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
   const relations = createRelationTable(db)
   const parts = {
     entries: createEntryTable(db),
-    blobs: createBlobTable(db),
+    blobs: createBlobTable(db, files),
     turns: createTurnTable(db),
     deliveries: createDeliveryTable(db, relations),
     responses: createResponseTable(db),
@@ -64,7 +65,7 @@ export function createTables(db: DatabaseSync): Tables {
     sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
     withdrawals: createWithdrawalTable(db),
-    readMessage: createMessageReader(db),
+    readMessage: createMessageReader(db, files),
     forget: createForget(db, parts),
   }
 }
