@@ -80,6 +80,7 @@ function describeSpreading(open: OpenDesk): void {
       await desk.spread(held, [shared, shared], { after: 1, isDone: false })
       await desk.spread(held, [shared, toDeliveryPlan('own inbox')], { after: 2, isDone: true })
       expect((await leaseSpread(desk)).map(({ to }) => to)).toEqual(['shared inbox', 'own inbox'])
+      expect((await desk.count()).deliveries.queued, 'none waits behind them').toBe(2)
       await broadcast(desk, 'p2')
       await desk.spread(await leaseOnlyBroadcast(desk), [shared], { after: 2, isDone: true })
       expect((await leaseSpread(desk)).map(({ to, response }) => `${response?.id} → ${to}`)).toEqual([
@@ -119,6 +120,7 @@ function describeBroadcastFencing(open: OpenDesk): void {
       await spreadPage(desk, first, after, 1)
       await spreadPage(desk, first, ahead, 2)
       expect((await leaseSpread(desk)).map(({ to }) => to)).toEqual(['ada', 'bob', 'eve'])
+      expect((await desk.count()).deliveries.queued).toBe(3)
     }),
   )
   test(
