@@ -6,11 +6,11 @@ import { z } from 'zod'
 /** Answers that time may heal, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
 const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
 
-/** A NormalizedResponse, or only its parts, or only a text; members that the gateway decides are ignored. */
+/** A NormalizedResponse, or only its parts, only a text, or only acts; members that the gateway decides are ignored. */
 const replySchema = partialResponseSchema.extend({ text: z.string().optional() }).superRefine((reply, context) => {
-  const { text, parts, status } = reply
+  const { text, parts, status, acts } = reply
   if (text !== undefined && parts) context.addIssue({ code: 'custom', message: 'has both "text" and "parts"' })
-  if (text === undefined && !parts && !status) {
+  if (text === undefined && !parts && !status && !acts?.length) {
     context.addIssue({ code: 'custom', message: 'has neither "text" nor "parts"; answer 204 to say nothing' })
   }
 })

@@ -141,6 +141,19 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { status: 'rejected' } })).toEqual({ status: 'rejected' })
   })
 
+  test('with acts beside a text', async () => {
+    const acts = [
+      { act: 'post', id: '0123456789abcdef0123456789abcdef', parts: [{ kind: 'link', url: 'https://peer.test/' }] },
+      { act: 'like' },
+    ]
+    expect(await answerTo({ body: { text: 'done', acts } })).toMatchObject({ parts: [{ content: 'done' }], acts })
+  })
+
+  test('with acts alone: it says nothing', async () => {
+    const acts = [{ act: 'boost', message: 'm1' }]
+    expect(await answerTo({ body: { acts } })).toEqual({ acts })
+  })
+
   test('with silence', async () => {
     expect(await answerTo({ status: 204 })).toBeUndefined()
   })
@@ -176,6 +189,14 @@ describe('a webhook agent fails', () => {
 
   test.each<[what: string, body: unknown, message: string]>([
     ['neither text nor parts', {}, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
+    ['no acts', { acts: [] }, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
+    ['an act that there is not', { acts: [{ act: 'hug' }] }, 'acts.0.act Invalid discriminator value'],
+    [
+      'a post under an id of its own making',
+      { acts: [{ act: 'post', id: 'x', parts: [] }] },
+      'acts.0.id Invalid string',
+    ],
+    ['too many acts', { acts: Array(51).fill({ act: 'like' }) }, 'acts Too big: expected array to have <=50 items'],
     ['both text and parts', { text: 'hi', parts: [] }, 'it has both "text" and "parts"'],
     ['a text that is none', { text: 7 }, 'text Invalid input: expected string, received number'],
     ['an unknown status', { text: 'hi', status: 'done' }, 'status Invalid option'],
