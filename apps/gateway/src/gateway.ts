@@ -121,7 +121,7 @@ export async function openGateway(
       })
       if (opened) listening.push(opened)
     }
-    const work = startWork({ config, desk, world, agents, channels, shelf })
+    const work = startWork({ config, desk, world, agents, channels, shelf, app })
     closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening

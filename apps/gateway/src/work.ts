@@ -3,8 +3,10 @@ import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, ChannelName, Desk, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
+import type { Hono } from 'hono'
 import type { AttachmentShelf } from './attachments.ts'
 import type { Config } from './config/schema.ts'
+import { openOwnDoor } from './own-door.ts'
 import type { RealWorld } from './world.ts'
 
 export interface WorkHouse {
@@ -14,6 +16,7 @@ export interface WorkHouse {
   readonly agents: AgentHouse
   readonly channels: readonly Channel[]
   readonly shelf: AttachmentShelf
+  readonly app: Hono
 }
 
 export interface Work {
@@ -26,7 +29,9 @@ export function startWork(house: WorkHouse): Work {
   const { config, desk, world, agents } = house
   const findChannel = createChannelFinder(house.channels)
   const retry = retryPolicyOf(config)
-  const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin: config.origin })
+  const { origin } = config
+  const ways = openOwnDoor(world, { app: house.app, origins: [origin, `https://${agents.domain}`] })
+  const { call: callAgent } = createA2aClient({ config: config.a2a, world: { ...world, ...ways }, desk, origin })
   const { findRunning: findAgent } = agents
   const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, ...house.shelf }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }

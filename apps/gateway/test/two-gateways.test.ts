@@ -39,7 +39,8 @@ function describeGateway(host: (typeof hosts)[number], other: string) {
       },
       limits: { max_hops: 3 },
     },
-    network: { loopback: ports },
+    // Neither finds itself by the network.
+    network: { loopback: { [other]: ports[other] ?? 0 } },
     log: { level: 'silent' },
   })
 }

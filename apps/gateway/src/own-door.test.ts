@@ -1,0 +1,67 @@
+import type { FetchAnswer, StreamAnswer } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { Hono } from 'hono'
+import { expect, test, vi } from 'vitest'
+import { openOwnDoor } from './own-door.ts'
+
+const outside: FetchAnswer = { status: 299, headers: new Headers(), url: '', body: new Uint8Array() }
+const outsideStream: StreamAnswer = { status: 299, headers: new Headers(), body: (async function* () {})() }
+const leaves = vi.fn()
+const app = new Hono()
+  .post('/a2a', async context => context.text(`heard ${await context.req.text()} ${context.req.header('x')}`, 201))
+  .get('/a2a/big', context => context.text('x'.repeat(100)))
+  .get('/a2a/never', () => new Promise<Response>(() => undefined))
+  .get('/a2a/stream', () => {
+    const body = new ReadableStream({
+      start: controller => controller.enqueue(new TextEncoder().encode('one')),
+      cancel: leaves,
+    })
+    return new Response(body)
+  })
+const door = openOwnDoor(
+  { fetch: async () => outside, openStream: async () => outsideStream },
+  { app, origins: ['https://agents.test'] },
+)
+
+test('openOwnDoor() answers our own addresses from our own routes', async () => {
+  const answer = await door.fetch('https://agents.test/a2a', { method: 'POST', headers: { x: 'y' }, body: 'words' })
+  expect([answer.status, Buffer.from(answer.body).toString()]).toEqual([201, 'heard words y'])
+})
+
+test.each([
+  'https://agents.test:444/a2a',
+  'http://agents.test/a2a',
+  'https://agents.test.evil.test/a2a',
+  'https://agents.test/operator/api/messages',
+  'https://agents.test/a2a/../operator/api/messages',
+  'https://agents.test/a2ax',
+  'not a URL',
+])('openOwnDoor() leaves %s to the network', async url => {
+  expect(await door.fetch(url)).toBe(outside)
+  expect(await door.openStream?.(url)).toBe(outsideStream)
+})
+
+test('openOwnDoor() keeps to the bounds of the request', async () => {
+  const big = door.fetch('https://agents.test/a2a/big', { maxBytes: 99 })
+  await expect(big).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+  const controller = new AbortController()
+  const never = door.fetch('https://agents.test/a2a/never', { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(never).rejects.toThrow('enough')
+  await expect(door.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
+})
+
+test('openOwnDoor() streams, until the reader leaves or gives up', async () => {
+  const open = (signal?: AbortSignal) => door.openStream?.('https://agents.test/a2a/stream', signal && { signal })
+  for await (const piece of (await open())?.body ?? []) {
+    expect(Buffer.from(piece).toString()).toBe('one')
+    break
+  }
+  expect(leaves).toHaveBeenCalledTimes(1)
+  const controller = new AbortController()
+  const pieces = (await open(controller.signal))?.body[Symbol.asyncIterator]()
+  await pieces?.next()
+  controller.abort(new Error('enough'))
+  await expect(pieces?.next()).rejects.toThrow('enough')
+  expect(leaves).toHaveBeenCalledTimes(2)
+})

@@ -1,0 +1,76 @@
+import type { FetchRequest, StreamRequest, World } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import type { Hono } from 'hono'
+
+type WaysOut = Pick<World, 'fetch' | 'openStream'>
+
+export interface OwnHouse {
+  readonly app: Pick<Hono, 'fetch'>
+  /** Which addresses are ours. */
+  readonly origins: readonly string[]
+}
+
+/** What agents may be called by; the operator's rooms are none of it. */
+const openPaths = /^\/(a2a|agents|\.well-known)(\/|$)/
+const defaultMaxBytes = 1024 * 1024
+
+/**
+ * Lets agents of one house call each other like strangers, but without leaving it: through its routes with all their checks, not
+ * through the network, where a house behind a router often cannot find itself.
+ */
+export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: OwnHouse): WaysOut {
+  const ours = new Set(origins)
+  const isOurs = (url: string) => {
+    const target = URL.parse(url)
+    return target !== null && ours.has(target.origin) && openPaths.test(target.pathname)
+  }
+  const knock = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
+    const { method = 'GET', headers = {}, body } = request
+    const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
+    return endWith(request.signal, Promise.resolve(app.fetch(sent)))
+  }
+  return {
+    async fetch(url, request = {}) {
+      if (!isOurs(url)) return fetch(url, request)
+      const answer = await knock(url, request)
+      const body = new Uint8Array(await endWith(request.signal, answer.arrayBuffer()))
+      if (body.length > (request.maxBytes ?? defaultMaxBytes))
+        throw new Undeliverable('Cannot fetch: answer is too large')
+      return { status: answer.status, headers: answer.headers, url, body }
+    },
+    ...(openStream && {
+      async openStream(url: string, request: StreamRequest = {}) {
+        if (!isOurs(url)) return openStream(url, request)
+        const { status, headers, body } = await knock(url, request)
+        return { status, headers, body: readPieces(body, request.signal) }
+      },
+    }),
+  }
+}
+
+/** The work itself goes on; nobody waits for it any more. */
+function endWith<Value>(signal: AbortSignal | undefined, work: Promise<Value>): Promise<Value> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+async function* readPieces(
+  body: ReadableStream<Uint8Array> | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const reader = body?.getReader()
+  const abort = () => void reader?.cancel(signal?.reason).catch(() => undefined)
+  signal?.addEventListener('abort', abort, { once: true })
+  try {
+    for (let piece = await reader?.read(); piece?.value; piece = await reader?.read()) yield piece.value
+    signal?.throwIfAborted()
+  } finally {
+    signal?.removeEventListener('abort', abort)
+    abort()
+  }
+}
