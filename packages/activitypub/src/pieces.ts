@@ -1,6 +1,6 @@
 import type { Part } from '@postern/core'
 import type { Rendering } from './rendering.ts'
-import { splitParts } from './split/split-parts.ts'
+import { splitOnce } from './split/remember-split.ts'
 
 /** The parts of one piece; undefined when there is none (any more): other words may be fewer. */
 export function partsOfPiece(
@@ -9,14 +9,14 @@ export function partsOfPiece(
   piece: number,
 ): readonly Part[] | undefined {
   if (pieces === 1 || limit === undefined) return piece === 0 ? parts : undefined
-  const split = splitParts(parts, limit)
+  const split = splitOnce(parts, limit)
   // A thread that has been sent does not grow: its last post takes the rest.
   return piece === pieces - 1 && split.length > pieces ? split.slice(piece).flat() : split[piece]
 }
 
 /** Into how many posts an answer is divided. `limit` in visible characters. */
 export function countPieces(parts: readonly Part[], limit: number): number {
-  return splitParts(parts, limit).length
+  return splitOnce(parts, limit).length
 }
 
 /** Of the piece in a post's IRI: the first is called by the response's id alone. */

@@ -1,0 +1,40 @@
+import type { Agent, Worker } from '@postern/core'
+import { afterEach, expect, test, vi } from 'vitest'
+import { composeNote, postActivity } from './person.ts'
+import type { Stage } from './stage.ts'
+import { openStage } from './stage.ts'
+
+// Answers made of what strangers send: as long as they like, of whatever costs the most.
+
+let stage: Stage
+let worker: Worker
+
+async function openWith(handle: Agent['handle']): Promise<Stage> {
+  stage = await openStage({ agents: { echo: { handle } } })
+  for (const path of ['inbox', 'users/mallory/inbox']) stage.peer.serve(`https://evil.test/${path}`, { status: 202 })
+  worker = stage.house.work()
+  return stage
+}
+
+afterEach(async () => {
+  await worker.stop(500)
+  await stage.close()
+})
+
+test('an answer that is dear to divide is divided once, however often its posts are sent and read', async () => {
+  const { mallory, house } = await openWith(() => '> '.repeat(60_000))
+  const beganSending = process.cpuUsage()
+  await postActivity(house, mallory, composeNote(mallory))
+  await vi.waitFor(async () => {
+    const list = await house.desk.listDeliveries({ limit: 50 })
+    expect(list.map(({ state }) => state)).toEqual(Array(20).fill('sent'))
+  }, 60_000)
+  const sending = process.cpuUsage(beganSending).user
+  const [answer] = await house.desk.listResponses({ agent: 'echo', via: 'activitypub', limit: 1 })
+  const beganReading = process.cpuUsage()
+  for (let time = 0; time < 10; time += 1) {
+    const { status } = await house.app.request(`/agents/echo/posts/${answer?.response.id}.2`)
+    expect(status).toBe(200)
+  }
+  expect(process.cpuUsage(beganReading).user * 2).toBeLessThan(sending)
+}, 90_000)
