@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createApiKeyCheck } from '../src/auth/api-keys.ts'
+import { createKeyRing } from '../src/auth/key-ring.ts'
+import { createOwnTokens } from '../src/client/own-token.ts'
 import { a2aConfigSchema } from '../src/index.ts'
 import type { PostOptions, TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
@@ -194,5 +196,68 @@ describe('T02 another caller’s task', () => {
     const missing = await house.say('more', { taskId: '00000000-0000-4000-8000-000000000000' }, other)
     expect(foreign.body.error?.code).toBe(-32001)
     expect(foreign.text).toBe(missing.text)
+  })
+})
+
+describe('A01 the HTTP+JSON binding', () => {
+  const routes: readonly (readonly [method: string, path: string])[] = [
+    ['POST', '/message:send'],
+    ['POST', '/message:stream'],
+    ['GET', '/tasks'],
+    ['GET', '/tasks/x'],
+    ['POST', '/tasks/x:cancel'],
+    ['GET', '/tasks/x:subscribe'],
+    ['POST', '/tasks/x:subscribe'],
+    ['POST', '/tasks/x/pushNotificationConfigs'],
+    ['GET', '/tasks/x/pushNotificationConfigs'],
+    ['GET', '/tasks/x/pushNotificationConfigs/y'],
+    ['DELETE', '/tasks/x/pushNotificationConfigs/y'],
+    ['GET', '/extendedAgentCard'],
+  ]
+  const request = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
+    house.request(`/a2a/rest${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers },
+      ...(method === 'POST' && { body: '{}' }),
+    })
+
+  test.each(routes)('%s %s: 401 with the same challenge as JSON-RPC', async (method, path) => {
+    const { status, headers } = await request(method, path)
+    const { challenge } = await verdict({ token: null })
+    expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
+  })
+
+  test.each(routes)('A13 %s %s: 403 where the scope is missing', async (method, path) => {
+    const token = await house.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
+    const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
+    if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)
+    expect(status).toBe(403)
+    expect(headers.get('www-authenticate')).toMatch(/error="insufficient_scope", scope="a2a:[a-z.-]+"$/)
+    return undefined
+  })
+})
+
+describe('tokens of this house, by which its agents call each other', () => {
+  const place = { origin: 'https://agents.test' }
+  const ownToken = (audience: string) =>
+    createOwnTokens(createKeyRing(house.house), place, house.world).sign({ agent: 'echo', audience })
+
+  test('count here, for what agents do, and for that alone', async () => {
+    const token = await ownToken('https://agents.test')
+    expect((await verdict({ token })).status).toBe(200)
+    expect((await verdict({ token }, 'CreateTaskPushNotificationConfig')).status).toBe(403)
+    await house.channel.rotateKeys?.()
+    expect((await verdict({ token: await ownToken('https://agents.test') })).status).toBe(200)
+  })
+
+  test('that were made for a peer do not count here', async () => {
+    const { status, message } = await verdict({ token: await ownToken('https://peer.test') })
+    expect([status, message]).toEqual([401, 'Cannot verify token: claim does not hold: aud'])
+  })
+
+  test('cannot be made by an issuer we trust for others', async () => {
+    const claims = { iss: 'https://agents.test', aud: 'https://agents.test', sub: 'echo@agents.test' }
+    const { status, message } = await verdict({ token: await house.issuer.sign(claims) })
+    expect([status, message]).toEqual([401, 'Cannot verify token: key is not one of its issuer'])
   })
 })
