@@ -32,7 +32,7 @@ export interface SlidingWindowOptions {
 
 /**
  * The default policy: a byte-stable head, then the newest turns that fit, same-role neighbours merged
- * (`contract.md`, History). Pure; the turns it returns, given to it again, come back as they are.
+ * (`contract.md`, History). Pure; the turns it returns, given to it again, come back as they are, but for the names of speakers.
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const { maxTurns = 40, maxChars = 48_000 } = options
@@ -70,7 +70,9 @@ function toTurns(entries: readonly Entry[]): Turns {
 }
 
 function toTurn({ entryId, nativeId, role, author, parts, at }: Entry): HistoricalMessage {
-  return { id: nativeId ?? entryId, role, sender: author, parts: parts.filter(isSettled), timestamp: at }
+  const settled = parts.filter(isSettled)
+  const said = role === 'user' ? settled.map(quoteNames) : settled
+  return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at }
 }
 
 /** A tool call whose end was never seen tells a model nothing it may rely on: only ended calls are history. */
@@ -101,6 +103,16 @@ function mergeNeighbours(turns: Turns): Turns {
 /** Who said what must not be lost in a turn of several writers. */
 function nameSpeaker(address: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${address}:` }
+}
+
+/** A line of the other side's own that reads as if somebody else began to speak there. */
+const likeSpeaker = /^(?=[^\S\n]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
+
+/** Nobody puts words into another's mouth by writing a name as it is written here. */
+function quoteNames(part: Part): Part {
+  if (part.kind !== 'text') return part
+  const content = part.content.replace(likeSpeaker, '> ')
+  return content === part.content ? part : { ...part, content }
 }
 
 /** A turn is closed, and may join the head, once the other side has spoken after it: nothing is merged into it then. */
