@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import type { Blob, GuardedFetch, Part } from '@postern/core'
+import { Undeliverable } from '@postern/core'
+import { toProblem } from '@postern/http'
+import { describe, expect, test } from 'vitest'
+import type { ShelfOptions } from './attachments.ts'
+import { createAttachmentShelf } from './attachments.ts'
+
+const origin = 'https://agents.test'
+const dayMs = 24 * 3_600_000
+const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
+
+function openShelf(...kept: readonly (readonly [text: string, mime?: string | undefined])[]) {
+  const blobs: readonly Blob[] = kept.map(([text, mime]) => {
+    const bytes = new TextEncoder().encode(text)
+    return { digest: digestOf(bytes), bytes, mime }
+  })
+  let time = Date.UTC(2026, 5, 1, 12)
+  const shelf = createAttachmentShelf({
+    desk: { findBlob: async (digest: string) => blobs.find(blob => blob.digest === digest) } as ShelfOptions['desk'],
+    origin,
+    key: 'key of the tests',
+    fetch: (async () => ({ status: 404, body: new Uint8Array() })) as unknown as GuardedFetch,
+    now: () => time,
+  })
+  shelf.routes.onError(error => toProblem(error))
+  const fetchFrom = (url: string) => shelf.routes.request(url.slice(origin.length))
+  const advance = (ms: number) => {
+    time += ms
+  }
+  return { shelf, digests: blobs.map(({ digest }) => digest), fetchFrom, advance }
+}
+
+describe('storeFiles()', () => {
+  test('takes bytes out of files and artifacts, to be kept under their digest', () => {
+    const { shelf } = openShelf()
+    const bytes = Buffer.from('picture')
+    const ref = { kind: 'inline', data_base64: bytes.toString('base64') } as const
+    const link: Part = { kind: 'link', url: 'https://peer.test/' }
+    const elsewhere: Part = { kind: 'file', bytes_ref: { kind: 'url', url: 'https://peer.test/a.png' } }
+    const { parts, blobs } = shelf.storeFiles([
+      link,
+      { kind: 'file', name: 'a.png', mime: 'image/png', bytes_ref: ref },
+      elsewhere,
+    ])
+    const digest = digestOf(bytes)
+    const stored = { kind: 'content_addressed', algo: 'sha256', digest }
+    expect(parts).toEqual([
+      link,
+      { kind: 'file', name: 'a.png', mime: 'image/png', size: 7, bytes_ref: stored },
+      elsewhere,
+    ])
+    expect(blobs).toEqual([{ digest, bytes, mime: 'image/png' }])
+  })
+})
+
+describe('an address of stored bytes', () => {
+  test('gives them to who has it: never to be shown, guessed at or run under our origin', async () => {
+    const { shelf, digests, fetchFrom } = openShelf(['<script>', 'text/html'])
+    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    expect(answer.status).toBe(200)
+    expect(await answer.text()).toBe('<script>')
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment',
+      'content-security-policy': "sandbox; default-src 'none'",
+      'x-content-type-options': 'nosniff',
+    })
+  })
+
+  test.each(['image/png', 'image/jpeg', 'video/mp4', 'audio/mpeg'])('names %s as what it is', async mime => {
+    const { shelf, digests, fetchFrom } = openShelf(['media', mime])
+    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    expect(answer.headers.get('content-type')).toBe(mime)
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test.each([
+    'image/svg+xml',
+    'text/html; charset=utf-8',
+    'application/xhtml+xml',
+    'application/pdf',
+    'IMAGE/PNG\r\nx: y',
+    undefined,
+  ])('does not name %s', async mime => {
+    const { shelf, digests, fetchFrom } = openShelf(['anything', mime])
+    const answer = await fetchFrom(shelf.fileAddress(digests[0] ?? ''))
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream')
+  })
+
+  test('is the same all day, and works for a year', async () => {
+    const { shelf, digests, fetchFrom, advance } = openShelf(['media', 'image/png'])
+    const [digest = ''] = digests
+    const address = shelf.fileAddress(digest)
+    advance(dayMs / 2 - 1)
+    expect(shelf.fileAddress(digest)).toBe(address)
+    advance(365 * dayMs)
+    expect((await fetchFrom(address)).status).toBe(200)
+    advance(3 * dayMs)
+    const answer = await fetchFrom(address)
+    expect(await answer.json()).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+      detail: 'Cannot read attachment: the token has expired',
+    })
+  })
+
+  test('given to an agent works for a day', async () => {
+    const { shelf, digests, fetchFrom, advance } = openShelf(['media'])
+    const [digest = ''] = digests
+    const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+    const [part] = shelf.presentParts([{ kind: 'file', bytes_ref: ref }])
+    const url = part?.kind === 'file' && 'url' in part.bytes_ref ? (part.bytes_ref.url ?? '') : ''
+    advance(dayMs)
+    expect((await fetchFrom(url)).status).toBe(200)
+    advance(1)
+    expect((await fetchFrom(url)).status).toBe(403)
+  })
+
+  test('is no other: its token is for these bytes and this time alone', async () => {
+    const { shelf, digests, fetchFrom } = openShelf(['one'], ['two'])
+    const [one = '', two = ''] = digests
+    const address = shelf.fileAddress(one)
+    const [, token = ''] = address.split('?token=')
+    const [expires = '', signature = ''] = token.split('.')
+    const forged = [
+      address.replace(one, two),
+      address.replace(expires, String(Number(expires) + 1)),
+      address.replace(expires, `${expires}0`),
+      address.replace(signature, ''),
+      address.replace(signature, `${signature}A`),
+      address.replace(token, ''),
+      address.replace(`?token=${token}`, ''),
+      address.replace(expires, 'NaN'),
+    ]
+    for (const url of forged) {
+      const answer = await fetchFrom(url)
+      expect(await answer.json(), url).toMatchObject({
+        status: 403,
+        code: 'forbidden',
+        detail: 'Cannot read attachment: the token is not valid',
+      })
+    }
+  })
+
+  test('of what is gone is not found', async () => {
+    const { shelf, fetchFrom } = openShelf()
+    const answer = await fetchFrom(shelf.fileAddress('ab'.repeat(32)))
+    expect(answer.status).toBe(404)
+  })
+})
+
+describe('readAttachment()', () => {
+  const signal = new AbortController().signal
+  test('reads bytes wherever they are', async () => {
+    const { shelf, digests } = openShelf(['kept'])
+    const inline = { kind: 'inline', data_base64: 'YQ==' } as const
+    const ref = { kind: 'content_addressed', algo: 'sha256', digest: digests[0] ?? '' } as const
+    const read = async (bytes_ref: typeof inline | typeof ref) =>
+      Buffer.from((await shelf.readAttachment({ kind: 'file', name: 'n', bytes_ref }, signal)).bytes).toString()
+    expect([await read(inline), await read(ref)]).toEqual(['a', 'kept'])
+  })
+
+  test('says what is wrong when they cannot be had', async () => {
+    const { shelf } = openShelf()
+    const url = { kind: 'url', url: 'https://peer.test/a.png' } as const
+    const reading = shelf.readAttachment({ kind: 'file', bytes_ref: url }, signal)
+    await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
+  })
+})
