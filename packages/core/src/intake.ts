@@ -119,6 +119,8 @@ export interface Intake {
   readonly effects?: readonly RelationEffect[]
   /** For senders that are machines: what exceeds it in this thread is kept, flag `loop_guard`. Not for tasks. */
   readonly quota?: TurnQuota | undefined
+  /** All of them have room, or the message is kept with the flag of the first that has none. Not for tasks. */
+  readonly budgets?: readonly TurnBudget[] | undefined
 }
 
 /** At most so many turns of one thread in a time. */
@@ -127,6 +129,14 @@ export interface TurnQuota {
   readonly withinMs: number
   /** Where given, only what comes within this time after our last answer in the thread counts, ms: no person reads that fast. */
   readonly swiftMs?: number | undefined
+}
+
+/** At most so many turns in a time of all messages of a channel that name the same key. */
+export interface TurnBudget extends Omit<TurnQuota, 'swiftMs'> {
+  readonly key: string
+  /** The key means something within the message's thread only. */
+  readonly isPerThread?: true | undefined
+  readonly flag: string
 }
 
 export interface Admitted {

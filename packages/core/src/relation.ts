@@ -5,8 +5,9 @@ import type { ChannelName, MessageKind } from './message.ts'
 /**
  * How somebody outside stands to an agent of ours. `pending`: asks to follow and waits for the operator. `following`: the
  * agent follows. `blocked_by`: wants nothing of the agent; nothing is delivered there, and what comes from there is kept.
+ * `suppressed`: what is sent there does not arrive, or is complained of; the channel sends nothing more.
  */
-export const relationKinds = ['follower', 'pending', 'following', 'blocked_by'] as const
+export const relationKinds = ['follower', 'pending', 'following', 'blocked_by', 'suppressed'] as const
 
 export type RelationKind = (typeof relationKinds)[number]
 
@@ -31,12 +32,23 @@ export interface Relation extends RelationKey {
  * What a message changes beside itself, for its own agent, in the transaction that admits it; a duplicate changes nothing.
  * Relating twice renews the target; unrelating who is not related does nothing. `blocked_by` also ends the agent's open
  * turns for that peer and its open deliveries to him. `reopen`: what was undone may be done again under its old id, by
- * servers that give the second try the same one.
+ * servers that give the second try the same one. `bounced`: a delivery of this agent that was sent did not arrive.
  */
 export type RelationEffect =
   | { readonly kind: 'relate'; readonly relation: RelationKind; readonly peer: string; readonly target: Json }
   | { readonly kind: 'unrelate'; readonly relation: RelationKind; readonly peer: string }
   | ({ readonly kind: 'reopen' } & Authorship)
+  | Bounce
+
+/** A delivery that was taken, and came back: dead, or tried again at `retry.at` (ms) while it had fewer than `retry.attempts`. */
+export interface Bounce {
+  readonly kind: 'bounced'
+  /** Its id. One that is not sent, or of another agent or channel, stays as it is. */
+  readonly delivery: string
+  /** For the operator. */
+  readonly error: string
+  readonly retry?: { readonly at: number; readonly attempts: number } | undefined
+}
 
 /** Whose words a message is, and of what: by these two it is found again when its author changes it or takes it back. */
 export interface Authorship {

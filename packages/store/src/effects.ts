@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, RelationEffect } from '@postern/core'
 import type { Batch } from './batch.ts'
+import { createBouncing } from './bounces.ts'
 import { prepareQuery } from './database.ts'
 import { createSilencing } from './silence.ts'
 import type { Tables } from './tables.ts'
@@ -38,6 +39,7 @@ export function createEffects(db: DatabaseSync, tables: Tables): ApplyEffect {
       silencing.cancelTurns(batch, { ...place, peer }, now)
     },
     unrelate: (_, { relation, peer }, { agent, via }) => relations.unrelate({ agent, via, relation, peer }),
+    bounced: createBouncing(db),
     reopen: (_, { author, object }, { agent, via }) => void reopen.run(author, object, via, agent),
   }
   return (batch, effect, at) => effects[effect.kind](batch, effect as never, at)

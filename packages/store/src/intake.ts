@@ -69,9 +69,10 @@ export function createAdmission(
     const task = wantsTurn ? continueTask(intake, at) : undefined
     if (typeof task === 'string') return task
     const thread = tables.threads.place(intake)
-    const isTurn = wantsTurn && (task !== undefined || isWithinQuota(intake, thread, at))
+    const excess = wantsTurn ? findExcess(intake, thread, at) : undefined
+    const isTurn = wantsTurn && excess === undefined
     const message = tables.entries.append({ ...draft.entry, scope: scopeOf(intake, isTurn) }, { thread, task })
-    insertMessage(addFlag(draft, objection ?? quotaFlag(wantsTurn, isTurn)), { message, thread, task })
+    insertMessage(addFlag(draft, objection ?? excess), { message, thread, task })
     tables.blobs.keepAll(draft.blobs, message)
     tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: intake.aliases })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at })
@@ -98,8 +99,15 @@ export function createAdmission(
     return isBlocked ? 'blocked_by' : undefined
   }
 
-  function isWithinQuota({ quota }: Intake, thread: number, at: number): boolean {
-    return quota === undefined || tables.quotas.take(thread, quota, at)
+  /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
+  function findExcess({ quota, budgets = [], message, task }: Intake, thread: number, now: number): string | undefined {
+    if (task) return undefined
+    const place = { via: message.received_via, thread, now }
+    const exceeded = tables.budgets.findExceeded(budgets, place)
+    if (exceeded) return exceeded.flag
+    if (quota !== undefined && !tables.quotas.take(thread, quota, now)) return 'loop_guard'
+    tables.budgets.take(budgets, place)
+    return undefined
   }
 
   return {
@@ -133,10 +141,6 @@ function keyOf(task: TaskKey | undefined): TaskKey | undefined {
 function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): EntryScope {
   if (!isTurn) return 'kept'
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
-}
-
-function quotaFlag(wantsTurn: boolean, isTurn: boolean): string | undefined {
-  return wantsTurn && !isTurn ? 'loop_guard' : undefined
 }
 
 /** What is forgotten gets its flag when it is. */

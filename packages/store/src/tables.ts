@@ -2,6 +2,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BlobFiles } from './blob-files.ts'
 import type { BlobTable } from './blobs.ts'
 import { createBlobTable } from './blobs.ts'
+import type { BudgetTable } from './budgets.ts'
+import { createBudgetTable } from './budgets.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
 import type { EntryTable } from './entries.ts'
@@ -42,6 +44,7 @@ export interface Tables {
   readonly sayings: SayingTable
   readonly relations: RelationTable
   readonly quotas: QuotaTable
+  readonly budgets: BudgetTable
   readonly withdrawals: WithdrawalTable
   readonly readMessage: ReadMessage
   readonly forget: ForgetMessage
@@ -64,6 +67,7 @@ export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
     watches: createWatchTable(db, parts.deliveries),
     sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
+    budgets: createBudgetTable(db),
     withdrawals: createWithdrawalTable(db),
     readMessage: createMessageReader(db, files),
     forget: createForget(db, parts),

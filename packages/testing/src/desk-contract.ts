@@ -1,6 +1,7 @@
 import { describe } from 'vitest'
 import { actContract } from './desk/acts.ts'
 import { backgroundContract } from './desk/background.ts'
+import { bounceContract } from './desk/bounces.ts'
 import { broadcastContract } from './desk/broadcasts.ts'
 import { deliveryContract } from './desk/deliveries.ts'
 import { durabilityContract } from './desk/durability.ts'
@@ -34,6 +35,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     lookupContract(open)
     taskContract(open)
     relationContract(open)
+    bounceContract(open)
     withdrawalContract(open)
     operatorContract(open)
     noticeContract(open)

@@ -1,0 +1,45 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ChannelName, TurnBudget } from '@postern/core'
+import { prepareQuery } from './database.ts'
+
+/** Where a budget is asked for. */
+export interface BudgetPlace {
+  readonly via: ChannelName
+  readonly thread: number
+  readonly now: number
+}
+
+export interface BudgetTable {
+  /** The first that has no room for one more; nothing is taken. */
+  findExceeded(budgets: readonly TurnBudget[], place: BudgetPlace): TurnBudget | undefined
+  /** Takes one of each. A new time begins when the old one is over. */
+  take(budgets: readonly TurnBudget[], place: BudgetPlace): void
+}
+
+export function createBudgetTable(db: DatabaseSync): BudgetTable {
+  const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND until > ?')
+  const take = prepareQuery(
+    db,
+    `INSERT INTO turn_budgets (key, until, used) VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET
+       used = CASE WHEN until <= ?3 THEN 1 ELSE used + 1 END,
+       until = CASE WHEN until <= ?3 THEN ?2 ELSE until END`,
+  )
+  // Each one that is taken takes two out whose time is over: strangers fill this table, and it shrinks again.
+  const removeOld = prepareQuery(
+    db,
+    `DELETE FROM turn_budgets WHERE key IN
+       (SELECT key FROM turn_budgets INDEXED BY turn_budgets_oldest WHERE until <= ? ORDER BY until LIMIT 2)`,
+  )
+  return {
+    findExceeded: (budgets, place) =>
+      budgets.find(budget => (find.get(keyOf(budget, place), place.now)?.used ?? 0) >= budget.turns),
+    take(budgets, place) {
+      for (const budget of budgets) take.run(keyOf(budget, place), place.now + budget.withinMs, place.now)
+      if (budgets.length > 0) removeOld.run(place.now)
+    },
+  }
+}
+
+function keyOf({ key, isPerThread }: TurnBudget, { via, thread }: BudgetPlace): string {
+  return isPerThread ? `${via} #${thread} ${key}` : `${via} ${key}`
+}
