@@ -13,11 +13,18 @@ export const replayExtension = 'urn:postern:a2a:event-replay:v1'
 /** Mentionable, PolicyParts v0.1. */
 export const policyExtension = 'https://mentionable.dev/ns/policy/v0.1'
 
+/** Mentionable, A2A tool events v0.1. */
+export const toolEventsExtension = 'https://mentionable.dev/ns/a2a-tool-events/v0.1'
+
 /** What we understand; a caller's others are ignored. */
 export const supportedExtensions: readonly Extension[] = [
   {
     uri: replayExtension,
     description: 'Events of a stream bear ids; SubscribeToTask with Last-Event-ID goes on behind the one it names.',
+  },
+  {
+    uri: toolEventsExtension,
+    description: 'Tools that an agent ran are data parts of the types tool-call, tool-result and tool-error.',
   },
   {
     uri: policyExtension,

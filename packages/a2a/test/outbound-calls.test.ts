@@ -143,6 +143,15 @@ describe('an answer', () => {
     ])
   })
 
+  test('tells of tools as tool calls, each once', async () => {
+    const event = (type: string, more: object = {}) => ({
+      data: { type, toolCallId: '1', toolName: 'search', input: {}, ...more },
+    })
+    peer.answerRpc(() => said(event('tool-call'), { text: 'so' }, event('tool-result', { output: 5 })))
+    const { parts } = await peer.call()
+    expect(parts).toEqual([{ kind: 'tool_call', id: '1', name: 'search', args: {}, result: 5 }, text('so')])
+  })
+
   test('that is still being worked on is asked for until it ends', async () => {
     let asked = 0
     peer.answerRpc(({ body }) => {

@@ -1,5 +1,6 @@
 import type { Part, ResponseStatus } from '@postern/core'
 import { readParts } from '../parts/read-parts.ts'
+import { readToolEvent } from '../parts/tool-events.ts'
 import { identifier, line, object, oneOf } from '../validate/leaves.ts'
 import { part } from '../validate/message.ts'
 import type { Check } from '../validate/shape.ts'
@@ -158,17 +159,25 @@ function readText(value: unknown): string | undefined {
 
 /** Streamed text runs on in one part; bytes travel with the answer, since no desk of ours has them yet. */
 function inlineParts(wire: readonly WirePart[]): readonly Part[] {
-  const { parts: read, blobs } = readParts(wire)
-  const bytesOf = new Map(blobs.map(({ digest, bytes }) => [digest, bytes]))
-  const inlined = read.map((item): Part => {
-    if (item.kind !== 'file' || item.bytes_ref.kind !== 'content_addressed') return item
-    const bytes = bytesOf.get(item.bytes_ref.digest) ?? new Uint8Array()
-    return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
-  })
-  return inlined.reduce<Part[]>(joinText, [])
+  return wire.flatMap(part => readToolEvent(part) ?? inlinePart(part)).reduce<Part[]>(joinParts, [])
 }
 
-function joinText(before: Part[], next: Part): Part[] {
+function inlinePart(wire: WirePart): readonly Part[] {
+  const { parts: read, blobs } = readParts([wire])
+  const [{ bytes } = { bytes: new Uint8Array() }] = blobs
+  return read.map((item): Part => {
+    if (item.kind !== 'file' || item.bytes_ref.kind !== 'content_addressed') return item
+    return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
+  })
+}
+
+/** A tool call that comes again under its id takes the place of its beginning. */
+function joinParts(before: Part[], next: Part): Part[] {
+  const begun =
+    next.kind === 'tool_call'
+      ? before.findIndex(({ kind, id }: Part & { id?: string }) => kind === next.kind && id === next.id)
+      : -1
+  if (begun >= 0) return before.with(begun, next)
   const last = before.at(-1)
   if (next.kind !== 'text' || last?.kind !== 'text' || last.mime !== next.mime) return [...before, next]
   return before.with(-1, { ...last, content: last.content + next.content })

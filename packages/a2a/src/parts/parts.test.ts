@@ -1,6 +1,7 @@
 import type { Part } from '@postern/core'
 import { expect, test } from 'vitest'
 import { readParts } from './read-parts.ts'
+import { readToolEvent } from './tool-events.ts'
 import { writeParts } from './write-parts.ts'
 
 const digest = 'a'.repeat(64)
@@ -28,7 +29,6 @@ test.each<[string, Part, object]>([
 })
 
 test.each<[string, Part]>([
-  ['a tool call', { kind: 'tool_call', id: '1', name: 'search', args: { q: 'x' } }],
   ['a policy', { kind: 'policy', policy: { kind: 'consent_required', message: 'May I?' } }],
   ['a kind nobody knows', { kind: 'hologram', depth: 3 } as unknown as Part],
   ['a kind named like a member of objects', { kind: 'constructor' } as unknown as Part],
@@ -41,6 +41,35 @@ test.each<[string, Part]>([
   const metadata = { mentionable: { kind: part.kind } }
   expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
 })
+
+test.each<[string, Part, object]>([
+  [
+    'begun',
+    { kind: 'tool_call', id: '1', name: 'search', args: { q: 'x' } },
+    { type: 'tool-call', toolCallId: '1', toolName: 'search', input: { q: 'x' } },
+  ],
+  [
+    'ended',
+    { kind: 'tool_call', id: '1', name: 'search', args: {}, result: [1] },
+    { type: 'tool-result', toolCallId: '1', toolName: 'search', input: {}, output: [1] },
+  ],
+  [
+    'failed',
+    { kind: 'tool_call', id: '1', name: 'search', args: {}, error: { message: 'no' } },
+    { type: 'tool-error', toolCallId: '1', toolName: 'search', input: {}, error: { message: 'no' } },
+  ],
+])('writeParts() tells of a tool call that has %s, and readToolEvent() reads it again', (_, part, data) => {
+  const [wire = {}] = writeParts([part])
+  expect(wire).toEqual({ data, mediaType: 'application/json', metadata: { mentionable: { kind: 'tool_call' } } })
+  expect(readToolEvent(wire)).toEqual(part)
+})
+
+test.each([{ text: 'tool-call' }, { data: { type: 'tool-call' } }, { data: { type: 'constructor', toolCallId: '1' } }])(
+  'readToolEvent() reads nothing out of %j',
+  wire => {
+    expect(readToolEvent(wire)).toBeUndefined()
+  },
+)
 
 test('writeParts() hands on as bytes what is marked as data and is none', () => {
   const bytes_ref = { kind: 'inline', data_base64: Buffer.from('{oops').toString('base64') } as const

@@ -1,6 +1,7 @@
 import type { ArtifactPart, FilePart, Json, Part } from '@postern/core'
 import type { WirePart } from '../wire.ts'
 import { dataArtifact } from './read-parts.ts'
+import { writeToolEvent } from './tool-events.ts'
 
 /** Bytes that were looked up beforehand, by digest, as base64. */
 export type KnownBytes = ReadonlyMap<string, string>
@@ -24,7 +25,7 @@ const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kin
   link: ({ url, title }) => ({ text: title ? `${title}: ${url}` : url, mediaType: 'text/plain' }),
   file: writeFile,
   artifact: writeFile,
-  tool_call: writeAsData,
+  tool_call: writeToolEvent,
   policy: writeAsData,
 }
 
