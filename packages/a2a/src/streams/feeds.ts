@@ -78,6 +78,8 @@ export function createFeeds(
     if (open.idleSince !== undefined && world.now() >= open.idleSince + replayMs) dispose(name, open)
     if (open.ticks % heartbeatTicks === 0) open.feed.beat()
     if (isLookDue(open.ticks)) open.feed.look()
+    // Who was expected never came.
+    if (open.ticks % heartbeatTicks === 0 && open.feed.isIdle()) rest(name, open)
   }
 
   function dispose(name: string, open: OpenFeed): void {
@@ -99,6 +101,15 @@ export function createFeeds(
     })
     const open: OpenFeed = { feed, canReplay: false, ticks: 0, idleSince: undefined }
     feeds.set(name, open)
+    return open
+  }
+
+  function enter({ key, canReplay, messages }: StreamRequest): OpenFeed {
+    const open = findFeed(key)
+    wakeFeed(open)
+    open.canReplay ||= canReplay
+    for (const message of messages) open.feed.track(message)
+    void tick()
     return open
   }
 
@@ -138,12 +149,10 @@ export function createFeeds(
       if (closing.signal.aborted)
         throw new Rejection('rate_limited', 'Cannot open stream: shutting down', { retryAfter: 5 })
       take(request.listenerKey)
-      const open = findFeed(request.key)
-      wakeFeed(open)
-      open.canReplay ||= request.canReplay
-      for (const message of request.messages) open.feed.track(message)
-      void tick()
+      // Heard from now on, although the listener only comes in a moment.
+      enter(request)
       return new EventStream(sink => {
+        const open = enter(request)
         const idle = createIdleClock(limits.idleMs, world)
         let isOver = false
         const finish = () => {

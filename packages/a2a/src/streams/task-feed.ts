@@ -34,6 +34,7 @@ export interface TaskFeed {
   /** The truth is in the desk: looks whether something happened that nobody announced. */
   look(): void
   beat(): void
+  isIdle(): boolean
   /** Whether what happened behind this event is still known. */
   knows(eventId: string): boolean
   /** Ends all listening; the task goes on. */
@@ -261,6 +262,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     beat() {
       for (const { sink } of listeners) sink.beat()
     },
+    isIdle: () => listeners.size + waiting.size === 0,
     knows: eventId => ring.after(eventId) !== undefined,
     close() {
       isClosed = true
