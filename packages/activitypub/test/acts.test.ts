@@ -2,6 +2,7 @@ import type { Agent } from '@postern/core'
 import { createOutpost } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
 import { composeActivity, echoActor } from './activity.ts'
+import { readText } from './house.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, publicCollection, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -183,6 +184,34 @@ test('what it takes back is deleted where it was sent, and a Tombstone here', as
     headers: { accept: 'application/activity+json' },
   })
   expect(await outbox.json()).toMatchObject({ totalItems: 0 })
+})
+
+test('what is taken back while it is on its way is deleted only after it has arrived', async () => {
+  const { alice, mallory, peer } = await openWith((message, context) => {
+    if (readText(message.parts) === 'go on') return 'too soon'
+    context.delete(String(message.in_reply_to?.split('/').at(-1)))
+    return undefined
+  })
+  const order: string[] = []
+  let takeIn = () => {}
+  const taken = new Promise<void>(resolve => {
+    takeIn = resolve
+  })
+  peer.serve('https://good.test/inbox', async ({ body }) => {
+    const { type } = JSON.parse(body)
+    order.push(`${type} begins`)
+    if (type === 'Create') await taken
+    order.push(`${type} ends`)
+    return { status: 202 }
+  })
+  await ask(alice)
+  await vi.waitFor(() => expect(order).toEqual(['Create begins']))
+  const { object } = postedOf('Create')[0] as Posted
+  await ask(mallory, 'take it back', { inReplyTo: object.id })
+  await vi.waitFor(async () => expect((await readPost(object.id)).status).toBe(410))
+  setTimeout(takeIn, 300)
+  await vi.waitFor(() => expect(order).toContain('Delete ends'))
+  expect(order).toEqual(['Create begins', 'Create ends', 'Delete begins', 'Delete ends'])
 })
 
 test('a like and a boost name what they are for, and are undone', async () => {

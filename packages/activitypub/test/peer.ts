@@ -21,7 +21,7 @@ export interface PeerAnswer {
 }
 
 /** `hang`: takes the request and never answers. */
-export type PeerRoute = PeerAnswer | 'hang' | ((request: PeerRequest) => PeerAnswer)
+export type PeerRoute = PeerAnswer | 'hang' | ((request: PeerRequest) => PeerAnswer | Promise<PeerAnswer>)
 
 /** Other people's servers behind one port, told apart by `Host`. */
 export interface Peer {
@@ -50,7 +50,7 @@ export async function openPeer(hosts: readonly string[]): Promise<Peer> {
     const request = { host, method: incoming.method ?? '', path, query, headers, body }
     requests.push(request)
     const route = routes.get(`https://${host}${path}`) ?? { status: 404 }
-    if (route !== 'hang') answer(outgoing, typeof route === 'function' ? route(request) : route)
+    if (route !== 'hang') answer(outgoing, typeof route === 'function' ? await route(request) : route)
   }
 
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -1,6 +1,7 @@
 import { findDestinationHost } from './destination-host.ts'
 import { LeaseLost } from './errors.ts'
 import { createLane } from './lane.ts'
+import { createOneByOne } from './one-by-one.ts'
 import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
 import { spreadBroadcast } from './spread.ts'
@@ -47,6 +48,8 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     lease: (limit, busy) => desk.leaseTurns(leaseOf(limit, busy)),
     run: turn => workTurn(turn, working, abandoning.signal),
   })
+  // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.
+  const runInOrder = createOneByOne()
   const deliver = (rank: DeliveryRank, slots: number) =>
     createLane<Delivery>({
       ...shared,
@@ -54,7 +57,7 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
       groupSlots: options.deliveriesPerHost,
       groupOf: delivery => findDestinationHost(delivery.to),
       lease: (limit, busy) => desk.leaseDeliveries({ ...leaseOf(limit, busy), rank }),
-      run: async delivery => void (await send(delivery, sending)),
+      run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
     })
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
   const held = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
@@ -107,6 +110,11 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
       await settleWithin(1_000)
     },
   }
+}
+
+/** What is said of one message to one place. */
+function nameCourse({ via, agent, to, message }: Delivery): string {
+  return JSON.stringify([via, agent, to, message.id])
 }
 
 function logEnd(world: Pick<World, 'log'>, error: unknown): void {
