@@ -40,7 +40,10 @@ export type RelationEffect =
   | ({ readonly kind: 'reopen' } & Authorship)
   | Bounce
 
-/** A delivery that was taken, and came back: dead, or tried again at `retry.at` (ms) while it had fewer than `retry.attempts`. */
+/**
+ * What became of a delivery that was taken: it is dead, or tried again at `retry.at` (ms) while it had fewer tries than
+ * `retry.attempts`. With `isDelivered` it stays sent: it arrived, and was complained of.
+ */
 export interface Bounce {
   readonly kind: 'bounced'
   /** Its id. One that is not sent, or of another agent or channel, stays as it is. */
@@ -48,6 +51,9 @@ export interface Bounce {
   /** For the operator. */
   readonly error: string
   readonly retry?: { readonly at: number; readonly attempts: number } | undefined
+  readonly isDelivered?: true | undefined
+  /** Where it went to is `suppressed` from now on, for this agent. */
+  readonly suppresses?: true | undefined
 }
 
 /** Whose words a message is, and of what: by these two it is found again when its author changes it or takes it back. */

@@ -4,14 +4,25 @@ import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { EffectPlace } from './effects.ts'
+import type { RelationTable } from './relations.ts'
 
-/** A delivery that was sent is dead after all, or is sent once more. */
-export function createBouncing(db: DatabaseSync): (batch: Batch, bounce: Bounce, at: EffectPlace) => void {
-  const find = prepareQuery<{ number: number; attempt: number }>(
+interface SentDelivery {
+  readonly number: number
+  readonly destination: string
+  readonly attempt: number
+}
+
+/** A delivery that was sent is dead after all, or is sent once more, or was not wanted. */
+export function createBouncing(
+  db: DatabaseSync,
+  relations: Pick<RelationTable, 'relate'>,
+): (batch: Batch, bounce: Bounce, at: EffectPlace) => void {
+  const find = prepareQuery<SentDelivery>(
     db,
-    `SELECT d.number, d.attempt FROM deliveries d JOIN messages m ON m.number = d.message
+    `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.number = d.message
      WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.via = ?`,
   )
+  const note = prepareQuery(db, 'UPDATE deliveries SET last_error = ? WHERE number = ?')
   const kill = prepareQuery(db, "UPDATE deliveries SET state = 'dead', ended_at = ?, last_error = ? WHERE number = ?")
   // As new, behind whatever goes to the same place in the same thread.
   const revive = prepareQuery(
@@ -20,13 +31,21 @@ export function createBouncing(db: DatabaseSync): (batch: Batch, bounce: Bounce,
        (SELECT 1 FROM deliveries o WHERE o.thread_id = deliveries.thread_id AND o.destination = deliveries.destination
           AND o.ended_at IS NULL) THEN NULL ELSE ?1 END WHERE number = ?3`,
   )
-  return (batch, { delivery, error, retry }, { agent, via, now }) => {
-    const sent = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
-    if (!sent) return
-    const isRetried = retry !== undefined && sent.attempt < retry.attempts
-    if (isRetried) revive.run(Math.ceil(retry.at), error, sent.number)
-    else kill.run(now, error, sent.number)
+
+  function settle(batch: Batch, { number, attempt }: SentDelivery, { error, retry, isDelivered }: Bounce, now: number) {
+    if (isDelivered) return void note.run(error, number)
+    const isRetried = retry !== undefined && attempt < retry.attempts
+    if (isRetried) revive.run(Math.ceil(retry.at), error, number)
+    else kill.run(now, error, number)
     moveTotal(batch, 'deliveries.sent', isRetried ? 'deliveries.later' : 'deliveries.dead')
     if (isRetried) batch.hasReadyWork = true
+  }
+
+  return (batch, bounce, { agent, via, now }) => {
+    const { delivery, error, suppresses } = bounce
+    const sent = /^\d{1,15}$/.test(delivery) ? find.get(Number(delivery), agent, via) : undefined
+    if (!sent) return
+    settle(batch, sent, bounce, now)
+    if (suppresses) relations.relate({ agent, via, relation: 'suppressed', peer: sent.destination }, error, now)
   }
 }

@@ -39,7 +39,7 @@ export function createEffects(db: DatabaseSync, tables: Tables): ApplyEffect {
       silencing.cancelTurns(batch, { ...place, peer }, now)
     },
     unrelate: (_, { relation, peer }, { agent, via }) => relations.unrelate({ agent, via, relation, peer }),
-    bounced: createBouncing(db),
+    bounced: createBouncing(db, relations),
     reopen: (_, { author, object }, { agent, via }) => void reopen.run(author, object, via, agent),
   }
   return (batch, effect, at) => effects[effect.kind](batch, effect as never, at)

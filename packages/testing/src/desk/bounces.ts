@@ -65,6 +65,17 @@ function describeBounces(open: OpenDesk): void {
     }),
   )
   test(
+    'where it went to is suppressed for that agent, also when it arrived and was complained of',
+    withDesk(open, async ({ desk }) => {
+      const id = await sendOne(desk)
+      await tell(desk, 'b1', bounce(id, { isDelivered: true, suppresses: true, error: 'complained of' }))
+      expect((await desk.listDeliveries({ limit: 1 }))[0]).toMatchObject({ state: 'sent', last_error: 'complained of' })
+      const key = { via: 'a2a', agent: 'echo', relation: 'suppressed', peer: 'ada' } as const
+      expect(await desk.findRelation(key)).toMatchObject({ target: 'complained of' })
+      expect(await desk.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+    }),
+  )
+  test(
     'what is not sent, not the agent’s or no delivery at all stays as it is',
     withDesk(open, async ({ desk }) => {
       const id = await sendOne(desk)
