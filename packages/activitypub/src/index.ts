@@ -20,6 +20,7 @@ import type { InboxHouse } from './inbox/activity-kind.ts'
 import type { UnderstoodDelivery } from './inbox/understand.ts'
 import { understandDelivery } from './inbox/understand.ts'
 import { findHost } from './iri.ts'
+import { createKeyIntroductions } from './key-introductions.ts'
 import { createKeyOwners } from './key-owner.ts'
 import { createKeyRing } from './keys.ts'
 import { createKnocker } from './knock.ts'
@@ -90,11 +91,13 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
   const limits = createPeerLimits({ fetch: world.fetch, now })
   const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits) }
   const gonePeers = createGonePeers({ fetchDocument, desk, world })
+  const actorHouse = { origin, follows: config.follows }
   const sending = {
     ...shared,
     limits,
+    introductions: createKeyIntroductions({ agents, world, send, house: actorHouse }),
     findBytes: createFindBytes(shared),
-    onGone: createLostInboxes({ desk, gonePeers }),
+    onGone: createLostInboxes({ desk, gonePeers, world }),
   }
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
@@ -129,7 +132,6 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     async rotateKeys(agent, options) {
       const rotated = await rotateActorKeys(keys, findActors(agents, agent), options)
       const names = agent === undefined ? agents.list().map(({ name }) => name) : [agent]
-      const actorHouse = { origin, follows: config.follows }
       await announceActors(names, { agents, desk, keys, world, house: actorHouse })
       return rotated
     },

@@ -1,12 +1,19 @@
-import type { RelationDesk } from '@postern/core'
+import type { RelationDesk, World } from '@postern/core'
+import { createExpiringMap } from './expiring-map.ts'
 import type { GonePeers } from './gone-peer.ts'
 import type { DeliveryTarget, FollowerTarget } from './reply-target.ts'
 
 const pageSize = 200
+/** Between two looks through all followers of an agent: what is lost meanwhile is looked for at once. */
+const restMs = 5_000
+/** A shared inbox is looked for so often, and of so many it is known. */
+const lookedMs = 3_600_000
+const maxInboxes = 10_000
 
 export interface LostInboxParts {
   readonly desk: Pick<RelationDesk, 'listRelations'>
   readonly gonePeers: GonePeers
+  readonly world: Pick<World, 'now' | 'sleep'>
 }
 
 /**
@@ -16,19 +23,51 @@ export interface LostInboxParts {
 export function createLostInboxes({
   desk,
   gonePeers,
+  world,
 }: LostInboxParts): (agent: string, target: DeliveryTarget) => void {
-  async function checkFollowers(agent: string, inbox: string): Promise<void> {
+  const looked = createExpiringMap<true>(maxInboxes, () => world.now())
+  /** By agent; strangers make up as many inboxes as they like, and each look passes every follower. */
+  const lost = new Map<string, Set<string>>()
+
+  async function checkFollowers(agent: string, inboxes: ReadonlySet<string>): Promise<void> {
     for (let after: number | undefined = 0; after !== undefined; ) {
       const page = await desk.listRelations({ via: 'activitypub', agent, relation: 'follower', limit: pageSize, after })
-      const sharing = page.filter(({ target }) => (target as unknown as FollowerTarget).sharedInbox === inbox)
+      const sharing = page.filter(({ target }) => inboxes.has((target as unknown as FollowerTarget).sharedInbox ?? ''))
       for (const { peer } of sharing) await gonePeers.check(peer)
       after = page.length === pageSize ? page.at(-1)?.place : undefined
+      // Others get their turn between two pages.
+      await world.sleep(0)
     }
+  }
+
+  async function checkLost(agent: string, waiting: Set<string>): Promise<void> {
+    while (waiting.size > 0) {
+      const inboxes = new Set(waiting)
+      waiting.clear()
+      await checkFollowers(agent, inboxes).catch(() => undefined)
+      await world.sleep(restMs)
+    }
+    lost.delete(agent)
+  }
+
+  function lookFor(agent: string, inbox: string): void {
+    const name = `${agent} ${inbox}`
+    if (looked.get(name)) return
+    looked.set(name, true, lookedMs)
+    const waiting = lost.get(agent)
+    if (waiting) {
+      waiting.add(inbox)
+      return
+    }
+    const begun = new Set([inbox])
+    lost.set(agent, begun)
+    void checkLost(agent, begun)
   }
 
   return (agent, target) => {
     if (!('inbox' in target)) return
     const { inbox, peer } = target
-    void (peer ? gonePeers.check(peer) : checkFollowers(agent, inbox).catch(() => undefined))
+    if (peer) void gonePeers.check(peer)
+    else lookFor(agent, inbox)
   }
 }
