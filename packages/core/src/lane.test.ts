@@ -13,7 +13,6 @@ function openLane(work: number[], options: Partial<LaneOptions<number>> = {}) {
   const lease = vi.fn(async (limit: number) => work.splice(0, limit))
   const lane = createLane<number>({
     slots: 2,
-    groupSlots: 2,
     groupOf: () => undefined,
     lease,
     async run(piece) {
@@ -47,19 +46,31 @@ describe('createLane()', () => {
   test('leaves room for others when one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')
-    const lease = vi.fn(async (limit: number, busy: readonly string[]) => {
-      const taken = waiting.filter(piece => !busy.includes(groupOf(piece))).slice(0, limit)
-      for (const piece of taken) waiting.splice(waiting.indexOf(piece), 1)
-      return taken
+    // As a desk gives out: no more than two of a group.
+    const lease = vi.fn(async (limit: number, running: ReadonlyMap<string, number>) => {
+      const counts = new Map(running)
+      const taken = waiting.filter(piece => {
+        const count = (counts.get(groupOf(piece)) ?? 0) + 1
+        if (count <= 2) counts.set(groupOf(piece), count)
+        return count <= 2
+      })
+      for (const piece of taken.slice(0, limit)) waiting.splice(waiting.indexOf(piece), 1)
+      return taken.slice(0, limit)
     })
-    const { lane, begun, finish } = openLane([1, 2, 3, 4, 10], { slots: 4, groupSlots: 2, groupOf, lease })
+    const { lane, begun, finish } = openLane([1, 2, 3, 4, 10], { slots: 4, groupOf, lease })
     lane.wake()
     await settle()
     expect(begun).toEqual([1, 2, 10])
-    expect(lease).toHaveBeenLastCalledWith(expect.any(Number), ['hanging'])
     finish(1)
     await settle()
     expect(begun).toEqual([1, 2, 10, 3])
+    expect(lease).toHaveBeenLastCalledWith(
+      2,
+      new Map([
+        ['hanging', 1],
+        ['quick', 1],
+      ]),
+    )
   })
 
   test('asks once for many wakes of one instant', async () => {

@@ -1,11 +1,9 @@
 export interface LaneOptions<Work> {
   /** How much runs at once. */
   readonly slots: number
-  /** How much of one group runs at once, so that one that hangs leaves room for the others. */
-  readonly groupSlots: number
   groupOf(work: Work): string | undefined
-  /** Takes up to `limit` pieces of ready work, none of a `busy` group. */
-  lease(limit: number, busy: readonly string[]): Promise<readonly Work[]>
+  /** Takes up to `limit` pieces of ready work, and of no group more than fills its slots; `taken` of them are filled. */
+  lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
   isClosed(): boolean
   onError(error: unknown): void
@@ -29,9 +27,9 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
   async function fill(): Promise<void> {
     do {
       isWokenMeanwhile = false
-      const { limit, busy } = findRoom()
+      const limit = options.slots - running.size
       if (limit <= 0 || options.isClosed()) break
-      const leased = await leaseQuietly(limit, busy)
+      const leased = await leaseQuietly(limit, countGroups())
       for (const work of leased) begin(work)
       if (leased.length === limit) isWokenMeanwhile = true
     } while (isWokenMeanwhile)
@@ -41,22 +39,18 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
     filling = undefined
   }
 
-  /** How much may be taken now without any group getting more than its share. */
-  function findRoom(): { readonly limit: number; readonly busy: readonly string[] } {
+  function countGroups(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const work of running.keys()) {
       const group = options.groupOf(work)
       if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
     }
-    const open = [...counts].filter(([, count]) => count < options.groupSlots)
-    const room = Math.min(options.groupSlots, ...open.map(([, count]) => options.groupSlots - count))
-    const busy = [...counts].filter(([, count]) => count >= options.groupSlots).map(([group]) => group)
-    return { limit: Math.min(options.slots - running.size, room), busy }
+    return counts
   }
 
-  async function leaseQuietly(limit: number, busy: readonly string[]): Promise<readonly Work[]> {
+  async function leaseQuietly(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]> {
     try {
-      return await options.lease(limit, busy)
+      return await options.lease(limit, taken)
     } catch (error) {
       options.onError(error)
       return []

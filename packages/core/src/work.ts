@@ -10,8 +10,13 @@ export interface LeaseRequest {
   readonly limit: number
   /** Milliseconds the lease lasts from now. */
   readonly leaseMs: number
-  /** Agents (for turns) or destination hosts (for deliveries) that have as much running as they may: theirs is left alone. */
-  readonly busy?: readonly string[] | undefined
+  readonly shares?: Shares | undefined
+}
+
+/** How much of one agent (for turns) or destination host (for deliveries) may run at once, and does already. */
+export interface Shares {
+  readonly most: number
+  readonly taken: ReadonlyMap<string, number>
 }
 
 /** Answers go before what is spread to many. */

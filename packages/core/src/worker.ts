@@ -38,14 +38,13 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
   const { holder, leaseMs } = options
   const stopping = new AbortController()
   const abandoning = new AbortController()
-  const leaseOf = (limit: number, busy: readonly string[]): LeaseRequest => ({ holder, limit, leaseMs, busy })
+  const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
   const turns = createLane<Turn>({
     ...shared,
     slots: options.turnSlots,
-    groupSlots: options.turnsPerAgent,
     groupOf: turn => turn.agent,
-    lease: (limit, busy) => desk.leaseTurns(leaseOf(limit, busy)),
+    lease: (limit, taken) => desk.leaseTurns({ ...leaseOf(limit), shares: { most: options.turnsPerAgent, taken } }),
     run: turn => workTurn(turn, working, abandoning.signal),
   })
   // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.
@@ -54,19 +53,19 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     createLane<Delivery>({
       ...shared,
       slots,
-      groupSlots: options.deliveriesPerHost,
       groupOf: delivery => findDestinationHost(delivery.to),
-      lease: (limit, busy) => desk.leaseDeliveries({ ...leaseOf(limit, busy), rank }),
+      lease: (limit, taken) =>
+        desk.leaseDeliveries({ ...leaseOf(limit), rank, shares: { most: options.deliveriesPerHost, taken } }),
       run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
     })
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
   const held = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
   const broadcasts = createLane<Broadcast>({
     ...shared,
-    slots: 2,
-    groupSlots: 2,
+    // One after the other: the posts of a thread go out in their order.
+    slots: 1,
     groupOf: () => undefined,
-    lease: limit => desk.leaseBroadcasts(leaseOf(limit, [])),
+    lease: limit => desk.leaseBroadcasts(leaseOf(limit)),
     run: broadcast => spreadBroadcast(broadcast, { desk, findChannel: working.findChannel, isClosed: shared.isClosed }),
   })
   const lanes = [...held, broadcasts]

@@ -5,6 +5,7 @@ import { moveTotal } from './batch.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoredMessage } from './messages.ts'
+import { takeShares } from './shares.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -13,6 +14,7 @@ interface DueDelivery {
   readonly message: number
   readonly response_seq: number | null
   readonly destination: string
+  readonly host: string | null
   readonly target: string
   readonly token: number
   readonly attempt: number
@@ -38,10 +40,17 @@ export function createDeliveryLeases(
     'UPDATE deliveries SET due_at = ? WHERE number = ? AND token = ? AND holder IS NOT NULL',
   )
   return {
-    leaseDeliveries: ({ holder, limit, leaseMs, rank, busy = [] }) =>
+    leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
       writeLightly(() => {
-        const due = findDue[rank].all(now(), formatJson(busy), limit)
-        for (const { number } of due) claim.run(now() + leaseMs, holder, number)
+        const at = now()
+        const due = takeShares(
+          { limit, shares },
+          {
+            find: (full, rest) => findDue[rank].all(at, formatJson(full), rest),
+            claim: ({ number }) => claim.run(at + leaseMs, holder, number),
+            groupOf: ({ host }) => host,
+          },
+        )
         return readDeliveries(due, tables, readBroadcast)
       }),
     renewDelivery: async ({ id, token }, leaseMs) =>
@@ -56,7 +65,7 @@ export function createDeliveryLeases(
 function prepareDue(db: DatabaseSync, isOfRank: string) {
   return prepareQuery<DueDelivery>(
     db,
-    `SELECT number, message, response_seq, destination, target, token, attempt, queued_at, broadcast
+    `SELECT number, message, response_seq, destination, host, target, token, attempt, queued_at, broadcast
      FROM deliveries WHERE ${isOfRank} AND due_at <= ? AND coalesce(host, '') NOT IN (SELECT value FROM json_each(?))
      ORDER BY due_at LIMIT +?`,
   )
@@ -118,7 +127,10 @@ interface Outcome {
 }
 
 /** How a try to deliver ended is booked here; a lane goes on behind a delivery that is over. */
-export function createSettle({ db, write, now }: Store, { deliveries }: Tables): Pick<WorkDesk, 'settle'> {
+export function createSettle(
+  { db, write, writeLightly, now }: Store,
+  { deliveries }: Tables,
+): Pick<WorkDesk, 'settle'> {
   const findHeld = prepareQuery<{ state: DeliveryRecord['state']; thread_id: number; destination: string }>(
     db,
     'SELECT state, thread_id, destination FROM deliveries WHERE number = ? AND token = ? AND holder IS NOT NULL',
@@ -141,7 +153,9 @@ export function createSettle({ db, write, now }: Store, { deliveries }: Tables):
 
   return {
     async settle(delivery, settlement) {
-      const settled = await write(batch => settleDelivery(batch, delivery, settlement))
+      // A copy of a post for many that goes out once more after a power cut is the same document: peers know it again.
+      const isCheap = delivery.broadcast !== undefined && settlement.state === 'sent'
+      const settled = await (isCheap ? writeLightly : write)(batch => settleDelivery(batch, delivery, settlement))
       refuseLostLease(settled, `delivery ${delivery.id}`)
     },
   }

@@ -31,6 +31,11 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
     db,
     "UPDATE deliveries SET state = 'queued', due_at = NULL, ended_at = NULL, queued_at = ? WHERE number = ?",
   )
+  // What it would deliver is gone; that it is gone may be delivered.
+  const isTakenBack = prepareQuery(
+    db,
+    'SELECT 1 FROM deliveries d JOIN responses r ON r.seq = d.response_seq WHERE d.number = ? AND d.ended_at <= r.retracted_at',
+  )
   const restartClock = prepareQuery(db, 'UPDATE deliveries SET queued_at = ? WHERE number = ?')
   // Order is kept: whoever goes first in the lane goes at once. One that is being tried now stays with who tries it.
   const hurryLane = prepareQuery(
@@ -40,6 +45,7 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
   )
   return (batch, { number, thread_id, destination, state }) => {
     const at = now()
+    if (isTakenBack.get(number)) return false
     if (state === 'dead') {
       revive.run(at, number)
       moveTotal(batch, 'deliveries.dead', 'deliveries.queued')

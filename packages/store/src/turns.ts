@@ -4,11 +4,13 @@ import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
+import { takeShares } from './shares.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
 interface DueTurn {
   readonly message: number
+  readonly agent: string
   readonly state: MessageState
   readonly token: number
   readonly attempt: number
@@ -23,7 +25,7 @@ export function createTurnLeases(
 ): Pick<WorkDesk, 'leaseTurns' | 'release'> & { readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void> } {
   const findDue = prepareQuery<DueTurn>(
     db,
-    `SELECT message, state, token, attempt, unended, task_id FROM turns
+    `SELECT message, agent, state, token, attempt, unended, task_id FROM turns
      WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
@@ -41,10 +43,19 @@ export function createTurnLeases(
   }
 
   return {
-    leaseTurns: ({ holder, limit, leaseMs, busy = [] }) =>
+    leaseTurns: ({ holder, limit, leaseMs, shares }) =>
       writeLightly(batch => {
         const until = now() + leaseMs
-        return findDue.all(now(), formatJson(busy), limit).map(due => claimTurn(batch, due, { holder, until }))
+        const claimed: Turn[] = []
+        takeShares(
+          { limit, shares },
+          {
+            find: (full, rest) => findDue.all(now(), formatJson(full), rest),
+            claim: due => claimed.push(claimTurn(batch, due, { holder, until })),
+            groupOf: ({ agent }) => agent,
+          },
+        )
+        return claimed
       }),
     release: createRelease(db, write),
     renewTurn: async ({ message, token }, leaseMs) =>

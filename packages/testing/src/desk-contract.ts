@@ -9,6 +9,7 @@ import { intakeContract } from './desk/intake.ts'
 import { lookupContract } from './desk/lookup.ts'
 import { noticeContract } from './desk/notices.ts'
 import { operatorContract } from './desk/operator.ts'
+import { reactionContract } from './desk/reactions.ts'
 import { relationContract } from './desk/relations.ts'
 import { sayingContract } from './desk/sayings.ts'
 import { taskContract } from './desk/tasks.ts'
@@ -29,6 +30,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     turnContract(open)
     deliveryContract(open)
     actContract(open)
+    reactionContract(open)
     sayingContract(open)
     broadcastContract(open)
     backgroundContract(open)

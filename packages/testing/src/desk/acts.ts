@@ -30,7 +30,6 @@ export function actContract(open: OpenDesk): void {
     describePostThreads(open)
     describeEdits(open)
     describeDeletions(open)
-    describeReactions(open)
   })
 }
 
@@ -224,6 +223,21 @@ function describeDeletions(open: OpenDesk): void {
     }),
   )
   test(
+    'what died with it is not tried again on the operator’s wish, but the word of its deletion is',
+    withDesk(open, async ({ desk, advance }) => {
+      await answerWith(desk, 'm1', 'regrets', { places: ['x'] })
+      await desk.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const [died] = await desk.listDeliveries({ limit: 9, state: 'dead' })
+      expect(await desk.retryDelivery(died?.id ?? '')).toBe(false)
+      advance(1)
+      const deletion = await leaseOnlyDelivery(desk)
+      await desk.settle(deletion, { state: 'dead', error: 'HTTP 410' })
+      expect(await desk.retryDelivery(died?.id ?? '')).toBe(false)
+      expect(await desk.retryDelivery(deletion.id)).toBe(true)
+      expect((await leaseOnlyDelivery(desk)).id).toBe(deletion.id)
+    }),
+  )
+  test(
     'what is taken back stays so: it cannot be taken back again, nor be given other words',
     withDesk(open, async ({ desk, now, advance }) => {
       const turn = await answerWith(desk, 'm1', 'regrets', { isListed: true })
@@ -241,49 +255,6 @@ function describeDeletions(open: OpenDesk): void {
       expect(await desk.countListed(mine)).toBe(0)
       expect((await leaseDeliveries(desk)).map(({ to }) => to)).toEqual(['x'])
       expect((await desk.count()).deliveries).toMatchObject({ dead: 0, queued: 1 })
-    }),
-  )
-}
-
-function describeReactions(open: OpenDesk): void {
-  test(
-    'a reaction is a delivery of the message it is about, without a response',
-    withDesk(open, async ({ desk }) => {
-      const turn = await answerWith(desk, 'm1', 'thanks')
-      await desk.act([sketchReaction(turn.message, 'x')], 'c of the act')
-      const delivery = await leaseOnlyDelivery(desk)
-      expect(delivery).toMatchObject({ to: 'x', message: { id: 'm1' }, agent: 'echo', via: 'a2a' })
-      expect(delivery.response).toBeUndefined()
-      expect((await desk.findMessage('m1'))?.deliveries).toMatchObject([{ to: 'x' }])
-    }),
-  )
-  test(
-    'nobody reacts to what was taken back by its author',
-    withDesk(open, async ({ desk }) => {
-      const authorship = { author: 'ada', object: 'note' }
-      const { message } = await desk.admit(sketchIntake('m1', { authorship }), 'c')
-      await desk.withdraw('a2a', [{ kind: 'forget', ...authorship }])
-      await desk.act([sketchReaction(message, 'x')], 'c')
-      expect(await leaseDeliveries(desk)).toEqual([])
-    }),
-  )
-  test(
-    'findMessageTo() gives the newest message of that id to that agent alone, until it is taken back',
-    withDesk(open, async ({ desk }) => {
-      const scoped = (scope: string) => ({
-        thread: { scope },
-        duplicateKey: scope,
-        authorship: { author: 'ada', object: scope },
-      })
-      await desk.admit(sketchIntake('m1', scoped('first')), 'c')
-      const second = await desk.admit(sketchIntake('m1', { ...scoped('second'), target: { second: true } }), 'c')
-      await desk.admit(sketchIntake('m1', { ...scoped('third'), agent: 'help' }), 'c')
-      const found = { message: second.message, via: 'a2a', target: { second: true } }
-      expect(await desk.findMessageTo('echo', 'm1')).toEqual(found)
-      expect(await desk.findMessageTo('nobody', 'm1')).toBeUndefined()
-      expect(await desk.findMessageTo('echo', 'm2')).toBeUndefined()
-      await desk.withdraw('a2a', [{ kind: 'forget', author: 'ada', object: 'second' }])
-      expect(await desk.findMessageTo('echo', 'm1')).toMatchObject({ target: { answerTo: 'm1' } })
     }),
   )
 }

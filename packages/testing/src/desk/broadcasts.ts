@@ -241,7 +241,13 @@ function describeRanks(open: OpenDesk): void {
       await broadcast(desk)
       const held = await leaseOnlyBroadcast(desk)
       await spreadPage(desk, held, held.after, 9)
-      const request = { holder: 'worker', limit: 9, leaseMs, busy: ['one.test'], rank: 'broadcast' } as const
+      const request = {
+        holder: 'worker',
+        limit: 9,
+        leaseMs,
+        shares: { most: 1, taken: new Map([['one.test', 1]]) },
+        rank: 'broadcast',
+      } as const
       expect((await desk.leaseDeliveries(request)).map(({ to }) => to)).toEqual(['https://two.test/inbox'])
     }),
   )

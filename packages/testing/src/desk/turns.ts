@@ -159,9 +159,22 @@ function describeBusyAgents(open: OpenDesk): void {
       await desk.admit(sketchIntake('m1'), 'c')
       const { message } = await desk.admit({ ...sketchIntake('m2'), agent: 'help' }, 'c')
       const request = { holder: 'w', limit: 9, leaseMs }
-      expect(await desk.leaseTurns({ ...request, busy: ['echo', 'help'] })).toEqual([])
-      expect(await desk.leaseTurns({ ...request, busy: ['echo'] })).toMatchObject([{ message, agent: 'help' }])
+      const taken = (agents: Record<string, number>) => ({ most: 2, taken: new Map(Object.entries(agents)) })
+      expect(await desk.leaseTurns({ ...request, shares: taken({ echo: 2, help: 2 }) })).toEqual([])
+      expect(await desk.leaseTurns({ ...request, shares: taken({ echo: 2, help: 1 }) })).toMatchObject([
+        { message, agent: 'help' },
+      ])
       expect(await desk.leaseTurns(request)).toMatchObject([{ agent: 'echo' }])
+    }),
+  )
+  test(
+    'leaseTurns() takes of no agent more than its share, however many are due first',
+    withDesk(open, async ({ desk }) => {
+      for (const id of ['m1', 'm2', 'm3', 'm4']) await desk.admit(sketchIntake(id), 'c')
+      await desk.admit({ ...sketchIntake('m5'), agent: 'help' }, 'c')
+      const shares = { most: 2, taken: new Map([['echo', 1]]) }
+      const leased = await desk.leaseTurns({ holder: 'w', limit: 3, leaseMs, shares })
+      expect(leased.map(({ agent }) => agent)).toEqual(['echo', 'help'])
     }),
   )
 }
