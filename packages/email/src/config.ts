@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { providersConfigSchema } from './providers/config.ts'
 
 const portSchema = z.number().int().min(0).max(65_535)
 
@@ -93,6 +94,8 @@ export const mailLimitsSchema = z.strictObject({
 /** The `email` slice of the configuration (`interface.md`). */
 export const emailConfigSchema = z.strictObject({
   intake: z.strictObject({ secret: z.string().min(1, 'must not be empty') }).optional(),
+  /** Webhooks of mail providers. */
+  providers: providersConfigSchema.default({}),
   listen: listenConfigSchema.optional(),
   submit: submitConfigSchema.optional(),
   dkim: z

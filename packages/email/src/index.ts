@@ -36,7 +36,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
       describe: describeMail,
       deliver: wire => deliverMail(wire, { house, signer }),
     }),
-    routes: createMailRoutes({ config, intake, log: world.log }),
+    routes: createMailRoutes({ config, intake, world }),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
     ...(listen && {

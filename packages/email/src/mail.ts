@@ -12,6 +12,16 @@ export interface MailEnvelopeIn {
   /** The client that brought it to the first server of ours; SPF judges it. */
   readonly ip?: string | undefined
   readonly helo?: string | undefined
+  /** Absent for a door of our own, which keeps every octet. */
+  readonly source?: MailSource | undefined
+}
+
+/** Somebody who took a mail before us and handed it on in his own form. */
+export interface MailSource {
+  /** `provider:<name>` */
+  readonly name: string
+  /** Octets may have changed on the way: what does not verify may have been good. */
+  readonly isLossy: boolean
 }
 
 /** A message as it came, octet by octet. */

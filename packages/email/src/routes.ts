@@ -1,64 +1,67 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
-import type { Admitted, Log } from '@postern/core'
+import type { Admitted } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parseMediaType, peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
 import type { MailIntake } from './intake.ts'
+import type { IntakeProof } from './intake-proof.ts'
+import { createIntakeProof } from './intake-proof.ts'
 import type { MailEnvelopeIn } from './mail.ts'
+import type { ProviderWorld } from './providers/provider.ts'
+import { createProviderRoutes } from './providers/provider-routes.ts'
 
 export interface MailRouting {
-  readonly config: Pick<EmailConfig, 'intake' | 'limits'>
+  readonly config: Pick<EmailConfig, 'intake' | 'limits' | 'providers'>
   readonly intake: MailIntake
-  readonly log: Log
+  readonly world: ProviderWorld
 }
 
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
-/** `POST /email/inbound`: one message, octet by octet, with its envelope in the query (`interface.md`). */
+/** `POST /email/inbound`: one message, octet by octet, with its envelope in the query (`interface.md`), and the providers. */
 export function createMailRoutes(routing: MailRouting): Hono {
-  return new Hono().post('/email/inbound', context => answerInbound(context, routing))
+  const { config, intake, world } = routing
+  const proof = createIntakeProof(config.intake?.secret, world)
+  const maxBytes = config.limits.message_bytes
+  return new Hono()
+    .post('/email/inbound', context => answerInbound(context, routing, proof))
+    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes }))
 }
 
-async function answerInbound(context: Context, { config, intake, log }: MailRouting): Promise<Response> {
+async function answerInbound(
+  context: Context,
+  { config, intake, world }: MailRouting,
+  proof: IntakeProof,
+): Promise<Response> {
   const from = peerAddress(context.env)
   let admitted: readonly Admitted[]
   try {
-    const { octets, envelope } = await readRequest(context, config).catch(error => {
+    const { octets, envelope } = await readRequest(context, config, proof).catch(error => {
       intake.recordRefusal(error, from)
       throw error
     })
     admitted = await intake.take(octets, envelope, from)
+    proof.remember(context.req.raw.headers)
   } catch (error) {
-    return challenge(toProblem(error, log))
+    return challenge(toProblem(error, world.log))
   }
   return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
 }
 
-/** Who asks is settled before anything is read. */
-async function readRequest(context: Context, { intake, limits }: MailRouting['config']) {
-  checkSecret(context.req.header('authorization'), intake?.secret)
+/** Who asks is settled before anything is read, or before anything of it is looked at. */
+async function readRequest(context: Context, { limits }: MailRouting['config'], proof: IntakeProof) {
+  const { raw } = context.req
+  proof.checkHeaders(raw.headers)
   const type = context.req.header('content-type')
   if (type && !mailTypes.has(parseMediaType(type)?.type ?? '')) {
     throw new Rejection('unsupported', 'Cannot accept mail: the body must be message/rfc822')
   }
   const envelope = readQueryEnvelope(context)
-  return { envelope, octets: await readBody(context.req.raw, limits.message_bytes) }
-}
-
-function checkSecret(authorization: string | undefined, secret: string | undefined): void {
-  if (!secret) throw new Rejection('forbidden', 'Cannot accept mail: email.intake.secret is not configured')
-  const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
-  if (!given || !isSameText(given, secret))
-    throw new Rejection('unsigned', 'Cannot accept mail: wrong or missing bearer token')
-}
-
-/** In constant time, whatever the lengths. */
-function isSameText(left: string, right: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest()
-  return timingSafeEqual(hash(left), hash(right))
+  const octets = await readBody(raw, limits.message_bytes)
+  proof.checkBody(raw.headers, octets)
+  return { envelope, octets }
 }
 
 function readQueryEnvelope({ req }: Context): MailEnvelopeIn {

@@ -66,7 +66,6 @@ export function createDataReader({ maxBytes, maxHeld, sleep, transferMs }: DataL
       mine.octets += chunk.length
       collection.add(chunk)
     }
-    if (mine.fault) throw mine.fault
     if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
     if (isCrowded) throw new Unavailable('Cannot accept mail: too much comes at once', { retryAfter: 30 })
     return collection.join()
@@ -88,7 +87,9 @@ export function createDataReader({ maxBytes, maxHeld, sleep, transferMs }: DataL
     }
     void expire()
     try {
-      return await collect(stream, mine, stop)
+      const octets = await collect(stream, mine, stop)
+      if (mine.fault) throw mine.fault
+      return octets
     } finally {
       arrived.abort()
     }

@@ -64,6 +64,8 @@ export interface MailHouseOptions {
   /** Default false: nobody works, messages stay as they came. */
   readonly works?: boolean | undefined
   watchDesk?(desk: Desk): Desk
+  /** Hosts that are fetched from a port of this machine. */
+  readonly loopback?: Readonly<Record<string, number>> | undefined
   /** Instead of the sink of the simulated world. */
   readonly submitMail?: SubmitMail | undefined
 }
@@ -78,7 +80,7 @@ export async function openMailHouse(options: MailHouseOptions = {}): Promise<Mai
   const silent = () => undefined
   const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
   const submit = createMailSubmitter(sim.mail.submit, log)
-  const fetch = createGuardedFetch({ userAgent: 'test' })
+  const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
   const resolver = new Resolver({ timeout: 500, tries: 2 })
   resolver.setServers([...sim.network.dns])
   const world = {

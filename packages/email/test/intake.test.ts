@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, intakeSecret, openMailHouse } from './house.ts'
@@ -60,6 +61,76 @@ describe('POST /email/inbound', () => {
     expect(await response.json()).toMatchObject({
       code: 'unsigned',
       detail: 'Cannot accept mail: wrong or missing bearer token',
+    })
+  })
+
+  describe('with a signature of Standard Webhooks', () => {
+    const body = Buffer.from(write({ body: 'Signed by its hook.\n' }).replaceAll('\n', '\r\n'))
+    const hook = (over: Partial<Record<'id' | 'secret' | 'body', string>> = {}, age = 0) => {
+      const { id = 'msg_1', secret = intakeSecret } = over
+      const time = `${Math.floor(house.world.now() / 1000) - age}`
+      const signed = `${id}.${time}.${over.body ?? body}`
+      const signature = createHmac('sha256', secret).update(signed).digest('base64')
+      return { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': `v1a,x v1,${signature}` }
+    }
+    const postHook = async (headers: Record<string, string>) => {
+      const response = await house.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+        method: 'POST',
+        headers,
+        body,
+      })
+      return { ...((await response.json()) as { detail?: string }), status: response.status }
+    }
+
+    test('is taken once; the same request again proves nothing, a further try does', async () => {
+      const headers = hook()
+      expect(await postHook(headers)).toMatchObject({ status: 200 })
+      expect(await postHook(headers)).toMatchObject({
+        status: 401,
+        detail: 'Cannot accept webhook: it was here before',
+      })
+      expect(await postHook(hook({}, 1))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
+    })
+
+    test.each<[string, () => Record<string, string>, string]>([
+      [
+        'row 71: a wrong key',
+        () => hook({ id: 'msg_3', secret: 'x' }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+      [
+        'row 71: another body',
+        () => hook({ id: 'msg_4', body: 'x' }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+      ['row 71: an old time', () => hook({}, 301), 'Cannot accept webhook: its time is too far from now'],
+      ['row 71: a time ahead', () => hook({}, -310), 'Cannot accept webhook: its time is too far from now'],
+      [
+        'row 71: no time',
+        () => ({ ...hook(), 'webhook-timestamp': '' }),
+        'Cannot accept webhook: its time is too far from now',
+      ],
+      [
+        'a bearer token beside a wrong signature',
+        () => ({ ...hook({ id: 'msg_2', secret: 'x' }), authorization: `Bearer ${intakeSecret}` }),
+        'Cannot accept mail: its webhook signature is wrong',
+      ],
+    ])('%s is refused', async (_what, headers, detail) => {
+      expect(await postHook(headers())).toMatchObject({ status: 401, detail })
+    })
+
+    test('a key written as whsec_ is base64', async () => {
+      const key = Buffer.from('thirty-two octets of a good key.')
+      const hooked = await openMailHouse({ config: { intake: { secret: `whsec_${key.toString('base64')}` } } })
+      const time = `${Math.floor(hooked.world.now() / 1000)}`
+      const signature = createHmac('sha256', key).update(`a.${time}.${body}`).digest('base64')
+      const response = await hooked.channel.routes.request(`/email/inbound?to=echo@${domain}`, {
+        method: 'POST',
+        headers: { 'webhook-id': 'a', 'webhook-timestamp': time, 'webhook-signature': `v1,${signature}` },
+        body,
+      })
+      expect(response.status).toBe(200)
+      await hooked.close()
     })
   })
 

@@ -1,0 +1,20 @@
+import { formText, parseForm } from './form.ts'
+import type { MailProvider } from './provider.ts'
+import { clientOf, missingRawMail } from './webhook-body.ts'
+import type { BasicCredentials } from './webhook-proof.ts'
+import { checkBasicCredentials } from './webhook-proof.ts'
+
+/** CloudMailin in its format "Raw": one form field with the mail, and the envelope beside it. */
+export function openCloudMailin(credentials: BasicCredentials): MailProvider {
+  return {
+    decode({ headers, body }) {
+      checkBasicCredentials(headers, credentials)
+      const form = parseForm(headers, body)
+      const octets = form.get('message')
+      if (!octets?.length) throw missingRawMail('Choose the format "Raw".')
+      const said = (name: string) => formText(form, `envelope[${name}]`)
+      const envelope = { from: said('from'), to: [said('to')], ...clientOf(said('remote_ip'), said('helo_domain')) }
+      return { octets, envelope, isLossy: true }
+    },
+  }
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod'
+import type { MailProvider } from './provider.ts'
+import { clientOf, missingRawMail, readWebhookJson, textSchema } from './webhook-body.ts'
+import { checkHexHmac } from './webhook-proof.ts'
+
+const payloadSchema = z.object({
+  raw: z.string().optional(),
+  recipients: z.array(z.string()).min(1),
+  session: z.object({ sender: textSchema, remoteAddress: textSchema, hostNameAppearsAs: textSchema }).default({}),
+})
+
+/** Forward Email's webhook: an HMAC of the body under the key of the domain. */
+export function openForwardEmail({ secret }: { readonly secret: string }): MailProvider {
+  return {
+    decode({ headers, body }) {
+      checkHexHmac(headers.get('x-webhook-signature'), body, secret)
+      const { raw, recipients, session } = readWebhookJson(headers, body, payloadSchema)
+      if (!raw) throw missingRawMail('Its webhook must carry "raw".')
+      const { sender, remoteAddress, hostNameAppearsAs } = session
+      const envelope = { ...(sender !== undefined && { from: sender }), ...clientOf(remoteAddress, hostNameAppearsAs) }
+      return { octets: Buffer.from(raw, 'utf8'), envelope: { ...envelope, to: recipients }, isLossy: true }
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import type { Form } from './form.ts'
+import { formText, parseForm } from './form.ts'
+import type { MailProvider, ProviderWorld } from './provider.ts'
+import { createSeenTokens } from './seen-tokens.ts'
+import { missingRawMail, splitAddresses } from './webhook-body.ts'
+import { checkHexHmac, checkWebhookTime } from './webhook-proof.ts'
+
+const [hour, minute] = [3_600_000, 60_000]
+/** Retries of one webhook come for eight hours, and nothing says that each is signed anew. */
+const window = { past: 12 * hour, ahead: 5 * minute }
+
+/** A Mailgun route whose URL ends in `mime`: the signature is in the form and covers its time and token only. */
+export function openMailgun({ signing_key }: { readonly signing_key: string }, world: ProviderWorld): MailProvider {
+  const seen = createSeenTokens(() => world.now(), window.past + window.ahead)
+  const tokens = new WeakMap<object, string>()
+  return {
+    decode(request) {
+      const form = parseForm(request.headers, request.body)
+      const [timestamp, token] = [formText(form, 'timestamp'), formText(form, 'token')]
+      checkHexHmac(formText(form, 'signature'), timestamp + token, signing_key)
+      checkWebhookTime(timestamp, world.now(), window)
+      seen.check(token)
+      tokens.set(request, token)
+      return decodeMailgun(form)
+    },
+    remember(request) {
+      const token = tokens.get(request)
+      if (token) seen.remember(token)
+    },
+  }
+}
+
+function decodeMailgun(form: Form) {
+  const octets = form.get('body-mime')
+  if (!octets?.length) throw missingRawMail('Let the URL of the route end in "mime".')
+  const envelope = { from: formText(form, 'sender'), to: splitAddresses(formText(form, 'recipient')) }
+  return { octets, envelope, isLossy: true }
+}

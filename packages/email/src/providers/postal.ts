@@ -1,0 +1,43 @@
+import { Rejection } from '@postern/core'
+import { z } from 'zod'
+import { formText, parseForm } from './form.ts'
+import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
+import { missingRawMail, readWebhookJson } from './webhook-body.ts'
+import { checkPublicSignature, readPublicKey } from './webhook-proof.ts'
+
+const payloadSchema = z.object({
+  message: z.string().optional(),
+  rcpt_to: z.string().optional(),
+  mail_from: z.string().nullish(),
+})
+
+/**
+ * A Postal HTTP endpoint in the format "Raw message". It signs the body with its RSA key; the older signature with SHA-1 is
+ * not looked at.
+ */
+export function openPostal({ public_key }: { readonly public_key: string }): MailProvider {
+  const key = readPublicKey(public_key)
+  return {
+    decode(request) {
+      checkPublicSignature(request.headers.get('x-postal-signature-256'), request.body, key)
+      return decodePostal(request)
+    },
+  }
+}
+
+function decodePostal({ headers, body }: WebhookRequest): DecodedMail {
+  const isJson = headers.get('content-type')?.startsWith('application/json')
+  const payload = isJson ? readWebhookJson(headers, body, payloadSchema) : readPostalForm(headers, body)
+  const { message, rcpt_to, mail_from } = payload
+  if (!message) throw missingRawMail('Choose the format "Raw message" for the HTTP endpoint.')
+  if (!rcpt_to) throw new Rejection('malformed', 'Cannot read webhook: "rcpt_to" is missing')
+  // A bounce has no sender; Postal writes null for it.
+  const envelope = { from: mail_from ?? '', to: [rcpt_to] }
+  return { octets: Buffer.from(message, 'base64'), envelope, isLossy: false }
+}
+
+function readPostalForm(headers: Headers, body: Buffer): z.infer<typeof payloadSchema> {
+  const form = parseForm(headers, body)
+  const [message, rcpt_to, mail_from] = ['message', 'rcpt_to', 'mail_from'].map(name => formText(form, name))
+  return { message, rcpt_to, mail_from }
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import type { MailProvider } from './provider.ts'
+import { missingRawMail, readWebhookJson } from './webhook-body.ts'
+import type { BasicCredentials } from './webhook-proof.ts'
+import { checkBasicCredentials } from './webhook-proof.ts'
+
+const payloadSchema = z.object({ RawEmail: z.string().optional(), OriginalRecipient: z.string() })
+
+/** Postmark's inbound webhook with the raw mail included; who knows the user and password in its URL is Postmark. */
+export function openPostmark(credentials: BasicCredentials): MailProvider {
+  return {
+    decode({ headers, body }) {
+      checkBasicCredentials(headers, credentials)
+      const { RawEmail, OriginalRecipient } = readWebhookJson(headers, body, payloadSchema)
+      if (!RawEmail) throw missingRawMail('Switch on "Include raw email content in JSON payload".')
+      return { octets: Buffer.from(RawEmail, 'utf8'), envelope: { to: [OriginalRecipient] }, isLossy: true }
+    },
+  }
+}

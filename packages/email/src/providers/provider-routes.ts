@@ -1,0 +1,107 @@
+import type { Admitted, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { peerAddress, readBody, toProblem } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { MailIntake } from '../intake.ts'
+import type { ProvidersConfig } from './config.ts'
+import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
+import type { ProviderName, ProviderRow } from './providers.ts'
+import { providerRows } from './providers.ts'
+
+export interface ProviderRouting {
+  readonly config: ProvidersConfig
+  readonly intake: MailIntake
+  readonly world: ProviderWorld
+  /** Octets of one mail. */
+  readonly maxBytes: number
+}
+
+interface OpenProvider {
+  readonly name: ProviderName
+  readonly provider: MailProvider
+  readonly language: ProviderLanguage
+  readonly size: ProviderSize
+}
+
+/** `POST /email/inbound/{provider}` for every provider that is configured; the others do not exist. */
+export function createProviderRoutes(routing: ProviderRouting): Hono {
+  const routes = new Hono()
+  for (const open of openProviders(routing)) {
+    routes.post(`/email/inbound/${open.name}`, context => answerWebhook(context, open, routing))
+  }
+  return routes
+}
+
+function openProviders({ config, world }: ProviderRouting): OpenProvider[] {
+  return (Object.keys(providerRows) as ProviderName[]).flatMap(name => {
+    const settings = config[name]
+    const row = providerRows[name] as ProviderRow
+    return settings ? [{ name, provider: row.open(settings, world), language: row.language, size: row.size }] : []
+  })
+}
+
+async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
+  const { intake, world } = routing
+  const from = peerAddress(context.env)
+  const { headers } = context.req.raw
+  let mail: DecodedMail | undefined
+  let request: { readonly headers: Headers; readonly body: Buffer }
+  try {
+    request = { headers, body: await readWebhook(context.req.raw, open.size, routing.maxBytes) }
+    mail = checkSize(await open.provider.decode(request), routing.maxBytes)
+  } catch (error) {
+    intake.recordRefusal(error, from)
+    return answerUnread(error, open.language, world.log)
+  }
+  try {
+    const admitted = mail ? await takeMail(mail, open, intake, from) : []
+    open.provider.remember?.(request)
+    return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
+  } catch (error) {
+    if (error instanceof Rejection) open.provider.remember?.(request)
+    return answerRefused(error, open.language, world.log)
+  }
+}
+
+function takeMail(
+  { octets, envelope, isLossy }: DecodedMail,
+  { name }: OpenProvider,
+  intake: MailIntake,
+  from: string,
+): Promise<readonly Admitted[]> {
+  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy } }, from)
+}
+
+async function readWebhook(request: Request, { factor, rest }: ProviderSize, maxBytes: number): Promise<Buffer> {
+  const bytes = await readBody(request, Math.ceil(maxBytes * factor) + rest)
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {
+  if (mail && mail.octets.length > maxBytes) {
+    throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
+  }
+  return mail
+}
+
+/** Before there was a mail: too large is told in the provider's words, everything else is between us and who called. */
+function answerUnread(error: unknown, language: ProviderLanguage, log: Log): Response {
+  if (error instanceof Rejection && error.code === 'too_large') return answerRefused(error, language, log)
+  const problem = toProblem(error, log)
+  const isUnproven = problem.status === 401 || problem.status === 403
+  return isUnproven ? changeStatus(problem, language.unproven ?? 401) : problem
+}
+
+function answerRefused(error: unknown, language: ProviderLanguage, log: Log): Response {
+  const problem = toProblem(error, log)
+  if (!(error instanceof Rejection) || error.code === 'rate_limited') return changeStatus(problem, 503)
+  const isTold = language.bounces?.has(error.code) ?? true
+  const status = isTold ? language.refused : 200
+  if (!isTold || status === 200) return Response.json({ status: 'refused', code: error.code, detail: error.message })
+  return language.isReasonText ? new Response(error.message, { status }) : changeStatus(problem, status)
+}
+
+function changeStatus(problem: Response, status: number): Response {
+  return problem.status === status ? problem : new Response(problem.body, { status, headers: problem.headers })
+}

@@ -1,0 +1,39 @@
+import type { RejectionCode } from '@postern/core'
+import { openCloudMailin } from './cloudmailin.ts'
+import type { ProvidersConfig } from './config.ts'
+import { openForwardEmail } from './forwardemail.ts'
+import { openMailgun } from './mailgun.ts'
+import { openPostal } from './postal.ts'
+import { openPostmark } from './postmark.ts'
+import type { MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
+import { openSendGrid } from './sendgrid.ts'
+import { openSes } from './ses.ts'
+
+export type ProviderName = keyof ProvidersConfig
+
+/** Everything there is to know about a provider. */
+export interface ProviderRow<Name extends ProviderName = ProviderName> {
+  open(config: NonNullable<ProvidersConfig[Name]>, world: ProviderWorld): MailProvider
+  readonly language: ProviderLanguage
+  readonly size: ProviderSize
+}
+
+/** Only what the sender can mend; what merely looks suspicious would bounce to somebody who never wrote. */
+const bounces: ReadonlySet<RejectionCode> = new Set(['no_recipient', 'too_large', 'forbidden'])
+const [inBase64, inForm, inJson] = [1.4, 3, 2].map(factor => ({ factor, rest: 64 * 1024 })) as [
+  ProviderSize,
+  ProviderSize,
+  ProviderSize,
+]
+
+/** A further provider is a file and a row here. */
+export const providerRows: { readonly [Name in ProviderName]-?: ProviderRow<Name> } = {
+  postal: { open: openPostal, language: { refused: 422, bounces }, size: inBase64 },
+  mailgun: { open: openMailgun, language: { refused: 406 }, size: inForm },
+  // Every other status is tried again for three days.
+  sendgrid: { open: openSendGrid, language: { refused: 200 }, size: inForm },
+  postmark: { open: openPostmark, language: { refused: 403 }, size: inJson },
+  ses: { open: openSes, language: { refused: 403, unproven: 403 }, size: inBase64 },
+  cloudmailin: { open: openCloudMailin, language: { refused: 422, bounces, isReasonText: true }, size: inForm },
+  forwardemail: { open: openForwardEmail, language: { refused: 422, bounces }, size: inJson },
+}

@@ -1,0 +1,43 @@
+import { parseBoundedJson } from '@postern/http'
+import { z } from 'zod'
+import type { DecodedMail, MailProvider, ProviderWorld } from './provider.ts'
+import { createSnsVerifier, snsSchema } from './sns.ts'
+import { checkWebhookShape, missingRawMail } from './webhook-body.ts'
+
+const receivedSchema = z.object({
+  notificationType: z.string(),
+  content: z.string().optional(),
+  mail: z.object({ source: z.string().optional() }).optional(),
+  receipt: z
+    .object({ recipients: z.array(z.string()), action: z.object({ encoding: z.string().optional() }).optional() })
+    .optional(),
+})
+
+/** Amazon SES by an SNS action, over an HTTPS subscription of a configured topic. SNS writes JSON and calls it text. */
+export function openSes({ topics }: { readonly topics: readonly string[] }, world: ProviderWorld): MailProvider {
+  const sns = createSnsVerifier(topics, world)
+  return {
+    async decode({ body }) {
+      const message = checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), snsSchema)
+      await sns.verify(message)
+      if (message.Type === 'SubscriptionConfirmation') await sns.confirm(message)
+      if (message.Type === 'Notification') return decodeNotification(message.Message)
+      world.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
+      return undefined
+    },
+  }
+}
+
+function decodeNotification(text: string): DecodedMail | undefined {
+  const json = parseBoundedJson(Buffer.from(text), { what: 'notification' })
+  const { notificationType, content, mail, receipt } = checkWebhookShape(json, receivedSchema)
+  if (notificationType !== 'Received') return undefined
+  if (!content || !receipt) throw missingRawMail('Use an SNS action with the encoding Base64.')
+  // Without a word about it: a mail has a colon in its first line, base64 has none.
+  const isBase64 = receipt.action?.encoding?.toUpperCase() === 'BASE64' || !content.slice(0, 4096).includes(':')
+  return {
+    octets: Buffer.from(content, isBase64 ? 'base64' : 'utf8'),
+    envelope: { ...(mail?.source !== undefined && { from: mail.source }), to: receipt.recipients },
+    isLossy: !isBase64,
+  }
+}

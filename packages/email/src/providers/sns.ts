@@ -1,0 +1,120 @@
+import type { KeyObject } from 'node:crypto'
+import { verify, X509Certificate } from 'node:crypto'
+import { Rejection, Unavailable } from '@postern/core'
+import { z } from 'zod'
+import type { ProviderWorld } from './provider.ts'
+import { refuseSignature } from './webhook-proof.ts'
+
+export const snsSchema = z.object({
+  Type: z.enum(['Notification', 'SubscriptionConfirmation', 'UnsubscribeConfirmation']),
+  MessageId: z.string(),
+  TopicArn: z.string(),
+  Message: z.string(),
+  Timestamp: z.string(),
+  SignatureVersion: z.enum(['1', '2']),
+  Signature: z.string(),
+  SigningCertURL: z.string(),
+  Subject: z.string().nullish(),
+  Token: z.string().optional(),
+  SubscribeURL: z.string().optional(),
+})
+
+export type SnsMessage = z.infer<typeof snsSchema>
+
+/** Members that are signed, in order (Amazon SNS, "Verifying the signatures of Amazon SNS messages"). */
+const signedMembers: Readonly<Record<SnsMessage['Type'], readonly (keyof SnsMessage)[]>> = {
+  Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
+  SubscriptionConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
+  UnsubscribeConfirmation: ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type'],
+}
+const hashes = { '1': 'sha1', '2': 'sha256' } as const
+const certificatePath = /^\/SimpleNotificationService-[0-9a-f]{16,64}\.pem$/
+/** The longest a topic may be told to try again is one hour. */
+const window = { past: 2 * 3_600_000, ahead: 15 * 60_000 }
+const maxKeys = 16
+
+export interface SnsVerifier {
+  /** @throws Rejection when it is not of this topic's Amazon SNS; Unavailable when the certificate cannot be had */
+  verify(message: SnsMessage): Promise<void>
+  /** Says yes to a subscription that was verified. @throws Rejection, Unavailable */
+  confirm(message: SnsMessage): Promise<void>
+}
+
+/** Nothing is fetched for a topic that is not configured, nor from anywhere but Amazon SNS in the region of the topic. */
+export function createSnsVerifier(topics: readonly string[], { fetch, now }: ProviderWorld): SnsVerifier {
+  const keys = new Map<string, Promise<KeyObject>>()
+
+  async function fetchKey(url: string): Promise<KeyObject> {
+    const { status, body } = await fetch(url, { maxBytes: 16 * 1024 })
+    if (status !== 200) throw new Unavailable('Cannot verify webhook: its certificate cannot be had')
+    return readCertificate(Buffer.from(body), now())
+  }
+
+  function findKey(url: string): Promise<KeyObject> {
+    const known = keys.get(url)
+    if (known) return known
+    const key = fetchKey(url)
+    keys.set(url, key)
+    if (keys.size > maxKeys) keys.delete(keys.keys().next().value ?? url)
+    key.catch(() => keys.delete(url))
+    return key
+  }
+
+  return {
+    async verify(message) {
+      const region = checkTopic(message.TopicArn, topics)
+      checkTime(message.Timestamp, now())
+      const url = checkSnsUrl(message.SigningCertURL, region)
+      if (!certificatePath.test(url.pathname) || url.search) throw foreignAddress()
+      const key = await findKey(url.href)
+      const signature = Buffer.from(message.Signature, 'base64')
+      if (!verify(hashes[message.SignatureVersion], signedText(message), key, signature)) throw refuseSignature()
+    },
+    async confirm(message) {
+      const url = checkSnsUrl(message.SubscribeURL ?? '', checkTopic(message.TopicArn, topics))
+      const { status } = await fetch(url.href, { maxBytes: 64 * 1024 })
+      if (status !== 200) throw new Unavailable('Cannot confirm subscription: Amazon SNS did not take it')
+    },
+  }
+}
+
+/** The region of a configured topic: `arn:aws:sns:<region>:<account>:<name>`. */
+function checkTopic(topic: string, topics: readonly string[]): string {
+  if (!topics.includes(topic)) throw new Rejection('forbidden', 'Cannot accept webhook: its topic is not configured')
+  return topic.split(':')[3] ?? ''
+}
+
+function checkTime(timestamp: string, now: number): void {
+  const at = Date.parse(timestamp)
+  if (at > now - window.past && at < now + window.ahead) return
+  throw new Rejection('expired', 'Cannot accept webhook: its time is too far from now')
+}
+
+function checkSnsUrl(text: string, region: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const ending = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
+  if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${ending}` || url.username) throw foreignAddress()
+  return url
+}
+
+function foreignAddress(): Rejection {
+  return new Rejection('forbidden', 'Cannot accept webhook: an address in it is not of Amazon SNS in its region')
+}
+
+function signedText(message: SnsMessage): Buffer {
+  const lines = signedMembers[message.Type].flatMap(name => (message[name] == null ? [] : [name, message[name]]))
+  return Buffer.from(lines.map(line => `${line}\n`).join(''), 'utf8')
+}
+
+/** TLS says whose it is; here only whether it counts now. */
+function readCertificate(pem: Buffer, now: number): KeyObject {
+  let certificate: X509Certificate
+  try {
+    certificate = new X509Certificate(pem)
+  } catch (cause) {
+    throw new Rejection('forbidden', 'Cannot accept webhook: its certificate cannot be read', { cause })
+  }
+  const counts = Date.parse(certificate.validFrom) <= now && now <= Date.parse(certificate.validTo)
+  if (!counts) throw new Rejection('forbidden', 'Cannot accept webhook: its certificate does not count now')
+  return certificate.publicKey
+}

@@ -1,0 +1,313 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './providers/fixture.ts'
+import type { Recorded } from './providers/requests.ts'
+import { basicOf, writeCloudMailin, writeMultipart, writePostal, writePostmark } from './providers/requests.ts'
+
+const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
+const refusals: Readonly<Record<string, number>> = {
+  postal: 422,
+  mailgun: 406,
+  sendgrid: 200,
+  postmark: 403,
+  ses: 403,
+  cloudmailin: 422,
+  forwardemail: 422,
+}
+const snsHost = 'sns.eu-west-1.amazonaws.com'
+const fetched: string[] = []
+/** What Amazon SNS answers for its certificate. */
+let certificate: () => { readonly status: number; readonly body: Buffer }
+const amazon = createServer((request, response) => {
+  fetched.push(request.url ?? '')
+  const { status, body } = request.url?.endsWith('.pem') ? certificate() : { status: 200, body: Buffer.from('<xml/>') }
+  response.writeHead(status).end(body)
+})
+const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+beforeAll(() => new Promise<void>(resolve => amazon.listen(0, '127.0.0.1', resolve)))
+afterAll(() => amazon.close())
+
+let house: MailHouse
+beforeEach(async () => {
+  fetched.length = 0
+  certificate = () => ({ status: 200, body: readCertificatePem() })
+  house = await openAt({})
+})
+afterEach(() => house.close())
+
+async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailHouse> {
+  const all = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
+  const loopback = { [snsHost]: (amazon.address() as AddressInfo).port }
+  const opened = await openMailHouse({ config: { providers: { ...all, ...providers }, limits }, loopback })
+  opened.world.advance(recordedAt - opened.world.now())
+  return opened
+}
+
+async function deliver(name: string, { headers, body }: Recorded, at = house) {
+  const response = await at.channel.routes.fetch(
+    new Request(`https://${domain}/email/inbound/${name}`, { method: 'POST', headers, body: new Uint8Array(body) }),
+    { incoming: { socket: { remoteAddress: '192.0.2.200' } } },
+  )
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json')
+  return { status: response.status, text, json: isJson ? JSON.parse(text) : undefined }
+}
+
+const replay = (name: string, title: string) => deliver(name, readRecorded(name, title))
+const countStored = async () => (await house.desk.listMessages({ limit: 10 })).length
+
+describe.each(names)('%s', name => {
+  test('a good webhook brings the mail as it was, and is told 200', async () => {
+    const { status, json } = await replay(name, 'good')
+    expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
+    const { message } = await house.latest()
+    expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${domain}` })
+    expect(message.parts).toMatchObject([{ kind: 'text', content: 'Grüße & 100 % = all of it.' }])
+    expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
+  })
+
+  test('row 71: a wrong signature or password is refused, and the operator sees it', async () => {
+    const { status, json } = await replay(name, 'wrong-signature')
+    expect(status).toBe(name === 'ses' ? 403 : 401)
+    expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
+    expect(await countStored()).toBe(0)
+    expect(await house.desk.listRefusals({ limit: 1 })).toMatchObject([{ from: '192.0.2.200', reason: json.detail }])
+  })
+
+  test('the same webhook again makes no second turn', async () => {
+    await replay(name, 'good')
+    const { status, json } = await replay(name, 'good')
+    if (name === 'mailgun' || name === 'sendgrid') {
+      expect({ status, detail: json.detail }).toEqual({
+        status: 401,
+        detail: 'Cannot accept webhook: it was here before',
+      })
+    } else {
+      expect({ status, messages: json.messages }).toEqual({ status: 200, messages: [{ outcome: 'duplicate' }] })
+    }
+    expect(await countStored()).toBe(1)
+  })
+
+  test('row 44: an oversized mail is refused in words that end it', async () => {
+    const small = await openAt({}, { message_bytes: 200 })
+    const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
+    expect(status).toBe(refusals[name])
+    expect(text).toContain('Cannot accept mail: larger than 200 bytes')
+    const tiny = { ...readRecorded(name, 'good'), body: Buffer.alloc(1024 * 1024, 'x') }
+    expect((await deliver(name, tiny, small)).status).toBe(refusals[name])
+    await small.close()
+  })
+
+  test('a mail for nobody here is refused in words that end it', async () => {
+    const request = readRecorded(name, 'good')
+    const closed = await openMailHouse({
+      config: { providers: { [name]: readProviderConfig(name) } },
+      agents: { helper: { handle: () => undefined } },
+      loopback: { [snsHost]: (amazon.address() as AddressInfo).port },
+    })
+    closed.world.advance(recordedAt - closed.world.now())
+    const { status, text } = await deliver(name, request, closed)
+    expect(status).toBe(refusals[name])
+    expect(text).toContain('Cannot accept mail: no such agent here')
+    await closed.close()
+  })
+
+  test('a provider that is not configured does not exist', async () => {
+    const other = await openMailHouse()
+    expect((await deliver(name, readRecorded(name, 'good'), other)).status).toBe(404)
+    await other.close()
+  })
+
+  test('row 73: a coded body and another content type are refused', async () => {
+    const { headers, body } = readRecorded(name, 'good')
+    const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
+    expect(await deliver(name, coded)).toMatchObject({ status: 415 })
+    if (name === 'ses') return
+    const { status } = await deliver(name, { headers: { ...headers, 'content-type': 'application/xml' }, body })
+    expect(status).toBe(415)
+  })
+})
+
+describe('when nobody is at home', () => {
+  test.each(names)('%s is told to come back', async name => {
+    const request = readRecorded(name, 'good')
+    house.sim.dns.fail('_dmarc.nodmarc.test', 'servfail')
+    const { status, json } = await deliver(name, request)
+    expect({ status, detail: json.detail }).toEqual({ status: 503, detail: 'Cannot verify mail: DNS did not answer' })
+    house.sim.dns.set('_dmarc.nodmarc.test', {})
+    house.world.advance(60_000)
+  })
+})
+
+describe('a mail that nobody should hear about', () => {
+  const octets = Buffer.from(`From: a@x.test\r\nFrom: b@x.test\r\nTo: echo@${domain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'a@x.test', to: `echo@${domain}` }
+
+  test('is dropped where a refusal would go to whoever it names', async () => {
+    const bouncing = await openAt({ postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } })
+    const { status, json } = await deliver('postal', writePostal(octets, envelope, own.privateKey), bouncing)
+    expect(status).toBe(200)
+    expect(json).toEqual({ status: 'refused', code: 'malformed', detail: 'Cannot read mail: more than one From' })
+    expect(await bouncing.desk.listRefusals({ limit: 1 })).toMatchObject([{ code: 'malformed' }])
+    await bouncing.close()
+  })
+
+  test('is refused where nobody hears of it but the provider', async () => {
+    const { user, password } = readProviderConfig('postmark') as { user: string; password: string }
+    const request = writePostmark(octets, envelope, basicOf(user, password))
+    expect(await deliver('postmark', request)).toMatchObject({
+      status: 403,
+      json: { detail: 'Cannot read mail: more than one From' },
+    })
+  })
+})
+
+test("CloudMailin's refusal is a sentence for the sender", async () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const octets = Buffer.from(`From: bob@nodmarc.test\r\nTo: nobody@${domain}\r\n\r\nHi\r\n`)
+  const envelope = { from: 'bob@nodmarc.test', to: `nobody@${domain}` }
+  expect(await deliver('cloudmailin', writeCloudMailin(octets, envelope, basicOf(user, password)))).toMatchObject({
+    status: 422,
+    text: 'Cannot accept mail: no such agent here',
+  })
+})
+
+test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refused', async name => {
+  const { status, json } = await replay(name, 'old-timestamp')
+  expect({ status, detail: json.detail }).toEqual({
+    status: name === 'ses' ? 403 : 401,
+    detail: 'Cannot accept webhook: its time is too far from now',
+  })
+})
+
+test('row 71: a body encoded anew is no longer what was signed', async () => {
+  for (const name of ['postal', 'forwardemail', 'sendgrid']) {
+    const { headers, body } = readRecorded(name, 'good')
+    const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
+    expect((await deliver(name, again)).status, name).toBe(401)
+  }
+})
+
+test.each([
+  ['postal', { message: undefined }, 'Choose the format "Raw message" for the HTTP endpoint.'],
+  ['forwardemail', { raw: '' }, 'Its webhook must carry "raw".'],
+])('%s set up without the raw mail is told to come back, and the operator what to do', async (name, change, mend) => {
+  const config = { postal: { public_key: own.publicKey.export({ type: 'spki', format: 'pem' }) } }
+  const opened = await openAt(config)
+  const { sign, createHmac } = await import('node:crypto')
+  const json = JSON.parse(readRecorded(name, 'good').body.toString())
+  const body = Buffer.from(JSON.stringify({ ...json, ...change }))
+  const { secret = '' } = readProviderConfig(name) as { secret?: string }
+  const proofs = {
+    postal: () => ({ 'x-postal-signature-256': sign('sha256', body, own.privateKey).toString('base64') }),
+    forwardemail: () => ({ 'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex') }),
+  }
+  const headers = { 'content-type': 'application/json', ...proofs[name as 'postal']() }
+  const answer = await deliver(name, { headers, body }, opened)
+  expect({ status: answer.status, detail: answer.json.detail }).toEqual({
+    status: 503,
+    detail: `Cannot read webhook: it has no raw mail. ${mend}`,
+  })
+  await opened.close()
+})
+
+describe('Amazon SNS', () => {
+  test('signature versions 1 and 2 count, and the certificate is fetched once', async () => {
+    expect((await replay('ses', 'good')).status).toBe(200)
+    expect((await replay('ses', 'version-1')).status).toBe(200)
+    expect(fetched).toEqual(['/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem'])
+  })
+
+  test('the subscription of a configured topic is confirmed', async () => {
+    expect(await replay('ses', 'confirmation')).toMatchObject({ status: 200, json: { messages: [] } })
+    expect(fetched).toHaveLength(2)
+    expect(fetched[1]).toMatch(
+      /^\/\?Action=ConfirmSubscription&TopicArn=arn:aws:sns:eu-west-1:123456789012:mail&Token=/,
+    )
+  })
+
+  test.each([
+    ['a topic that is not configured', 'foreign-topic', 'its topic is not configured'],
+    ['a certificate in S3', 'certificate-in-s3', 'an address in it is not of Amazon SNS in its region'],
+    ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
+    ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
+  ])('row 72: %s is refused without a fetch', async (_what, title, problem) => {
+    const { status, json } = await replay('ses', title)
+    expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
+    expect(fetched).toEqual([])
+  })
+
+  test.each(['confirmation-inside', 'confirmation-plain'])('row 72: %s is not confirmed', async title => {
+    const { status } = await replay('ses', title)
+    expect(status).toBe(403)
+    expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
+  })
+
+  test.each([
+    ['an answer that is no certificate', () => ({ status: 200, body: Buffer.from('<html>') }), 403],
+    ['a certificate that cannot be had', () => ({ status: 404, body: Buffer.from('') }), 503],
+  ])('%s proves nothing, and is asked for again', async (_what, answer, status) => {
+    certificate = answer
+    expect((await replay('ses', 'good')).status).toBe(status)
+    certificate = () => ({ status: 200, body: readCertificatePem() })
+    expect((await replay('ses', 'good')).status).toBe(200)
+  })
+
+  test('a certificate counts in its time only', async () => {
+    house.world.advance(-7 * 86_400_000)
+    const { json } = await replay('ses', 'good')
+    expect(json.detail).toBe('Cannot accept webhook: its time is too far from now')
+  })
+})
+
+describe('row 73: forms', () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const authorization = basicOf(user, password)
+  const post = (type: string, body: Buffer) =>
+    deliver('cloudmailin', { headers: { 'content-type': type, authorization }, body })
+  const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, 'x']))
+
+  test.each<[string, string, Buffer, string]>([
+    ['10 000 parts', 'multipart/form-data; boundary=b', writeMultipart('b', many), 'more than 1000 fields'],
+    ['10 000 pairs', 'application/x-www-form-urlencoded', Buffer.from('a=b&'.repeat(10_000)), 'more than 1000 fields'],
+    ['no boundary', 'multipart/form-data', Buffer.from('--b--'), 'it has no boundary'],
+    ['a boundary that never comes', 'multipart/form-data; boundary=b', Buffer.from('x'), 'its boundary does not occur'],
+    [
+      'a part without end',
+      'multipart/form-data; boundary=b',
+      Buffer.from('--b\r\nContent-Disposition: form-data; name="message"\r\n\r\nhi'),
+      'a part has no end',
+    ],
+    [
+      'a part without header',
+      'multipart/form-data; boundary=b',
+      Buffer.from(`--b\r\n${'x'.repeat(9000)}\r\n--b--`),
+      'a part has no header',
+    ],
+  ])('%s: 400', async (_what, type, body, problem) => {
+    expect(await post(type, body)).toMatchObject({ status: 400, json: { detail: `Cannot read webhook: ${problem}` } })
+  })
+
+  test('octets of a field come through as they are', async () => {
+    const raw = Buffer.concat([
+      Buffer.from(`From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nContent-Type: text/plain; charset=latin1\r\n\r\n`),
+      Buffer.from([0x47, 0x72, 0xfc, 0xdf, 0x65, 0x0d, 0x0a]),
+    ])
+    const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+    expect((await deliver('cloudmailin', writeCloudMailin(raw, envelope, authorization))).status).toBe(200)
+    expect((await house.latest()).message.parts).toMatchObject([{ content: 'Grüße' }])
+  })
+})
+
+test('row 74: the same mail from two webhooks and the intake is one turn', async () => {
+  for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
+  const { message } = await house.latest()
+  expect((await house.post(String(message.raw))).status).toBe(200)
+  expect(await countStored()).toBe(1)
+  expect((await house.latest()).duplicates).toBe(3)
+})

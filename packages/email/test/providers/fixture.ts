@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import type { Recorded } from './requests.ts'
+
+/** The clock of the recorded requests. */
+export const recordedAt = Date.parse('2026-11-22T12:00:00Z')
+
+const folder = new URL('../../../../fixtures/email/providers/', import.meta.url)
+
+export function readProviderConfig(name: string): Record<string, unknown> {
+  return JSON.parse(readFileSync(new URL(`${name}/config.json`, folder), 'utf8'))
+}
+
+export function readCertificatePem(): Buffer {
+  return readFileSync(new URL('ses/certificate.pem', folder))
+}
+
+/** A recorded request, as it came over the wire. */
+export function readRecorded(name: string, title: string): Recorded {
+  const octets = readFileSync(new URL(`${name}/${title}.http`, folder))
+  const end = octets.indexOf('\r\n\r\n')
+  const [, ...lines] = octets.toString('latin1', 0, end).split('\r\n')
+  const headers = Object.fromEntries(lines.map(line => line.split(': ', 2) as [string, string]))
+  return { headers, body: octets.subarray(end + 4) }
+}

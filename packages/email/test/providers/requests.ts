@@ -1,0 +1,155 @@
+import type { KeyObject } from 'node:crypto'
+import { createHmac, sign } from 'node:crypto'
+
+/** A webhook as a provider sends it. */
+export interface Recorded {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+}
+
+export interface Envelope {
+  readonly from: string
+  readonly to: string
+}
+
+/** Postal, "HTTP endpoints" and its source: base64 with line ends in JSON, RSA-SHA256 over the body. */
+export function writePostal(octets: Buffer, { from, to }: Envelope, key: KeyObject): Recorded {
+  const message = `${octets.toString('base64').replace(/.{60}/g, '$&\n')}\n`
+  const payload = { id: 7, rcpt_to: to, mail_from: from || null, message, base64: true, size: octets.length }
+  const body = Buffer.from(JSON.stringify(payload))
+  const signature = sign('sha256', body, key).toString('base64')
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'x-postal-signature-256': signature,
+      'x-postal-signature-kid': 'a'.repeat(64),
+    },
+    body,
+  }
+}
+
+/** Mailgun, "Receiving via HTTP" and "Securing webhooks": HMAC-SHA256 over time and token, hex, in the form itself. */
+export function writeMailgun(
+  octets: Buffer,
+  { from, to }: Envelope,
+  { key, timestamp, token }: { key: string; timestamp: number; token: string },
+): Recorded {
+  const signature = createHmac('sha256', key).update(`${timestamp}${token}`).digest('hex')
+  const fields = { recipient: to, sender: from, timestamp: `${timestamp}`, token, signature }
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  const body = Buffer.from([...pairs, `body-mime=${encodeOctets(octets)}`].join('&'))
+  return { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body }
+}
+
+/** SendGrid, "Securing your Inbound Parse Webhooks": ECDSA P-256 with SHA-256 over time and body, DER in base64. */
+export function writeSendGrid(
+  octets: Buffer,
+  { from, to }: Envelope,
+  { key, timestamp, ip = '192.0.2.1' }: { key: KeyObject; timestamp: number; ip?: string },
+): Recorded {
+  const body = writeMultipart('xYzZY', {
+    email: octets,
+    envelope: JSON.stringify({ to: [to], from }),
+    sender_ip: ip,
+    charsets: '{"to":"UTF-8"}',
+  })
+  const signature = sign('sha256', Buffer.concat([Buffer.from(`${timestamp}`), body]), key).toString('base64')
+  return {
+    headers: {
+      'content-type': 'multipart/form-data; boundary=xYzZY',
+      'x-twilio-email-event-webhook-signature': signature,
+      'x-twilio-email-event-webhook-timestamp': `${timestamp}`,
+    },
+    body,
+  }
+}
+
+/** Postmark, "Inbound webhook": user and password from the URL, the raw mail as a JSON string. */
+export function writePostmark(octets: Buffer, { to }: Envelope, basic: string): Recorded {
+  const payload = { OriginalRecipient: to, MailboxHash: '', RawEmail: octets.toString('utf8'), Attachments: [] }
+  return {
+    headers: { 'content-type': 'application/json; charset=utf-8', authorization: basic },
+    body: Buffer.from(JSON.stringify(payload)),
+  }
+}
+
+export function basicOf(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+/** Amazon SNS, "HTTP/HTTPS notification JSON format". */
+export interface SnsDraft {
+  readonly Type: string
+  readonly MessageId: string
+  readonly TopicArn: string
+  readonly Message: string
+  readonly Timestamp: string
+  readonly SignatureVersion: '1' | '2'
+  readonly SigningCertURL: string
+  readonly Subject?: string
+  readonly Token?: string
+  readonly SubscribeURL?: string
+}
+
+/** Amazon SNS, "Verifying the signatures": names and values, each on its line, in the order of the alphabet. */
+export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
+  const names = ['Message', 'MessageId', 'SubscribeURL', 'Subject', 'Timestamp', 'Token', 'TopicArn', 'Type'] as const
+  const text = names.flatMap(name => (draft[name] === undefined ? [] : `${name}\n${draft[name]}\n`)).join('')
+  const Signature = sign(draft.SignatureVersion === '1' ? 'sha1' : 'sha256', Buffer.from(text), key).toString('base64')
+  return {
+    headers: { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': draft.Type },
+    body: Buffer.from(JSON.stringify({ ...draft, Signature })),
+  }
+}
+
+/** Amazon SES, "Notification of an SNS action". */
+export function writeSesNotification(octets: Buffer, { from, to }: Envelope, encoding: 'BASE64' | 'UTF8'): string {
+  return JSON.stringify({
+    notificationType: 'Received',
+    mail: { source: from, destination: [to], messageId: 'o3vrnil0e2ic28tr' },
+    receipt: { recipients: [to], action: { type: 'SNS', encoding } },
+    content: octets.toString(encoding === 'BASE64' ? 'base64' : 'utf8'),
+  })
+}
+
+/** CloudMailin, "Raw format": a form with the mail and the envelope, Basic over HTTPS. */
+export function writeCloudMailin(octets: Buffer, { from, to }: Envelope, basic: string): Recorded {
+  const body = writeMultipart('----cloudmailinboundry', {
+    'envelope[to]': to,
+    'envelope[from]': from,
+    'envelope[helo_domain]': 'mx.nodmarc.test',
+    'envelope[remote_ip]': '192.0.2.1',
+    message: octets,
+  })
+  return {
+    headers: { 'content-type': 'multipart/form-data; boundary=----cloudmailinboundry', authorization: basic },
+    body,
+  }
+}
+
+/** Forward Email, "Webhooks": hex HMAC-SHA256 of the body. */
+export function writeForwardEmail(octets: Buffer, { from, to }: Envelope, secret: string): Recorded {
+  const payload = {
+    recipients: [to],
+    session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },
+    raw: octets.toString('utf8'),
+  }
+  const body = Buffer.from(JSON.stringify(payload))
+  const signature = createHmac('sha256', secret).update(body).digest('hex')
+  return { headers: { 'content-type': 'application/json', 'x-webhook-signature': signature }, body }
+}
+
+export function writeMultipart(boundary: string, fields: Readonly<Record<string, Buffer | string>>): Buffer {
+  const parts = Object.entries(fields).flatMap(([name, value]) => [
+    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n`),
+    Buffer.from(value),
+    Buffer.from('\r\n'),
+  ])
+  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
+}
+
+function encodeOctets(octets: Buffer): string {
+  return octets
+    .toString('latin1')
+    .replace(/[^A-Za-z0-9_.-]/g, char => `%${char.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`)
+}
