@@ -199,6 +199,25 @@ describe('T02 another caller’s task', () => {
   })
 })
 
+test.each([
+  ['GET', ''],
+  ['POST', ':cancel'],
+  ['GET', ':subscribe'],
+  ['GET', '/pushNotificationConfigs'],
+  ['GET', '/pushNotificationConfigs/x'],
+])('T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
+  const { body } = await house.say('hi', {}, { configuration: { returnImmediately: true } })
+  const authorization = `Bearer ${await house.issuer.sign({ sub: 'mallory' })}`
+  const ask = (id: string) =>
+    house.request(`/a2a/rest/tasks/${id}${suffix}`, {
+      method,
+      headers: { authorization, 'content-type': 'application/json', 'a2a-version': '1.0' },
+    })
+  const [foreign, missing] = [await ask(body.result.task.id), await ask('00000000-0000-4000-8000-000000000000')]
+  expect(foreign.status).toBeGreaterThanOrEqual(400)
+  expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([missing.status, missing.text, ...missing.headers])
+})
+
 describe('A01 the HTTP+JSON binding', () => {
   const routes: readonly (readonly [method: string, path: string])[] = [
     ['POST', '/message:send'],

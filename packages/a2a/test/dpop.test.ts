@@ -72,6 +72,17 @@ test('D the address is compared without query and in its normal form', async () 
   expect((await proven({ claims: { htu: 'HTTPS://Agents.test:443/a2a?x=1#y' } })).status).toBe(200)
 })
 
+test('D over HTTP+JSON the proof is for the method and address of its route', async () => {
+  const ask = async (htu: string) => {
+    const dpop = await prove({ claims: { htm: 'GET', htu } })
+    const headers = { authorization: `DPoP ${token}`, dpop, 'a2a-version': '1.0' }
+    return (await house.request('/a2a/rest/tasks?pageSize=1', { headers })).status
+  }
+  expect(await ask('https://agents.test/a2a/rest/tasks')).toBe(200)
+  expect(await ask('https://agents.test/a2a/rest/tasks?pageSize=2')).toBe(200)
+  expect(await ask('https://agents.test/a2a/rest')).toBe(401)
+})
+
 describe('D refused', () => {
   test.each<[string, () => ProofPlan, string]>([
     ['htm of another request', () => ({ claims: { htm: 'GET' } }), 'DPoP proof is for another method'],
