@@ -14,6 +14,7 @@ import { parseDuration } from './config.ts'
 import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
+import { spareInboxHost } from './foreign-inbox.ts'
 import { createFormerAgents } from './former-agents.ts'
 import { createGonePeers } from './gone-peer.ts'
 import type { InboxHouse } from './inbox/activity-kind.ts'
@@ -104,7 +105,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     address: answered => addressAnswer(answered, addressing),
     render: createDeliveryRenderer({ origin, fileAddress }, now),
     describe: describeOutgoing,
-    deliver: (wire, delivery) => deliverActivity(wire, delivery, sending),
+    deliver: (wire, delivery) => spareInboxHost(delivery, () => deliverActivity(wire, delivery, sending)),
   }
   const readers = createReaders(config.require_signed_fetch, shared)
   const posts = { desk, handles: shared.handles, origin, fileAddress }

@@ -268,6 +268,11 @@ describe('readHealth()', () => {
       { health: 'lives', askedMs: 9_000 },
     ],
     ['401 that may change', new Unavailable('x', { status: 401 }), lives],
+    [
+      '503 of an address a stranger named',
+      new Unavailable('x', { status: 503, isHearsay: true }),
+      { health: 'unknown' },
+    ],
     ['410', new Undeliverable('x', { status: 410 }), lives],
     ['501', new Undeliverable('x', { status: 501 }), lives],
     ['an address we must not talk to', new Undeliverable('Cannot fetch: address is not public'), { health: 'unknown' }],

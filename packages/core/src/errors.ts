@@ -48,16 +48,25 @@ export interface FarSideOptions extends ErrorOptions {
   readonly status?: number
 }
 
-/** Something we depend on did not answer: time heals it. `retryAfter` in seconds where the far side named it. */
+export interface UnavailableOptions extends FarSideOptions {
+  /** Seconds after which the far side asked us to try again. */
+  readonly retryAfter?: number
+  /** True when the address was named by somebody else than its host: what it answers says nothing of the host. */
+  readonly isHearsay?: boolean
+}
+
+/** Something we depend on did not answer: time heals it. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
   readonly retryAfter: number | undefined
   readonly status: number | undefined
+  readonly isHearsay: boolean
 
-  constructor(message: string, options: FarSideOptions & { readonly retryAfter?: number } = {}) {
+  constructor(message: string, options: UnavailableOptions = {}) {
     super(message, options)
     this.retryAfter = options.retryAfter
     this.status = options.status
+    this.isHearsay = options.isHearsay === true
   }
 }
 

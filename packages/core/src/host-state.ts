@@ -34,12 +34,12 @@ export interface Tried {
 
 /**
  * What the end of a try tells about the host. Whoever answers lives, also when it refuses; only 5xx and silence are failures.
- * An error of another kind is ours.
+ * An error of another kind is ours. A stranger who names addresses of a host must not have it left alone.
  */
 export function readHealth(error: unknown): Tried {
   if (error === undefined) return { health: 'lives' }
   if (error instanceof Undeliverable) return { health: error.status === undefined ? 'unknown' : 'lives' }
-  if (!(error instanceof Unavailable)) return { health: 'unknown' }
+  if (!(error instanceof Unavailable) || error.isHearsay) return { health: 'unknown' }
   const { status, retryAfter } = error
   const lives = status !== undefined && status < 500
   return { health: lives ? 'lives' : 'failing', askedMs: retryAfter === undefined ? undefined : retryAfter * 1_000 }
