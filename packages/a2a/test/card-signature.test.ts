@@ -1,7 +1,7 @@
 import { verifyAgentCardSignature } from '@a2a-js/sdk'
 import { createLocalJWKSet, flattenedVerify } from 'jose'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { retiredKeyMs } from '../src/auth/key-ring.ts'
+import { createKeyRing, retiredKeyMs } from '../src/auth/key-ring.ts'
 import { toCanonicalJson } from '../src/canonical.ts'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
@@ -85,6 +85,15 @@ test('a card is signed once, until its key changes; the old key stays published 
   expect((await house.channel.publishedKeys()).map(({ id }) => id)).toEqual(await kids())
   house.world.advance(retiredKeyMs)
   expect(await kids()).toEqual([rotated?.id])
+})
+
+test('reading the keys makes none, however many read while one is made', async () => {
+  const readers = () => Array.from({ length: 5 }, () => house.request(keySet))
+  await Promise.all([...readers(), house.channel.rotateKeys?.(), ...readers()])
+  const other = createKeyRing(house.house)
+  await Promise.all([other.current(), other.published(), other.current()])
+  expect(await other.published()).toHaveLength(2)
+  expect((await readJson(keySet)).keys).toEqual(await other.published())
 })
 
 describe('A19 the extended card', () => {

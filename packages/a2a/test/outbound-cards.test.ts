@@ -182,6 +182,20 @@ describe('C06 a signed card', () => {
     await expect(peer.call()).rejects.toThrow(refused('no signature of its card holds'))
   })
 
+  test('is looked up once for many who ask at once', async () => {
+    await peer.sign()
+    await Promise.all(Array.from({ length: 5 }, () => peer.call()))
+    expect([countOf('/card'), countOf('/.well-known/jwks.json'), countOf('/rpc')]).toEqual([1, 1, 5])
+  })
+
+  test('whose host never answers is given up by who gives up', async () => {
+    peer.pages.set('/card', () => ({ write: () => undefined }))
+    const controller = new AbortController()
+    const call = peer.call('x', { signal: controller.signal })
+    controller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+  })
+
   test('that holds is kept for a while', async () => {
     await peer.sign()
     await peer.call()

@@ -63,9 +63,9 @@ export function createKeyRing({ desk, world }: RingHouse): KeyRing {
   }
 
   async function list(): Promise<readonly OwnKey[]> {
-    if (keys.length === 0) keys[0] = await read(1)
-    while (await desk.hasSecret(nameOf(keys.length + 1))) {
-      const generation = keys.length + 1
+    keys[0] ??= await read(1)
+    // Others may be at the same: each goes by its own count, so that nobody makes a key by reading it.
+    for (let generation = keys.length + 1; await desk.hasSecret(nameOf(generation)); generation += 1) {
       keys[generation - 1] ??= await read(generation)
     }
     return keys
@@ -82,7 +82,8 @@ export function createKeyRing({ desk, world }: RingHouse): KeyRing {
       return counting.map(({ publicJwk }) => publicJwk).reverse()
     },
     async rotate() {
-      await read((await list()).length + 1)
+      const generation = (await list()).length + 1
+      await read(generation)
       return newest(await list())
     },
   }

@@ -1,4 +1,5 @@
 import type { A2aClientOptions } from './agent-client.ts'
+import { openCallDeadline } from './call-deadline.ts'
 import { findCard } from './find-card.ts'
 import type { AgentInterface } from './read-card.ts'
 import { readInterface } from './read-card.ts'
@@ -18,6 +19,8 @@ export interface CardBook {
   look(address: string, signal: AbortSignal): Promise<KnownAgent>
 }
 
+/** WebFinger, two cards and a key set together. */
+const lookMs = 30_000
 const kept = { ms: 5 * 60_000, entries: 1_000 } as const
 
 /** Cards that hold, for a few minutes; what does not hold is never kept (A2A §8.6, a2a.md C06). */
@@ -27,6 +30,18 @@ export function createCardBook({ config, world, desk }: A2aClientOptions): CardB
   const isAllowedOrigin = (origin: string) => allowed.has(origin)
   const signedHosts = createSignedHosts(desk, unsigned_hosts)
   const known = new Map<string, { readonly agent: KnownAgent; readonly until: number }>()
+  const pending = new Map<string, Promise<KnownAgent>>()
+
+  /** Of many who ask at once one looks; who gives up does not take it from the others. */
+  function resolveOnce(address: string): Promise<KnownAgent> {
+    const { signal, clear } = openCallDeadline(lookMs, undefined, world)
+    const looking = resolve(address, signal).finally(() => {
+      clear()
+      pending.delete(address)
+    })
+    pending.set(address, looking)
+    return looking
+  }
 
   async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
     const found = await findCard(address, world, signal)
@@ -41,10 +56,19 @@ export function createCardBook({ config, world, desk }: A2aClientOptions): CardB
       const before = known.get(address)
       if (before && world.now() < before.until) return before.agent
       known.delete(address)
-      const agent = await resolve(address, signal)
+      const agent = await waitFor(pending.get(address) ?? resolveOnce(address), signal)
       if (known.size >= kept.entries) known.clear()
       known.set(address, { agent, until: world.now() + kept.ms })
       return agent
     },
   }
+}
+
+function waitFor<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
