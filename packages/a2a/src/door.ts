@@ -10,6 +10,7 @@ import { readLegacyRequest, stripLegacyPush } from './legacy/read-params.ts'
 import { isOperationName } from './operations/operation.ts'
 import type { RpcId, RpcRequest } from './rpc.ts'
 import { parseRpcBody, readRpcId, readRpcRequest } from './rpc.ts'
+import { readProtoNames } from './validate/proto-names.ts'
 import type { Call } from './verify.ts'
 import type { ProtocolVersion } from './version.ts'
 import { negotiateVersion, refuseNewMethod } from './version.ts'
@@ -73,7 +74,7 @@ async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms
   const asked =
     version === '0.3'
       ? readLegacyCall(envelope, document, bytes)
-      : { method: envelope.method, params: envelope.params, document, bytes }
+      : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
   const extensions = negotiateExtensions(headers.get(extensionHeaders[version]))
   const { method: name, ...rest } = asked
   const call = { caller, agent, from, ...rest, binding: 'JSONRPC' as const, ...readReplay(headers, extensions) }

@@ -141,6 +141,16 @@ describe('GetTask', () => {
     })
   })
 
+  test('members may have the names of the protobuf file, as ProtoJSON allows', async () => {
+    const first = await ask('input_required')
+    await ask('input_required', { task_id: first.id })
+    const { body } = await house.rpc('GetTask', { id: first.id, history_length: 1 })
+    expect(body.result.history).toHaveLength(1)
+    expect((await house.rpc('ListTasks', { page_size: 0 })).body.error?.data[1].fieldViolations[0].field).toBe(
+      'pageSize',
+    )
+  })
+
   test('CORE-HIST-003 SendMessage with historyLength shows what was said, without it nothing', async () => {
     const { body } = await house.say('hello', {}, { configuration: { historyLength: 5 } })
     expect(body.result.task.history).toHaveLength(1)

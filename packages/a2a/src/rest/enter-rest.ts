@@ -4,6 +4,7 @@ import { checkContentType, findAddressee, readReplay, takeBody } from '../door.t
 import { A2aRejection } from '../errors.ts'
 import { negotiateExtensions } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
+import { readProtoNames } from '../validate/proto-names.ts'
 import { isObject } from '../validate/shape.ts'
 import { negotiateVersion } from '../version.ts'
 import type { FoundRoute } from './find-route.ts'
@@ -40,7 +41,7 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
   const extensions = negotiateExtensions(headers.get('a2a-extensions'))
   const bytes = found.route.input === 'query' ? noBytes : await takeBody(request, config.limits.body_bytes)
   const document = readInput(found, knock.query, bytes)
-  const params = mergePath(document, found)
+  const params = mergePath(readProtoNames(document), found)
   const call = {
     caller,
     agent,

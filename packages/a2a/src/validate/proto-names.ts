@@ -1,0 +1,62 @@
+import { isObject } from './shape.ts'
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** Members by the names they have in the protobuf file. */
+const protoNames: Readonly<Record<string, string>> = {
+  message_id: 'messageId',
+  context_id: 'contextId',
+  task_id: 'taskId',
+  reference_task_ids: 'referenceTaskIds',
+  media_type: 'mediaType',
+  accepted_output_modes: 'acceptedOutputModes',
+  task_push_notification_config: 'taskPushNotificationConfig',
+  history_length: 'historyLength',
+  return_immediately: 'returnImmediately',
+  page_size: 'pageSize',
+  page_token: 'pageToken',
+  status_timestamp_after: 'statusTimestampAfter',
+  include_artifacts: 'includeArtifacts',
+}
+
+/** Where members of ours may be; what is in `data` and `metadata` is the caller's own. */
+const inside: Readonly<Record<string, (value: unknown) => unknown>> = {
+  message: readProtoNames,
+  configuration: readProtoNames,
+  taskPushNotificationConfig: readProtoNames,
+  parts: value => (Array.isArray(value) ? mapChanged(value, readProtoNames) : value),
+}
+
+/**
+ * Parameters with all members by their JSON names: a reader of ProtoJSON takes either. Of a member that is given by both, the JSON
+ * name counts. The same object when there is nothing to change, which is the rule.
+ */
+export function readProtoNames(value: unknown): unknown {
+  if (!isObject(value)) return value
+  let changed: Record<string, unknown> | undefined
+  for (const [name, member] of Object.entries(value)) {
+    const known = Object.hasOwn(protoNames, name) ? protoNames[name] : undefined
+    const wanted = known !== undefined && !isGiven(value, known) ? known : name
+    const read = Object.hasOwn(inside, wanted) ? inside[wanted]?.(member) : member
+    if (wanted === name && read === member) continue
+    changed ??= { ...value }
+    if (wanted !== name) delete changed[name]
+    changed[wanted] = read
+  }
+  return changed ?? value
+}
+
+function isGiven(value: JsonObject, name: string): boolean {
+  return value[name] !== undefined
+}
+
+function mapChanged(items: readonly unknown[], read: (item: unknown) => unknown): readonly unknown[] {
+  let changed: unknown[] | undefined
+  for (const [at, item] of items.entries()) {
+    const next = read(item)
+    if (next === item) continue
+    changed ??= [...items]
+    changed[at] = next
+  }
+  return changed ?? items
+}
