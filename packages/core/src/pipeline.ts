@@ -53,7 +53,9 @@ export async function receive<Raw, Proven>(
 export function recordRefusal(error: unknown, via: ChannelName, { desk, world, from }: Reception): void {
   if (!(error instanceof Rejection)) return
   desk.refuse({ at: isoTime(world.now()), via, from, code: error.code, reason: error.message })
-  world.log.info({ via, from, code: error.code, err: error }, 'message refused')
+  // Where a refusal was made tells nothing that its sentence does not; what was behind it may.
+  const behind = error.cause === undefined ? {} : { err: error.cause }
+  world.log.info({ via, from, code: error.code, reason: error.message, ...behind }, 'message refused')
 }
 
 export interface Sending {

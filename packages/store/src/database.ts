@@ -15,6 +15,7 @@ const pragmas = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA cache_size = -16384;
+PRAGMA wal_autocheckpoint = 8192;
 PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
 `
