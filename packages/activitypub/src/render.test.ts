@@ -143,3 +143,12 @@ test('renderNote() says how it stands when there are no words', () => {
   const failed: NormalizedResponse = { ...response, parts: [], status: 'failed' }
   expect(renderNote(answerTo(target, failed)).content).toContain('This could not be answered.')
 })
+
+test('renderNote() attaches nothing but web addresses', () => {
+  const parts = ['javascript:alert(1)', 'data:text/html,<script>', 'file:///etc/passwd'].map(
+    (url): Part => ({ kind: 'file', name: 'cat', mime: 'image/png', bytes_ref: { kind: 'url', url } }),
+  )
+  const note = renderNote(answerTo(target, { ...response, parts }))
+  expect(note.attachment).toBeUndefined()
+  expect(note.content).toMatch(/<p>cat<\/p><p>cat<\/p>$/)
+})

@@ -1,5 +1,6 @@
 import type { Json, NormalizedResponse, Part } from '@postern/core'
 import { escapeHtml } from '@postern/core'
+import { findWebAddress } from './iri.ts'
 import { activityIri, agentIris, postIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
 import { partsOfPiece, pieceId } from './pieces.ts'
@@ -166,6 +167,6 @@ function addressOf(
   { bytes_ref: ref }: Extract<Part, { kind: 'file' | 'artifact' }>,
   fileAddress: Answered['fileAddress'],
 ): string | undefined {
-  if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? ref.url
-  return ref.kind === 'url' ? ref.url : undefined
+  if (ref.kind === 'content_addressed') return fileAddress?.(ref.digest) ?? findWebAddress(ref.url)
+  return ref.kind === 'url' ? findWebAddress(ref.url) : undefined
 }

@@ -114,10 +114,9 @@ function addPosts(app: Hono, { posts, readers, desk }: RouteParts): void {
 
   async function servePost(context: Context, render: (answered: Answered) => Json): Promise<Response> {
     const { answered, visibility, retractedAt } = await requirePost(context)
-    if (retractedAt) {
-      return answerGone(context, renderTombstone(idOfPiece(answered, answered.piece ?? 0), 'Note', retractedAt))
-    }
-    return answerActivity(context, render(answered), isOpen(visibility) ? audienceOf(readers) : 'signers')
+    const audience = isOpen(visibility) ? audienceOf(readers) : 'signers'
+    if (!retractedAt) return answerActivity(context, render(answered), audience)
+    return answerGone(context, renderTombstone(idOfPiece(answered, answered.piece ?? 0), 'Note', retractedAt), audience)
   }
 
   app.get('/agents/:agent/posts/:id', context => servePost(context, renderNote))
@@ -180,10 +179,10 @@ function answerActivity(context: Context, document: Json, audience: Audience = '
   return context.body(JSON.stringify(document), 200, headers)
 }
 
-function answerGone(context: Context, tombstone: Json): Response {
+function answerGone(context: Context, tombstone: Json, audience: Audience = 'everybody'): Response {
   return context.body(JSON.stringify(tombstone), 410, {
     'content-type': activityJsonUtf8,
-    ...audienceHeaders.everybody,
+    ...audienceHeaders[audience],
   })
 }
 

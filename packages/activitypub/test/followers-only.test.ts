@@ -1,3 +1,4 @@
+import { performActs } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity } from './activity.ts'
 import { origin } from './house.ts'
@@ -98,4 +99,24 @@ test('can be liked by those who may read it, and by nobody else', async () => {
   expect(await reactions()).toMatchObject([
     { message: { sender: { address: '@bob@other.test' }, in_reply_to: origin + path } },
   ])
+})
+
+test('is gone for those who may read it when it is taken back, and for nobody else was it ever there', async () => {
+  const { desk, world, channel } = stage.house
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const response = path.split('/').at(-1) ?? ''
+  await performActs([{ act: 'delete', response }], acting, { desk, world, findChannel: () => channel })
+  const { status, headers, body } = await read(stage.alice)
+  expect({ status, type: body.type }).toEqual({ status: 410, type: 'Tombstone' })
+  // A cache in between would tell the next one who asks.
+  expect(headers.get('cache-control')).toBe('private, no-store')
+  expect(await read()).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+  expect(await read(bob)).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
+})
+
+test('a post of a thread that has no such post is not reacted to', async () => {
+  await tell(stage.alice, 'Like', `${origin}${path}.7`)
+  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toEqual([])
+  await tell(stage.alice, 'Like', origin + path)
+  expect((await stage.stored()).filter(({ message }) => message.kind === 'reaction')).toHaveLength(1)
 })

@@ -40,9 +40,11 @@ export async function findOwnPost(
   { agents, desk }: OwnPostLookups,
 ): Promise<OwnPost | undefined> {
   const named = parsePostIri(iri, agents)
-  const found = named && (await desk.findResponse(parsePieceId(named.id).responseId))
+  const { responseId, piece } = parsePieceId(named?.id ?? '')
+  const found = named && (await desk.findResponse(responseId))
   if (!found || found.agent !== named.agent || found.via !== 'activitypub' || found.retractedAt) return undefined
-  const { reply, visibility } = readRendering(found.rendering, found.target, found.response)
+  const { reply, visibility, pieces } = readRendering(found.rendering, found.target, found.response)
+  if (piece >= pieces) return undefined
   const isReader = isOpen(visibility) || reply?.actor === reader
   if (!isReader && (visibility !== 'followers' || !(await isFollower(reader, found.agent, desk)))) return undefined
   return {
