@@ -1,6 +1,6 @@
 import { Rejection, Undeliverable } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { dropDefaults } from '../src/client/drop-defaults.ts'
+import { dropDefaults } from '../src/client/card-readings.ts'
 import { makeKey } from './issuer.ts'
 import type { TestPeer } from './peer.ts'
 import { cardUrl, openPeer } from './peer.ts'
@@ -111,6 +111,13 @@ describe('C06 a signed card', () => {
     await peer.sign()
     peer.card = { ...whole, signatures: peer.card.signatures }
     expect((await peer.call()).source.signedBy).toBe('peer-key')
+  })
+
+  test('with members of 0.3 beside what was signed', async () => {
+    await peer.sign()
+    Object.assign(peer.card, { url: 'https://peer.test/old', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+    expect(peer.asked[0]?.headers['a2a-version']).toBe('1.0')
   })
 
   test('with one signature that holds among others is used (rotation)', async () => {

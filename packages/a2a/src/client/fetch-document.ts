@@ -24,10 +24,12 @@ export async function fetchDocument(
   { fetch, now }: Pick<World, 'fetch' | 'now'>,
   { what, accept, signal, redirects = 0 }: DocumentRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const answer = await fetch(url, { ...bounds, redirects, headers: { accept }, ...(signal && { signal }) })
-  const { status, headers, body } = answer
+  // Servers that also speak 0.3 have two cards at one address, and give the old one to whoever does not say.
+  const headers = { accept, 'a2a-version': '1.0' }
+  const answer = await fetch(url, { ...bounds, redirects, headers, ...(signal && { signal }) })
+  const { status, body } = answer
   if (status === 429 || status >= 500) {
-    const retryAfter = parseRetryAfter(headers.get('retry-after'), now())
+    const retryAfter = parseRetryAfter(answer.headers.get('retry-after'), now())
     throw new Unavailable(`Cannot call agent: ${what} was answered with ${status}`, {
       ...(retryAfter !== undefined && { retryAfter }),
     })

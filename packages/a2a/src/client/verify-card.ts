@@ -4,7 +4,7 @@ import type { CardSignature } from '../card-signature.ts'
 import { toSignedBytes } from '../card-signature.ts'
 import { loadJose } from '../jose.ts'
 import { isObject } from '../validate/shape.ts'
-import { dropDefaults } from './drop-defaults.ts'
+import { listReadings } from './card-readings.ts'
 import { fetchDocument } from './fetch-document.ts'
 import type { FoundCard } from './find-card.ts'
 import { refuseAgent } from './trust.ts'
@@ -94,7 +94,6 @@ function createKeySource({ world }: CardTrust, signal: AbortSignal | undefined) 
   }
 }
 
-/** Signers differ in whether they drop members at their default: both forms come from this very card, so either may be meant. */
 async function holds(
   { kid, alg, protected: head, signature }: SignatureHead,
   card: object,
@@ -104,8 +103,7 @@ async function holds(
   const { importJWK, flattenedVerify } = await loadJose()
   const jwk = keys.find(key => key.kid === kid && isUsable(key, alg, now))
   if (!jwk) return false
-  const payloads = [toSignedBytes(card), toSignedBytes(dropDefaults(card))]
-  for (const payload of payloads) {
+  for (const payload of listReadings(card).map(toSignedBytes)) {
     const jws = { protected: head, signature, payload: Buffer.from(payload).toString('base64url') }
     const verified = await importJWK(jwk, alg)
       .then(key => flattenedVerify(jws, key, { algorithms: [alg] }))
