@@ -72,7 +72,7 @@ describe('what an agent says meanwhile', () => {
 
   test('is said every three seconds at most', async () => {
     let now = receivedAt
-    const { memory, work } = openStage(
+    const { memory, deeds, work } = openStage(
       async function* () {
         for (let second = 0; second <= 6; second++) {
           yield meanwhile(`${second} s`)
@@ -86,6 +86,9 @@ describe('what an agent says meanwhile', () => {
     const said = memory.sayings.map(({ answer }) => answer.response.parts)
     expect(said).toMatchObject([[{ content: '0 s' }], [{ content: '3 s' }], [{ content: '6 s' }]])
     expect(memory.sayings.map(({ answer }) => answer.isRevision)).toEqual([undefined, true, true])
+    const revisions = [...memory.sayings, ...memory.commits].map(({ answer }) => answer.response?.created_at)
+    expect(new Set(revisions)).toEqual(new Set([new Date(receivedAt).toISOString()]))
+    expect(deeds.map(deed => 'rendering' in deed && deed.rendering)).toEqual(Array(3).fill({ first: true }))
   })
 
   test('is told only to those who watch where the wire takes nothing back', async () => {
