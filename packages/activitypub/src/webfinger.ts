@@ -1,6 +1,6 @@
 import type { Address, FetchAnswer, World } from '@postern/core'
 import { formatAddress, parseAddress, Rejection, Unavailable, Undeliverable } from '@postern/core'
-import { parseBoundedJson, parseMediaType } from '@postern/http'
+import { createRateLimit, parseBoundedJson, parseMediaType } from '@postern/http'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
 import { createExpiringMap } from './expiring-map.ts'
@@ -21,7 +21,7 @@ export interface Handles {
    * no error. @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
    */
   confirm(actor: RemoteActor): Promise<string | undefined>
-  /** The actor IRI behind an address. @throws Unavailable, Undeliverable */
+  /** The actor IRI behind an address. @throws Unavailable, Undeliverable, Rejection `rate_limited` */
   resolve(address: string): Promise<string>
   /** The actor IRI behind an address, if it was resolved lately. */
   recall(address: string): string | undefined
@@ -36,6 +36,8 @@ interface Named {
 const withheld: Named = { address: undefined }
 const keepMs = { confirmed: 86_400_000, withheld: 5 * 60_000 } as const
 const maxNames = 10_000
+/** Look-ups a minute that strangers can make us do on a domain that is not theirs: of one host, and of all together. */
+const ceilings = { ofHost: 60, ofAll: 600 } as const
 const totalMs = 5_000
 const accept = 'application/jrd+json, application/json'
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
@@ -50,13 +52,25 @@ export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
   const confirmed = createExpiringMap<Named>(maxNames, now)
   const resolved = createExpiringMap<string>(maxNames, now)
   const share = createSharedWork<Named>()
+  const ofHost = createRateLimit({ perMinute: ceilings.ofHost }, now)
+  const ofAll = createRateLimit({ perMinute: ceilings.ofAll }, now)
 
   /** One redirect, which leads from the domain of the handles to the server (Mastodon's split domain). */
   async function ask(url: string): Promise<FetchAnswer> {
     const deadline = now() + totalMs
     const first = await get(url, deadline)
     const location = redirectStatuses.has(first.status) ? first.headers.get('location') : null
-    return location === null ? first : get(URL.parse(location, url)?.href ?? '', deadline)
+    if (location === null) return first
+    const next = URL.parse(location, url)
+    takeElsewhere(new URL(url).hostname, next?.hostname ?? '')
+    return get(next?.href ?? '', deadline)
+  }
+
+  /** @throws Rejection `rate_limited` */
+  function takeElsewhere(host: string, other: string): void {
+    if (other === host) return
+    ofHost.take(`${host} ${other}`)
+    ofAll.take(other)
   }
 
   async function get(url: string, deadline: number): Promise<FetchAnswer> {
@@ -85,6 +99,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
     if (first.actor !== id || named?.local !== asked.local) return withheld
     if (named.domain === asked.domain) return { address: formatAddress(named) }
     if (isBlocked(named.domain)) return { ...withheld, isBlocked: true }
+    takeElsewhere(host, named.domain)
     const second = await find(named)
     const repeated = toAddress(second.subject)
     const isSame = second.actor === id && repeated?.local === named.local && repeated.domain === named.domain
@@ -131,7 +146,7 @@ async function findActor(
   try {
     return (await find(address)).actor
   } catch (error) {
-    if (!(error instanceof Rejection)) throw error
+    if (!(error instanceof Rejection) || error.code === 'rate_limited') throw error
     throw new Undeliverable('Cannot look up address: the answer cannot be read', { cause: error })
   }
 }
