@@ -30,6 +30,8 @@ const maxHosts = 2_000
 const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000 } as const
 /** Who has kept us waiting for so long is not waited for by others too, ms. */
 const patienceMs = 3_000
+/** Look-ups that wait for one host, with the one under way. */
+const maxWaiting = 16
 /** Look-ups a minute that strangers can make us do. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
@@ -39,7 +41,7 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
   const down = createExpiringMap<true>(maxHosts, now)
   const askedAt = new Map<string, number>()
   const share = createSharedWork<Found>()
-  const runInLane = createHostLanes()
+  const runInLane = createHostLanes(maxWaiting)
   const perHost = createRateLimit({ perMinute: ceilings.perHost }, now)
   const inAll = createRateLimit({ perMinute: ceilings.inAll }, now)
 
