@@ -14,7 +14,7 @@ export interface ActorUpdateParts {
   readonly house: ActorHouse
 }
 
-/** Tells those who follow these agents that their actors have changed; durable when it resolves. */
+/** Tells those who follow these agents that their actors have other keys; durable when it resolves. */
 export async function announceActors(names: readonly string[], parts: ActorUpdateParts): Promise<void> {
   const acts = await Promise.all(names.map(name => planUpdate(name, parts)))
   await parts.desk.act(acts.flat(), randomHex(parts.world, 8))
@@ -29,6 +29,6 @@ async function planUpdate(name: string, { agents, keys, world, house }: ActorUpd
   const id = `update:${randomHex(world, 16)}`
   const place = { id, agent: name, address: `@${name}@${agents.domain}`, via: 'activitypub', threadId: id } as const
   const occasion = createOccasion({ ...place, scope: id, at, flag: 'actor_update' })
-  const broadcasts = [{ relation: 'follower', target: toJson({ handshake }) }] as const
+  const broadcasts = [{ relation: 'follower', target: toJson({ handshake, isIntroduction: true }) }] as const
   return [{ kind: 'tell', occasion, planned: { deliveries: [], broadcasts } }]
 }

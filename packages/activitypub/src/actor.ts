@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import type { AgentProfile, Json, ProfileField } from '@postern/core'
 import { escapeHtml, isLinkField } from '@postern/core'
 import type { ActivityPubConfig } from './config.ts'
@@ -5,6 +6,7 @@ import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import { partsToHtml } from './parts-to-html.ts'
 import type { JsonMembers } from './render.ts'
+import { formatRsaMultikey } from './signature/multikey.ts'
 import { activityStreams, multikeyContexts, publicCollection, securityContext } from './vocabulary.ts'
 
 const actorContext: Json = [
@@ -117,14 +119,20 @@ export function renderActorUpdate({ agent, keys, house, at }: ActorChange): Json
   }
 }
 
-/** One key stands without a list: some servers read no lists there. Those that do take the first. */
+/**
+ * `publicKey` is one key, never a list: servers that read no lists there would believe nothing at all (snac: "cannot get
+ * pubkey"). Those that signed before it stand among the Multikeys.
+ */
 function renderKeys({ listed }: ActorKeys, owner: string) {
-  const requestKeys = listed.map(({ request: { id, publicKeyPem } }) => ({ id, owner, publicKeyPem }))
-  const [newest] = requestKeys
+  const [newest, ...replaced] = listed.map(({ request }) => request)
+  const toMultikey = (id: string, publicKeyMultibase: string) => {
+    return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
+  }
   return {
-    publicKey: newest && requestKeys.length === 1 ? newest : requestKeys,
-    assertionMethod: listed.map(({ document: { id, publicKeyMultibase } }) => {
-      return { id, type: 'Multikey', controller: owner, publicKeyMultibase }
-    }),
+    ...(newest && { publicKey: { id: newest.id, owner, publicKeyPem: newest.publicKeyPem } }),
+    assertionMethod: [
+      ...listed.map(({ document }) => toMultikey(document.id, document.publicKeyMultibase)),
+      ...replaced.map(({ id, publicKeyPem }) => toMultikey(id, formatRsaMultikey(createPublicKey(publicKeyPem)))),
+    ],
   }
 }

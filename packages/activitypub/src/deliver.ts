@@ -6,7 +6,9 @@ import { othersMentioned } from './address-answer.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
-import type { KeyRing } from './keys.ts'
+import type { Acquaintance, KeyIntroductions } from './key-introductions.ts'
+import { introducingKey } from './key-introductions.ts'
+import type { KeyRing, RequestKey } from './keys.ts'
 import type { SendSigned } from './knock.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { renderSaid } from './outgoing.ts'
@@ -32,6 +34,7 @@ export interface DeliverParts {
   readonly origin: string
   readonly findBytes: FindBytes
   readonly limits: Pick<PeerLimits, 'learn'>
+  readonly introductions: KeyIntroductions
   /** Called when an inbox says that it is not there (any more). */
   onGone(agent: string, target: DeliveryTarget): void
 }
@@ -60,15 +63,30 @@ export async function deliverActivity(
   // An inbox may be on another host than the actor whose it is.
   if (peer && isBlockedAddress(peer, parts.isBlocked))
     throw new Undeliverable('Cannot deliver: whom it is for is blocked')
-  const { request } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
   const bytes = await parts.findBytes(outgoing, delivery)
+  const key = await chooseKey({ inbox, host, peer, agent: delivery.agent }, delivery, parts)
   const body = { bytes, type: activityJson }
-  const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, request)
+  const answer = await parts.send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, key)
   if (goneStatuses.has(answer.status)) parts.onGone(delivery.agent, readDeliveryTarget(delivery))
   checkAnswer(answer, delivery.attempt, parts.world.now())
   // Next time we shall know how long a post may be there.
   if ((outgoing.said?.answered.rendering.pieces ?? 1) > 1) void parts.limits.learn(host)
   return { note: `answered ${answer.status}` }
+}
+
+/** The newest one, once the host has heard of it. */
+async function chooseKey(
+  to: Acquaintance,
+  delivery: Delivery,
+  { keys, introductions, origin }: Pick<DeliverParts, 'keys' | 'introductions' | 'origin'>,
+): Promise<RequestKey> {
+  const found = await keys.find(agentIris(origin, to.agent).actor)
+  if (readDeliveryTarget(delivery).isIntroduction) {
+    introductions.remember(to, found)
+    return introducingKey(found)
+  }
+  await introductions.introduce(to, found)
+  return found.request
 }
 
 /** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to. */

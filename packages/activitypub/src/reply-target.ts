@@ -42,6 +42,8 @@ export interface DeliveryContent {
   /** Set when it changes what was delivered before. */
   readonly revision?: Revision | undefined
   readonly handshake?: Json | undefined
+  /** It tells of new keys, and is signed by those that peers know. */
+  readonly isIntroduction?: boolean | undefined
 }
 
 export type DeliveryTarget = DeliveryPlace & DeliveryContent

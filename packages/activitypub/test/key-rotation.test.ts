@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { openSqliteDesk } from '@postern/store'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderActorUpdate } from '../src/actor.ts'
 import { createKeyRing } from '../src/keys.ts'
+import { formatRsaMultikey } from '../src/signature/multikey.ts'
 import { composeActivity } from './activity.ts'
 import { origin } from './house.ts'
 import { composeNote, postActivity } from './person.ts'
@@ -27,7 +29,7 @@ async function openOne(): Promise<Stage> {
 
 interface Actor {
   readonly publicKey: unknown
-  readonly assertionMethod: readonly { readonly id: string }[]
+  readonly assertionMethod: readonly { readonly id: string; readonly publicKeyMultibase: string }[]
   readonly published: string
 }
 
@@ -38,8 +40,9 @@ async function readDocument({ house }: Pick<Stage, 'house'>): Promise<Readonly<R
 
 async function readActor({ house }: Stage) {
   const actor = (await readDocument({ house })) as unknown as Actor
-  const keys = [actor.publicKey].flat() as { id: string; publicKeyPem: string }[]
-  return { ...actor, keys, ids: keys.map(({ id }) => id) }
+  const key = actor.publicKey as { readonly id: string; readonly publicKeyPem: string }
+  const replaced = actor.assertionMethod.filter(({ id }) => id.includes('#main-key'))
+  return { ...actor, key, replaced, ids: [key.id, ...replaced.map(({ id }) => id)] }
 }
 
 test('rotateKeys() makes new keys, and the old ones stay listed behind them', async () => {
@@ -49,10 +52,22 @@ test('rotateKeys() makes new keys, and the old ones stay listed behind them', as
   expect(made?.map(({ id }) => id)).toEqual([`${echo}#main-key-2`, `${echo}#ed25519-key-2`])
   const after = await readActor(open)
   expect(after.ids).toEqual([`${echo}#main-key-2`, `${echo}#main-key`])
-  expect(after.keys[1]).toEqual(before.keys[0])
-  expect(after.keys[0]?.publicKeyPem).not.toBe(before.keys[0]?.publicKeyPem)
-  expect(after.assertionMethod.map(({ id }) => id)).toEqual([`${echo}#ed25519-key-2`, `${echo}#ed25519-key`])
+  const old = formatRsaMultikey(createPublicKey(before.key.publicKeyPem))
+  expect(after.replaced.map(({ publicKeyMultibase }) => publicKeyMultibase)).toEqual([old])
+  expect(after.key.publicKeyPem).not.toBe(before.key.publicKeyPem)
+  const proving = after.assertionMethod.map(({ id }) => id).filter(id => id.includes('#ed25519'))
+  expect(proving).toEqual([`${echo}#ed25519-key-2`, `${echo}#ed25519-key`])
   expect(after.published).toBe(before.published)
+})
+
+test('publicKey is never a list: snac and others would read no key at all', async () => {
+  const open = await openOne()
+  await open.house.channel.rotateKeys?.('echo')
+  expect((await readActor(open)).publicKey).toEqual({
+    id: `${echo}#main-key-2`,
+    owner: echo,
+    publicKeyPem: expect.stringContaining('BEGIN PUBLIC KEY'),
+  })
 })
 
 test('the old keys leave after a week, and the new ones stay', async () => {
@@ -66,17 +81,58 @@ test('the old keys leave after a week, and the new ones stay', async () => {
   expect(assertionMethod).toMatchObject([{ id: `${echo}#ed25519-key-2` }])
 })
 
-test('the new key signs from now on', async () => {
+/** Good alice's server, which says 202 to everything; `posts` tells who signed what, in the order in which it came. */
+async function openHost() {
   const open = await openOne()
-  const { house, peer, alice } = open
-  peer.serve('https://good.test/inbox', { status: 202 })
-  house.work()
+  for (const path of ['inbox', 'users/alice/inbox']) open.peer.serve(`https://good.test/${path}`, { status: 202 })
+  const posts = () => open.peer.requests.filter(({ method }) => method === 'POST')
+  const keyIdOf = (signature: unknown) => /keyId="([^"]+)"/.exec(String(signature))?.[1]
+  const told = () =>
+    posts().map(({ headers, body }) => [(JSON.parse(body) as { type: string }).type, keyIdOf(headers.signature)])
+  open.house.work()
+  return { ...open, posts, told }
+}
+
+test('a host hears of the new key by the old one, once, and then the new key signs', async () => {
+  const { house, alice, posts, told } = await openHost()
   await house.channel.rotateKeys?.('echo')
   await postActivity(house, alice, composeNote(alice))
-  const posted = () => peer.requests.find(({ method }) => method === 'POST')
-  await vi.waitFor(() => expect(posted()).toBeDefined(), { timeout: 5_000 })
-  expect(posted()?.headers.signature).toContain(`keyId="${echo}#main-key-2"`)
-  expect(JSON.parse(posted()?.body ?? '').proof.verificationMethod).toBe(`${echo}#ed25519-key-2`)
+  await vi.waitFor(() => expect(posts()).toHaveLength(2), { timeout: 5_000 })
+  const [introduction, answer] = posts().map(({ body }) => JSON.parse(body))
+  expect(introduction).toMatchObject({ to: [alice.id], object: { id: echo, to: [alice.id] } })
+  expect(introduction.object.publicKey.id).toBe(`${echo}#main-key-2`)
+  expect(answer.proof.verificationMethod).toBe(`${echo}#ed25519-key-2`)
+  await postActivity(house, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(3), { timeout: 5_000 })
+  expect(told()).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+    ['Create', `${echo}#main-key-2`],
+  ])
+})
+
+test('a host that did not answer is told again', async () => {
+  const { house, peer, alice, told } = await openHost()
+  const inbox = 'https://good.test/users/alice/inbox'
+  peer.serve(inbox, { status: 503 })
+  await house.channel.rotateKeys?.('echo')
+  await postActivity(house, alice, composeNote(alice))
+  await vi.waitFor(() => expect(told()).not.toEqual([]), { timeout: 5_000 })
+  peer.serve(inbox, { status: 202 })
+  house.world.advance(3_600_000)
+  await vi.waitFor(() => expect(told().at(-1)?.[0]).toBe('Create'), { timeout: 5_000 })
+  expect(told().slice(-2)).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+  ])
+})
+
+test('who has a revoked key cannot be introduced by it', async () => {
+  const { house, alice, posts, told } = await openHost()
+  await house.channel.rotateKeys?.('echo', { isRevoking: true })
+  await postActivity(house, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(1), { timeout: 5_000 })
+  expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
 })
 
 test('rotateKeys() of all takes every agent and the instance actor', async () => {
@@ -185,19 +241,22 @@ describe('renderActorUpdate()', () => {
   })
 })
 
-test('rotateKeys() tells followers of the new keys, signed by the new one', async () => {
-  const { house, alice, peer } = await openOne()
-  for (const path of ['inbox', 'users/alice/inbox']) peer.serve(`https://good.test/${path}`, { status: 202 })
-  house.work()
+test('rotateKeys() tells followers of the new keys, by the old one', async () => {
+  const { house, alice, posts, told } = await openHost()
   await postActivity(house, alice, composeActivity(alice, 'Follow', echo))
+  // The agent hears of it, too, and answers.
+  await vi.waitFor(() => expect(posts()).toHaveLength(2))
   await house.channel.rotateKeys?.('echo')
-  const updates = () => peer.requests.filter(({ body }) => body.includes('"type":"Update"'))
-  await vi.waitFor(() => expect(updates()).toHaveLength(1))
-  const [update] = updates()
-  expect(JSON.parse(update?.body ?? '')).toMatchObject({
+  await vi.waitFor(() => expect(posts()).toHaveLength(3))
+  expect(JSON.parse(posts()[2]?.body ?? '')).toMatchObject({
     type: 'Update',
     actor: echo,
-    object: { id: echo, type: 'Service', publicKey: [{ id: `${echo}#main-key-2` }, { id: `${echo}#main-key` }] },
+    object: { id: echo, type: 'Service', publicKey: { id: `${echo}#main-key-2` } },
   })
-  expect(update?.headers.signature).toContain(`keyId="${echo}#main-key-2"`)
+  await postActivity(house, alice, composeNote(alice))
+  await vi.waitFor(() => expect(posts()).toHaveLength(4))
+  expect(told().slice(2)).toEqual([
+    ['Update', `${echo}#main-key`],
+    ['Create', `${echo}#main-key-2`],
+  ])
 })

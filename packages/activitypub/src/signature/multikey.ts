@@ -5,11 +5,18 @@ import { decodeBase58, encodeBase58 } from './base58.ts'
 /** Multicodec of an Ed25519 public key, 0xed as a varint. */
 const ed25519Prefix = Buffer.from([0xed, 0x01])
 const ed25519Length = 32
+/** Multicodec of an RSA public key, 0x1205 as a varint; PKCS#1 DER follows. */
+const rsaPrefix = Buffer.from([0x85, 0x24])
 
 /** The public half of an Ed25519 key as `publicKeyMultibase` (FEP-521a). */
 export function formatMultikey(key: KeyObject): string {
   const { x = '' } = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({ format: 'jwk' })
   return `z${encodeBase58(Buffer.concat([ed25519Prefix, Buffer.from(x, 'base64url')]))}`
+}
+
+/** An RSA key as `publicKeyMultibase` (FEP-521a). */
+export function formatRsaMultikey(key: KeyObject): string {
+  return `z${encodeBase58(Buffer.concat([rsaPrefix, key.export({ type: 'pkcs1', format: 'der' })]))}`
 }
 
 /** An Ed25519 key from `publicKeyMultibase`, ready to verify with; undefined when it is anything else. */

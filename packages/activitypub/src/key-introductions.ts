@@ -1,0 +1,85 @@
+import type { AgentDirectory, Json, World } from '@postern/core'
+import type { ActorHouse } from './actor.ts'
+import { renderActorUpdate } from './actor.ts'
+import { createExpiringMap } from './expiring-map.ts'
+import type { ActorKeys, KeyPairs } from './keys.ts'
+import type { SendSigned } from './knock.ts'
+import type { JsonMembers } from './render.ts'
+import { createSharedWork } from './shared-work.ts'
+import { activityJson } from './vocabulary.ts'
+
+/** Whom an agent is about to speak to. */
+export interface Acquaintance {
+  /** The agent's name. */
+  readonly agent: string
+  readonly inbox: string
+  /** Of the inbox. */
+  readonly host: string
+  /** Whose inbox it is, where one actor is meant. */
+  readonly peer?: string | undefined
+}
+
+/**
+ * Some servers keep an actor for a day or longer and drop what does not fit the key they hold, behind a 202 (snac: 36 hours).
+ * So who may hold the old key hears of the new one by the old one's signature, before anything comes that only the new one fits.
+ */
+export interface KeyIntroductions {
+  /** Once for each host while the old key is listed. @throws Unavailable, Undeliverable when the host cannot be reached */
+  introduce(to: Acquaintance, keys: ActorKeys): Promise<void>
+  /** The host has been told by other means. */
+  remember(to: Acquaintance, keys: ActorKeys): void
+}
+
+export interface KeyIntroductionParts {
+  readonly agents: Pick<AgentDirectory, 'find'>
+  readonly world: Pick<World, 'now'>
+  readonly send: SendSigned
+  readonly house: ActorHouse
+}
+
+const postMs = 10_000
+const maxHosts = 20_000
+/** As long as the old key may be listed. */
+const rememberMs = 7 * 86_400_000
+
+/** Whose signature is believed where the newest key is not known yet; the newest itself when there is no other. */
+export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
+  return listed[1]?.request ?? request
+}
+
+/** snac hears of people it does not follow only what is addressed to it, and looks for that in the object. */
+function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
+  if (!peer) return update
+  return { ...update, to: [peer], object: { ...(update.object as { readonly [name: string]: Json }), to: [peer] } }
+}
+
+export function createKeyIntroductions({ agents, world, send, house }: KeyIntroductionParts): KeyIntroductions {
+  const told = createExpiringMap<true>(maxHosts, () => world.now())
+  const share = createSharedWork<void>()
+  const nameOf = ({ host }: Acquaintance, { request }: ActorKeys) => `${request.id} ${host}`
+
+  async function tell(to: Acquaintance, keys: ActorKeys): Promise<void> {
+    const { agent, inbox, peer } = to
+    const profile = agents.find(agent)
+    if (!profile) return
+    // Of the keys' own time: the same document whenever it is sent again.
+    const update = renderActorUpdate({ agent: profile, keys, house, at: keys.madeAt })
+    const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
+    const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
+    // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now is told the next time.
+    if (status !== 429 && status < 500) remember(to, keys)
+  }
+
+  function remember(to: Acquaintance, keys: ActorKeys): void {
+    told.set(nameOf(to, keys), true, rememberMs)
+  }
+
+  return {
+    remember,
+    async introduce(to, keys) {
+      const name = nameOf(to, keys)
+      if (keys.listed.length < 2 || told.get(name)) return
+      await share(name, () => tell(to, keys))
+    },
+  }
+}
