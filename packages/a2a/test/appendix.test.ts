@@ -112,7 +112,7 @@ const musts: Readonly<Record<string, string>> = {
 }
 
 /**
- * MUSTs that nothing here can hold: no agent of ours answers with a bare Message (CORE-STREAM-002) or asks for credentials within
+ * MUSTs that nothing here can hold: no stream of ours is a bare Message (CORE-STREAM-002), no agent asks for credentials within
  * a task (AUTH-INTASK); TLS is the listener's (AUTH-TLS); there is no gRPC.
  */
 const notHere: readonly string[] = [

@@ -17,6 +17,7 @@ export const normalizedResponseSchema = z
     mentions: z.array(z.string()).optional(),
     visibility: z.enum(visibilities).optional(),
     subject: z.string().optional(),
+    as: z.literal('message').optional(),
     created_at: z.iso.datetime(),
   })
   .refine(({ parts, status }) => parts.length > 0 || status !== 'completed', {
@@ -31,6 +32,8 @@ export const partialResponseSchema = z.object({
   mentions: z.array(z.string()).optional(),
   visibility: z.enum(visibilities).optional(),
   subject: z.string().optional(),
+  /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
+  as: z.literal('message').optional(),
   acts: z.array(actSchema).max(50).optional(),
 })
 
