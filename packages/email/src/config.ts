@@ -106,12 +106,23 @@ export const emailConfigSchema = z.strictObject({
         .default('postern'),
     })
     .prefault({}),
+  trust: z
+    .strictObject({
+      /** An author whose DMARC passes by SPF alone counts as verified. Everybody on a shared host has that. */
+      spf_only: z.boolean().default(false),
+      /** Domains whose ARC seal is believed when it says that DMARC passed before a list changed the mail (RFC 8617). */
+      arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
+      /** RSA keys shorter than this prove nothing (RFC 8301 asks for 2048 of signers and 1024 of verifiers). */
+      min_key_bits: z.number().int().min(1024).default(1024),
+    })
+    .prefault({}),
   /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
   answer_unaddressed: z.boolean().default(false),
   limits: mailLimitsSchema.prefault({}),
 })
 
 export type EmailConfig = z.infer<typeof emailConfigSchema>
+export type MailTrust = EmailConfig['trust']
 export type SubmitConfig = z.infer<typeof submitConfigSchema>
 export type MailListenConfig = z.infer<typeof listenConfigSchema>
 export type MailLimits = z.infer<typeof mailLimitsSchema>

@@ -4,6 +4,7 @@ import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
 import { openAddressReader } from './addresses.ts'
 import { createMailDns } from './authenticate/mail-dns.ts'
+import { createSignatureReplays } from './authenticate/replays.ts'
 import type { EmailConfig } from './config.ts'
 import { createDeferrals } from './deferral.ts'
 import { deliverMail } from './deliver.ts'
@@ -63,9 +64,10 @@ function openInbound(
   pool: ReturnType<typeof createMimePool>,
 ): Inbound<RawMail, ProvenMail> {
   const { world, agents } = house
-  const { limits, answer_unaddressed: answersUnaddressed } = config
+  const { limits, trust, answer_unaddressed: answersUnaddressed } = config
   const dns = createMailDns(world, limits)
   const deferrals = createDeferrals(() => world.now(), limits.deferral_ms)
+  const replays = createSignatureReplays(world)
   let addresses: Promise<AddressReader> | undefined
   const openAddresses = () => {
     addresses ??= openAddressReader()
@@ -73,7 +75,7 @@ function openInbound(
   }
   return {
     name: 'email',
-    verify: raw => verifyMail(raw, { house, limits, dns, pool, deferrals, openAddresses }),
+    verify: raw => verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, openAddresses }),
     normalize: mail => normalizeMail(mail, { agents, answersUnaddressed }),
   }
 }

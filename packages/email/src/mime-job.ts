@@ -43,6 +43,19 @@ export interface SignatureReport {
   readonly id: string
 }
 
+/** An ARC chain as the library judged it (RFC 8617). */
+export interface ChainReport {
+  readonly result: 'pass' | 'fail' | 'none'
+  readonly comment: string
+  /** How many sets it has. */
+  readonly instances: number
+  /** Of the last seal. */
+  readonly domain: string
+  readonly selector: string
+  /** What the last sealer found out about DMARC before it changed the message, and for which domain. */
+  readonly dmarc?: { readonly result: string; readonly from: string } | undefined
+}
+
 /** Everything heavy about one message, done in a thread that may be killed. It has no way out: DNS is settled before. */
 export interface MimeJob {
   readonly octets: Uint8Array
@@ -52,6 +65,8 @@ export interface MimeJob {
   readonly keys: Readonly<Record<string, TxtAnswer>>
   /** Whether there is a signature to judge. */
   readonly isSigned: boolean
+  /** Whether there is a chain to judge. */
+  readonly isSealed?: boolean | undefined
   /** Forwarded mail keeps what it quotes. */
   readonly keepsQuotes: boolean
   /** ms since the epoch */
@@ -60,5 +75,6 @@ export interface MimeJob {
 
 export interface MimeResult {
   readonly signatures: readonly SignatureReport[]
+  readonly chain?: ChainReport | undefined
   readonly body: MailBody
 }

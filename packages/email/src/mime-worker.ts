@@ -36,9 +36,9 @@ async function answerJob(job: MimeJob): Promise<MimeReply> {
 async function workMail(job: MimeJob): Promise<MimeResult> {
   const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
   const header = scanHeaders(octets, widened)
-  const signatures = job.isSigned ? await judgeSignatures(octets, job) : []
+  const judged = job.isSigned || job.isSealed ? await judgeSignatures(octets, job) : { signatures: [] }
   const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, limits: widened })
-  return { signatures, body: { ...body, digest: digestContent(octets, header) } }
+  return { ...judged, body: { ...body, digest: digestContent(octets, header) } }
 }
 
 function withoutRanges(octets: Buffer, ranges: MimeJob['ignored']): Buffer {

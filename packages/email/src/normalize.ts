@@ -25,6 +25,7 @@ const keptFlags: ReadonlySet<string> = new Set([
   'mime_limits',
   'unparsable',
   'dmarc_quarantine',
+  'signature_flood',
 ])
 
 /** One intake for each agent the envelope names. Pure. */

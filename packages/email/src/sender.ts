@@ -3,14 +3,16 @@ import { formatAddress, mintTransportEvidence } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import type { DkimSignature } from './authenticate/dkim.ts'
 import { formatKeyId } from './authenticate/proofs.ts'
+import type { Voucher } from './authenticate/verdict.ts'
 import type { ProvenMail } from './mail.ts'
 
 /** The author as agents see him, with the evidence for it. */
 export function describeSender({ addresses: { author }, authentication, raw }: ProvenMail, audience: string): Sender {
-  const { method, isVerified, signature, signedBy } = authentication
+  const { method, isVerified, signature, signedBy, voucher } = authentication
   const evidence = { audience, issuedAt: raw.receivedAt }
   const identities: IdentityEvidence[] = [
     ...(signature ? [mintAuthorEvidence(`mailto:${formatMailbox(author)}`, method, signature, evidence)] : []),
+    ...(voucher ? [mintVouchedEvidence(`mailto:${formatMailbox(author)}`, voucher, evidence)] : []),
     ...signedBy.map(other => mintSignerEvidence(other, evidence)),
   ]
   return {
@@ -19,6 +21,7 @@ export function describeSender({ addresses: { author }, authentication, raw }: P
     auth_method: method,
     verified: isVerified,
     ...(signature && { key_id: formatKeyId(signature) }),
+    ...(voucher && { key_id: voucher.keyId }),
     ...(identities.length > 0 && { identities }),
   }
 }
@@ -44,6 +47,11 @@ function mintAuthorEvidence(
     assurance: isDmarc ? 'address' : 'domain',
     keyId: formatKeyId(signature),
   })
+}
+
+/** Somebody whom the operator believes says so; no key of the author's domain was seen. */
+function mintVouchedEvidence(subject: string, { issuer, keyId }: Voucher, occasion: Occasion): IdentityEvidence {
+  return mintTransportEvidence({ ...occasion, method: 'email-dmarc', subject, issuer, assurance: 'domain', keyId })
 }
 
 /** A good signature of somebody else's domain is evidence about that domain, never about the author. */

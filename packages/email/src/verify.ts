@@ -1,14 +1,17 @@
 import type { House } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { AddressReader, Mailbox } from './addresses.ts'
-import { countEntries, readAuthor } from './addresses.ts'
+import { countEntries, formatMailbox, readAuthor } from './addresses.ts'
+import { planChain } from './authenticate/chain.ts'
+import { mayBeDamaged } from './authenticate/damage.ts'
 import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
 import { checkDmarc } from './authenticate/dmarc.ts'
 import type { MailDns } from './authenticate/mail-dns.ts'
+import type { SignatureReplays } from './authenticate/replays.ts'
 import { checkSpf } from './authenticate/spf.ts'
 import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
-import type { MailLimits } from './config.ts'
+import type { MailLimits, MailTrust } from './config.ts'
 import type { Deferrals } from './deferral.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import { fieldValues, findField, findRepeatedFields, scanHeaders, toBuffer } from './header-scan.ts'
@@ -21,9 +24,11 @@ import { digestContent } from './trace-fields.ts'
 export interface MailVerifying {
   readonly house: Pick<House, 'agents' | 'world'>
   readonly limits: MailLimits
+  readonly trust: MailTrust
   readonly dns: MailDns
   readonly pool: MimePool
   readonly deferrals: Deferrals
+  readonly replays: SignatureReplays
   openAddresses(): Promise<AddressReader>
 }
 
@@ -45,20 +50,40 @@ const coverable = ['subject', 'to', 'date', 'message-id', 'content-type', 'conte
  */
 export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promise<ProvenMail> {
   const mail = await readMail(raw, verifying)
-  const plan = planSignatures(mail.header, mail.addresses.author.domain, verifying.limits)
+  const { house, pool, limits, trust } = verifying
+  const chain = planChain(mail.header, trust.arc_sealers)
+  const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
   const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
   const { ignored, isSigned } = plan
-  const { house, pool } = verifying
+  const { isSealed } = chain
   const now = house.world.now()
-  const job = { octets: raw.octets, ignored, keys, isSigned, keepsQuotes: keepsQuotes(mail.header), now }
+  const job = { octets: raw.octets, ignored, keys, isSigned, isSealed, keepsQuotes: keepsQuotes(mail.header), now }
   const read = await pool.run(job)
-  const judged = read && { signatures: read.signatures.map(report => classifySignature(report, now)), spf }
-  const authentication = judged ? await judge(mail, judged, read, verifying) : unjudgedMail('the parser was stopped')
+  const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
+  const authentication = read
+    ? await judge(mail, { signatures, spf, chain: read.chain }, read, verifying)
+    : unjudgedMail('the parser was stopped')
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
-  const flags = [...plan.flags, ...flagsOf(mail), ...authentication.flags, ...body.flags]
+  const replayed = noteReplay(mail, authentication, verifying)
+  const flags = [...plan.flags, ...flagsOf(mail), ...authentication.flags, ...replayed, ...body.flags]
   return { ...mail, authentication, body, flags } as unknown as ProvenMail
+}
+
+/** A good signature that comes once more, to somebody its mail does not name. */
+function noteReplay(
+  { addresses: { to, cc }, recipients }: ReadMail,
+  { signature }: Authentication,
+  { replays, house }: MailVerifying,
+): string[] {
+  if (!signature) return []
+  const named = new Set(findRecipients([...to, ...cc].map(formatMailbox), house.agents).map(({ agent }) => agent))
+  return replays.note(
+    signature.id,
+    recipients.map(({ agent }) => ({ agent, isNamed: named.has(agent) })),
+  )
 }
 
 async function readMail(raw: RawMail, { house, limits, openAddresses }: MailVerifying): Promise<ReadMail> {
@@ -105,17 +130,17 @@ function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {
 
 async function judge(
   mail: ReadMail,
-  { signatures, spf }: Pick<MailEvidence, 'signatures' | 'spf'>,
+  found: Pick<MailEvidence, 'signatures' | 'spf' | 'chain'>,
   { body }: MimeResult,
-  { deferrals, dns }: MailVerifying,
+  { deferrals, dns, trust }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
-  const dmarc = await checkDmarc({ authorDomain, signatures, spf }, budget)
+  const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)
   const canDefer = () => !budget.isExhausted() && deferrals.canDefer(body.digest)
-  return judgeMail({ authorDomain, signatures, spf, dmarc, coverable: has }, { canDefer })
+  return judgeMail({ ...found, authorDomain, dmarc, coverable: has }, { canDefer, spfOnly: trust.spf_only })
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

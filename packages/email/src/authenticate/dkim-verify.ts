@@ -1,20 +1,28 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import type { MimeJob, SignatureReport, TxtAnswer } from '../mime-job.ts'
+import type { ChainReport, MimeJob, SignatureReport, TxtAnswer } from '../mime-job.ts'
+import { judgeChain } from './chain-verify.ts'
 
 type SignatureResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
 
 /** RFC 8301 §3.2: nothing shorter is worth anything. */
 const minBitLength = 1024
 
-/** Judges every DKIM signature of a message with keys that were looked up before. Runs in the worker. */
-export async function judgeSignatures(octets: Buffer, job: MimeJob): Promise<SignatureReport[]> {
-  const { results } = await dkimVerify(octets, {
+export interface SignatureReports {
+  readonly signatures: readonly SignatureReport[]
+  readonly chain?: ChainReport | undefined
+}
+
+/** Judges every DKIM signature of a message, and its ARC chain, with keys that were looked up before. Runs in the worker. */
+export async function judgeSignatures(octets: Buffer, job: MimeJob): Promise<SignatureReports> {
+  const options = {
     strict: true,
     minBitLength,
     curTime: new Date(job.now),
     resolver: async (name: string) => answerOf(job.keys[name.toLowerCase()]),
-  })
-  return results.flatMap(result => (result.status.result === 'none' ? [] : [reportOf(result)]))
+  }
+  const verified = await dkimVerify(octets, options)
+  const signatures = verified.results.flatMap(result => (result.status.result === 'none' ? [] : [reportOf(result)]))
+  return { signatures, ...(job.isSealed && { chain: await judgeChain(verified.arc, options) }) }
 }
 
 /** A name nobody asked DNS for does not exist: a signature we did not foresee never passes. */

@@ -3,6 +3,8 @@ import type { MailLimits } from '../config.ts'
 import type { HeaderBlock, HeaderField } from '../header-scan.ts'
 import type { SignatureReport, TxtAnswer } from '../mime-job.ts'
 import { couldAlign } from './alignment.ts'
+import type { ChainPlan } from './chain.ts'
+import { chainFields } from './chain.ts'
 import type { DnsBudget } from './mail-dns.ts'
 
 /** How one signature came out. Only `pass` proves anything. */
@@ -18,6 +20,8 @@ export type SignatureVerdict =
   | 'no_key'
   | 'dns_trouble'
   | 'not_from'
+  /** The way to us may have damaged what was good. */
+  | 'unverifiable'
 
 /** One DKIM signature, judged by our rules. */
 export interface DkimSignature extends SignatureReport {
@@ -32,10 +36,13 @@ export interface SignaturePlan {
   readonly flags: readonly string[]
 }
 
+export interface SignaturePlanning {
+  readonly limits: MailLimits
+  readonly chain: ChainPlan
+}
+
 /** A 4096-bit signature over every field there is takes half of it; white space beyond that only costs time. */
 const maxSignatureOctets = 4096
-/** Nothing of a chain is used; a judge would read it nevertheless. No signature covers it (RFC 8617 §4.1.2). */
-const chainFields: ReadonlySet<string> = new Set(['arc-seal', 'arc-message-signature', 'arc-authentication-results'])
 
 /** Seconds a signer's clock may be ahead. */
 const clockSkew = 600
@@ -45,7 +52,8 @@ const clockSkew = 600
  * for the author.
  * @throws Rejection when there are absurdly many
  */
-export function planSignatures(header: HeaderBlock, authorDomain: string, limits: MailLimits): SignaturePlan {
+export function planSignatures(header: HeaderBlock, authorDomain: string, planning: SignaturePlanning): SignaturePlan {
+  const { limits, chain } = planning
   const fields = header.fields.filter(({ name }) => name === 'dkim-signature')
   if (fields.length > limits.refused_signatures) {
     throw new Rejection('malformed', `Cannot verify mail: more than ${limits.refused_signatures} signatures`)
@@ -55,10 +63,10 @@ export function planSignatures(header: HeaderBlock, authorDomain: string, limits
   const candidates = isCrowded ? sound.filter(field => couldSignFor(field, authorDomain)) : sound
   const judged = new Set(candidates.slice(0, limits.signatures))
   const isIgnored = (field: HeaderField) =>
-    chainFields.has(field.name) || (field.name === 'dkim-signature' && !judged.has(field))
+    (chainFields.has(field.name) && !chain.isSealed) || (field.name === 'dkim-signature' && !judged.has(field))
   const keyNames = new Set([...judged].flatMap(field => keyNameOf(field) ?? []))
   return {
-    keyNames: [...keyNames],
+    keyNames: [...keyNames, ...chain.keyNames.filter(name => !keyNames.has(name))],
     ignored: header.fields.filter(isIgnored).map(({ start, end }) => [start, end]),
     isSigned: judged.size > 0,
     flags: isCrowded ? ['too_many_signatures'] : [],
@@ -74,9 +82,19 @@ export async function fetchKeys(
   return Object.fromEntries(answers)
 }
 
-/** Our own verdict on what the library reports; `now` in ms. */
-export function classifySignature(report: SignatureReport, now: number): DkimSignature {
-  return { ...report, verdict: verdictOf(report, now / 1000) }
+export interface SignatureJudging {
+  /** ms */
+  readonly now: number
+  /** Shorter RSA keys prove nothing. */
+  readonly minKeyBits: number
+  /** The body may not be what was signed, through no fault of its author. */
+  readonly isDamaged: boolean
+}
+
+/** Our own verdict on what the library reports. */
+export function classifySignature(report: SignatureReport, judging: SignatureJudging): DkimSignature {
+  const isBodyHash = report.result === 'fail' && /body hash/i.test(report.comment)
+  return { ...report, verdict: isBodyHash && judging.isDamaged ? 'unverifiable' : verdictOf(report, judging) }
 }
 
 async function askKey(name: string, resolve: DnsBudget['resolve']): Promise<TxtAnswer> {
@@ -106,19 +124,20 @@ const otherVerdicts: Readonly<Record<string, SignatureVerdict>> = {
   temperror: 'dns_trouble',
 }
 
-function verdictOf(report: SignatureReport, nowSeconds: number): SignatureVerdict {
-  if (report.result === 'pass') return passVerdict(report, nowSeconds)
+function verdictOf(report: SignatureReport, judging: SignatureJudging): SignatureVerdict {
+  if (report.result === 'pass') return passVerdict(report, judging)
   return otherVerdicts[report.result] ?? neutralVerdicts[report.comment] ?? 'malformed'
 }
 
 /** A signature may be right and still prove nothing about the whole message now. */
 function passVerdict(
-  { uncovered, isTesting, signedAt, covers }: SignatureReport,
-  nowSeconds: number,
+  { uncovered, isTesting, signedAt, covers, algorithm, bits }: SignatureReport,
+  { now, minKeyBits }: SignatureJudging,
 ): SignatureVerdict {
   if (uncovered > 0) return 'undersized'
   if (isTesting) return 'testing'
-  if (signedAt !== undefined && signedAt > nowSeconds + clockSkew) return 'not_yet'
+  if (signedAt !== undefined && signedAt > now / 1000 + clockSkew) return 'not_yet'
+  if (algorithm.startsWith('rsa') && bits !== undefined && bits < minKeyBits) return 'weak'
   return covers.includes('from') ? 'pass' : 'not_from'
 }
 
@@ -127,13 +146,14 @@ function couldSignFor(field: HeaderField, authorDomain: string): boolean {
   return domain !== undefined && couldAlign(domain, authorDomain)
 }
 
-function keyNameOf(field: HeaderField): string | undefined {
+/** Where the key of a signature or seal is. */
+export function keyNameOf(field: HeaderField): string | undefined {
   const [domain, selector] = [toAsciiDomain(readTag(field, 'd')), readTag(field, 's').toLowerCase()]
   return domain && /^[a-z0-9._-]{1,200}$/.test(selector) ? `${selector}._domainkey.${domain}` : undefined
 }
 
 /** RFC 6376 §3.2; a name given twice makes the signature invalid later on. */
-function readTag({ value }: HeaderField, name: string): string {
+export function readTag({ value }: HeaderField, name: string): string {
   const tag = value.split(';').find(text => text.slice(0, text.indexOf('=')).trim() === name)
   return tag ? tag.slice(tag.indexOf('=') + 1).replace(/\s+/g, '') : ''
 }

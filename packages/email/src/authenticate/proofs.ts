@@ -14,13 +14,23 @@ const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
   malformed: 'neutral',
   no_key: 'permerror',
   dns_trouble: 'temperror',
+  unverifiable: 'unverifiable',
 }
 
 /** The checks of a message as the operator sees them (`reference/email.md` §7.2). */
 export function listProofs(evidence: MailEvidence, isAligned: (signature: DkimSignature) => boolean): Proof[] {
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
   const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
-  return [...(signatures.length > 0 ? signatures : [unsigned]), proofOfSpf(evidence), proofOfDmarc(evidence)]
+  const found = signatures.length > 0 ? signatures : [unsigned]
+  return [...found, proofOfSpf(evidence), proofOfDmarc(evidence), ...proofsOfChain(evidence)]
+}
+
+/** Shown only where a chain was judged at all. */
+function proofsOfChain({ chain }: MailEvidence): Proof[] {
+  if (!chain) return []
+  const { result, comment, instances, dmarc } = chain
+  const reason = result === 'pass' ? undefined : comment
+  return [{ kind: 'arc', verdict: result, reason, key_id: formatKeyId(chain), instances, dmarc: dmarc?.result }]
 }
 
 /** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */

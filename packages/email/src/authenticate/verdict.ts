@@ -1,9 +1,11 @@
 import type { Proof } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
+import type { ChainReport } from '../mime-job.ts'
 import { alignsWithoutPolicy } from './alignment.ts'
+import { vouchesFor } from './chain.ts'
 import type { DkimSignature } from './dkim.ts'
 import type { DmarcCheck } from './dmarc.ts'
-import { listProofs } from './proofs.ts'
+import { formatKeyId, listProofs } from './proofs.ts'
 import type { SpfCheck } from './spf.ts'
 
 /** Everything that was found out about a message's origin. */
@@ -13,6 +15,8 @@ export interface MailEvidence {
   /** Undefined when the client is not known. */
   readonly spf: SpfCheck | undefined
   readonly dmarc: DmarcCheck
+  /** Undefined where nobody's chain is trusted. */
+  readonly chain?: ChainReport | undefined
   /** Names of fields the message has, of those a signature ought to cover. */
   readonly coverable: readonly string[]
 }
@@ -23,6 +27,8 @@ export interface Authentication {
   readonly isVerified: boolean
   /** The signature that proves it. */
   readonly signature?: DkimSignature | undefined
+  /** What proves it where no signature of the author's does: the operator's choice. */
+  readonly voucher?: Voucher | undefined
   /** Good signatures of other domains: they say who sent it on, not who wrote it. */
   readonly signedBy: readonly DkimSignature[]
   readonly isQuarantined: boolean
@@ -30,37 +36,56 @@ export interface Authentication {
   readonly flags: readonly string[]
 }
 
+/** Somebody who answers for the author, and by which key. */
+export interface Voucher {
+  readonly issuer: string
+  readonly keyId: string
+}
+
 export interface JudgingOptions {
+  /** DMARC that passes by SPF alone proves the author. */
+  readonly spfOnly: boolean
   /** Asked only when DNS did not answer: may this message still be put off? */
   canDefer(): boolean
 }
 
 /**
- * The verdict (`reference/email.md` §4.6). SPF alone never verifies an author: everybody on a shared host has it.
+ * The verdict (`reference/email.md` §4.6). SPF alone verifies an author only where the operator says so: everybody on a shared
+ * host has it.
  * @throws Rejection when the author's domain asks for refusal
  * @throws Unavailable when the look-up that decides did not answer
  */
-export function judgeMail(evidence: MailEvidence, { canDefer }: JudgingOptions): Authentication {
+export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly }: JudgingOptions): Authentication {
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = aligned.find(({ verdict }) => verdict === 'pass')
-  const hasTrouble = isUndecided(evidence, proof)
+  const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
+  const hasTrouble = isUndecided(evidence, proof) && !voucher
   if (hasTrouble && canDefer()) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
-  if (!hasTrouble) refuseByPolicy(evidence)
+  const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
+  if (!hasTrouble && !voucher && !isDamaged) refuseByPolicy(evidence)
   const isProven = proof !== undefined && !hasTrouble
   return {
-    method: isProven || !hasTrouble ? methodOf(evidence, proof) : 'none',
-    isVerified: isProven,
+    method: isProven || !hasTrouble ? methodOf(evidence, proof, voucher) : 'none',
+    isVerified: isProven || voucher !== undefined,
     signature: isProven ? proof : undefined,
+    voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
-    isQuarantined: isHeldByPolicy(evidence, hasTrouble),
+    isQuarantined: !voucher && isHeldByPolicy(evidence, hasTrouble || isDamaged),
     proofs: listProofs(evidence, signature => aligned.includes(signature)),
     flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
   }
 }
 
+/** A trusted sealer who saw DMARC pass, or SPF where that is enough. */
+function findVoucher({ chain, dmarc, spf, authorDomain }: MailEvidence, spfOnly: boolean): Voucher | undefined {
+  if (chain && vouchesFor(chain, authorDomain)) return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}` }
+  if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
+  return { issuer: authorDomain, keyId: `spf:${spf.domain}` }
+}
+
 /** A name that never answers must not lift a known policy: refusing was not certain, handing on is not either. */
-function isHeldByPolicy({ dmarc }: MailEvidence, hasTrouble: boolean): boolean {
-  return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (hasTrouble && dmarc.policy === 'reject'))
+function isHeldByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean {
+  return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (isUncertain && dmarc.policy === 'reject'))
 }
 
 /** A message nothing could be found out about, because reading it cost a thread. */
@@ -76,8 +101,8 @@ function isAligned({ domain }: DkimSignature, { dmarc, authorDomain }: MailEvide
     : alignsWithoutPolicy(domain, authorDomain)
 }
 
-function methodOf({ dmarc }: MailEvidence, proof: DkimSignature | undefined): Authentication['method'] {
-  if (dmarc.result === 'pass') return 'email-dmarc'
+function methodOf({ dmarc }: MailEvidence, proof?: DkimSignature, voucher?: Voucher): Authentication['method'] {
+  if (dmarc.result === 'pass' || voucher) return 'email-dmarc'
   return proof ? 'email-dkim' : 'none'
 }
 
@@ -111,6 +136,7 @@ const flagged: Readonly<Partial<Record<DkimSignature['verdict'], string>>> = {
   undersized: 'undersized',
   weak: 'weak_key',
   not_yet: 'signed_in_future',
+  unverifiable: 'unverifiable',
 }
 
 function flagsOf(aligned: readonly DkimSignature[]): string[] {

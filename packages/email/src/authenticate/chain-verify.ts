@@ -1,0 +1,32 @@
+import { arc } from 'mailauth/lib/arc/index.js'
+import type { ChainReport } from '../mime-job.ts'
+
+type ChainData = Parameters<typeof arc>[0]
+type ChainOptions = NonNullable<Parameters<typeof arc>[1]>
+
+/** Judges the seals of a chain (RFC 8617 §5.2); its newest message signature was judged with the others. Runs in the worker. */
+export async function judgeChain(found: unknown, options: ChainOptions): Promise<ChainReport> {
+  const data = (found ?? { chain: false }) as ChainData
+  const { status, authenticationResults } = await arc(data, options)
+  const last = data.chain ? data.chain.at(-1) : undefined
+  const seal = last?.['arc-seal']?.parsed
+  return {
+    result: status.result === 'pass' || status.result === 'none' ? status.result : 'fail',
+    comment: String(status.comment ?? ''),
+    instances: data.chain ? data.chain.length : 0,
+    domain: textOf(seal?.d).toLowerCase(),
+    selector: textOf(seal?.s),
+    dmarc: readDmarc(authenticationResults),
+  }
+}
+
+function textOf(tag: { readonly value?: unknown } | undefined): string {
+  return typeof tag?.value === 'string' ? tag.value : ''
+}
+
+/** `dmarc=pass header.from=example.com` of the sealer's own results (RFC 8617 §4.1.1, RFC 8601). */
+function readDmarc(results: unknown): ChainReport['dmarc'] {
+  const { dmarc } = (results ?? {}) as { dmarc?: { result?: unknown; header?: { from?: unknown } } }
+  const [result, from] = [dmarc?.result, dmarc?.header?.from]
+  return typeof result === 'string' && typeof from === 'string' ? { result, from: from.toLowerCase() } : undefined
+}
