@@ -30,7 +30,7 @@ describe('C04 a card that is none', () => {
     [
       'without an interface',
       { json: { name: 'x' } },
-      'Cannot call agent: its card names no A2A 1.0 interface that we speak',
+      'Cannot call agent: its card names no A2A interface that we speak',
     ],
   ])('%s', async (_, answer, message) => {
     peer.pages.set('/card', () => answer)

@@ -19,12 +19,13 @@ const ownMembers: ReadonlySet<string> = new Set([
 
 /**
  * What its signer may have signed, all of it read out of this very card: signers differ in whether they drop members at their
- * default, and one that serves members of 0.3 too has signed those of 1.0. Nothing of a card is used but members of 1.0.
+ * default, and one that serves members of 0.3 too may have signed those of 1.0: then nothing but these is used.
  */
 export function listReadings(card: object): readonly object[] {
   const entries = Object.entries(card).filter(([name]) => name !== 'signatures')
   const own = entries.filter(([name]) => ownMembers.has(name))
-  const wholes = own.length === entries.length ? [card] : [card, Object.fromEntries(own)]
+  const isMixed = own.length < entries.length && Object.hasOwn(card, 'supportedInterfaces')
+  const wholes = isMixed ? [card, Object.fromEntries(own)] : [card]
   return wholes.flatMap(whole => [whole, dropDefaults(whole)])
 }
 

@@ -29,7 +29,7 @@ export async function exchangeUnary(operation: ClientOperation, params: Params, 
   const { url, request } = await describeRequest(operation, params, line, acceptJson)
   const answer = await world.fetch(url, { ...request, redirects: 0, signal, maxBytes, timeoutMs })
   checkStatus(answer, world.now())
-  return wireBindings[line.to.binding].readResult(readObject(answer.body, 'its answer'))
+  return wireBindings[line.to.binding].readResult(readObject(answer.body, 'its answer'), operation)
 }
 
 /**
@@ -48,22 +48,24 @@ export async function* exchangeStream(
   if (!openStream) throw refuseAgent('there is no way to stream')
   const answer = await openStream(url, { ...request, signal, maxBytes })
   if (parseMediaType(answer.headers.get('content-type'))?.type === 'text/event-stream' && answer.status === 200) {
-    for await (const data of readSseEvents(answer.body)) yield readResult(readObject(Buffer.from(data), 'an event'))
+    for await (const data of readSseEvents(answer.body))
+      yield readResult(readObject(Buffer.from(data), 'an event'), operation)
     return
   }
   const body = await readWhole(answer.body)
   checkStatus(answer, world.now())
-  yield readResult(readObject(body, 'its answer'))
+  yield readResult(readObject(body, 'its answer'), operation)
 }
 
 const acceptJson = 'application/json, application/a2a+json'
 const acceptStream = 'text/event-stream'
 
 async function describeRequest(operation: ClientOperation, params: Params, { to, credentials }: Line, accept: string) {
-  const { method, url, body } = wireBindings[to.binding].describe(operation, params, to)
+  const { version, describe } = wireBindings[to.binding]
+  const { method, url, body } = describe(operation, params, to)
   const headers = {
     accept,
-    'a2a-version': '1.0',
+    'a2a-version': version,
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(await credentials()),
   }

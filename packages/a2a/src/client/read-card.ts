@@ -2,7 +2,7 @@ import { isObject } from '../validate/shape.ts'
 import type { FoundCard } from './find-card.ts'
 import { refuseAgent } from './trust.ts'
 
-export type Binding = 'JSONRPC' | 'HTTP+JSON'
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'JSONRPC 0.3'
 
 /** What calling needs of a card. All other words of it are a stranger's and go nowhere. */
 export interface AgentInterface {
@@ -15,24 +15,27 @@ export interface AgentInterface {
   readonly needsCredential: boolean
 }
 
-const bindings: ReadonlySet<unknown> = new Set<Binding>(['JSONRPC', 'HTTP+JSON'])
 const mostInterfaces = 32
 
+interface Offer {
+  readonly url: unknown
+  readonly binding: Binding
+  readonly tenant?: unknown
+}
+
 /**
- * The first interface of the card that we speak, in the card's order of preference (A2A §8.3.1).
+ * The first interface of the card that we speak, in the card's order of preference (A2A §8.3.1); 0.3 where there is no 1.0.
  * @throws Undeliverable when there is none, or when it is on an origin that the card does not speak for
  */
 export function readInterface(
   { url, document }: FoundCard,
   isAllowedOrigin: (origin: string) => boolean,
 ): AgentInterface {
-  const { supportedInterfaces: all, capabilities, securityRequirements } = document
-  const offered = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isObject) : []
-  const chosen = offered.find(({ protocolBinding, protocolVersion }) => {
-    return bindings.has(protocolBinding) && /^1\.\d+(\.\d+)?$/.test(String(protocolVersion))
-  })
-  if (!chosen) throw refuseAgent('its card names no A2A 1.0 interface that we speak')
-  const { protocolBinding, tenant } = chosen
+  const { capabilities, securityRequirements, security } = document
+  const offers = listOffers(document)
+  const chosen = offers.find(({ binding }) => binding !== 'JSONRPC 0.3') ?? offers[0]
+  if (!chosen) throw refuseAgent('its card names no A2A interface that we speak')
+  const { binding, tenant } = chosen
   const target = typeof chosen.url === 'string' && chosen.url.length <= 4096 ? URL.parse(chosen.url) : null
   if (!target || target.search || target.hash) throw refuseAgent('its card names no usable address')
   if (target.origin !== new URL(url).origin && !isAllowedOrigin(target.origin)) {
@@ -40,9 +43,34 @@ export function readInterface(
   }
   return {
     url: target.href,
-    binding: protocolBinding as Binding,
+    binding,
     tenant: typeof tenant === 'string' && tenant !== '' ? tenant.slice(0, 256) : undefined,
     canStream: isObject(capabilities) && capabilities.streaming === true,
-    needsCredential: Array.isArray(securityRequirements) && securityRequirements.length > 0,
+    needsCredential: [securityRequirements, security].some(list => Array.isArray(list) && list.length > 0),
   }
+}
+
+function listOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
+  const { supportedInterfaces } = card
+  if (!Array.isArray(supportedInterfaces)) return listLegacyOffers(card)
+  const named = supportedInterfaces.slice(0, mostInterfaces).filter(isObject)
+  return named.flatMap(({ url, tenant, protocolBinding, protocolVersion }): Offer[] => {
+    const binding = nameBinding(String(protocolBinding), String(protocolVersion))
+    return binding ? [{ url, tenant, binding }] : []
+  })
+}
+
+/** A card of 0.3 (its §5.5): the address first, then others. */
+function listLegacyOffers(card: Readonly<Record<string, unknown>>): readonly Offer[] {
+  const { url, preferredTransport = 'JSONRPC', additionalInterfaces: all, protocolVersion = '0.3' } = card
+  const others = Array.isArray(all) ? all.slice(0, mostInterfaces).filter(isObject) : []
+  return [{ url, transport: preferredTransport }, ...others].flatMap((offer): Offer[] => {
+    const binding = offer.url === undefined ? undefined : nameBinding(String(offer.transport), String(protocolVersion))
+    return binding === 'JSONRPC 0.3' ? [{ url: offer.url, binding }] : []
+  })
+}
+
+function nameBinding(binding: string, version: string): Binding | undefined {
+  if (/^1\.\d+(\.\d+)?$/.test(version)) return binding === 'JSONRPC' || binding === 'HTTP+JSON' ? binding : undefined
+  return binding === 'JSONRPC' && /^0\.3(\.\d+)?$/.test(version) ? 'JSONRPC 0.3' : undefined
 }

@@ -1,6 +1,7 @@
 import { isObject } from '../validate/shape.ts'
+import { legacyBinding } from './legacy-binding.ts'
 import type { AgentInterface, Binding } from './read-card.ts'
-import { refuseAgent, refuseAnswer } from './trust.ts'
+import { readRpcResult, refuseErrorCode } from './rpc-result.ts'
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST'
@@ -10,34 +11,34 @@ export interface WireRequest {
 
 /** One way to say the same to an agent (A2A §9, §11). */
 export interface WireBinding {
+  /** `A2A-Version` of its requests. */
+  readonly version: string
   describe(operation: ClientOperation, params: Readonly<Record<string, unknown>>, to: AgentInterface): WireRequest
   /** The result in an answer or in one event of a stream. @throws Undeliverable when it tells an error, or is none */
-  readResult(document: Readonly<Record<string, unknown>>): unknown
+  readResult(document: Readonly<Record<string, unknown>>, operation: ClientOperation): unknown
 }
 
 export type ClientOperation = 'SendMessage' | 'SendStreamingMessage' | 'GetTask' | 'CancelTask'
 
 export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
+  'JSONRPC 0.3': legacyBinding,
   JSONRPC: {
+    version: '1.0',
     describe: (method, params, { url, tenant }) => ({
       method: 'POST',
       url,
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, ...(tenant && { tenant }) } }),
     }),
-    readResult({ jsonrpc, id, result, error }) {
-      if (jsonrpc !== '2.0') throw refuseAnswer('it is not JSON-RPC')
-      if (isObject(error)) throw refuseError(error.code)
-      if (id !== 1 || result === undefined) throw refuseAnswer('it answers something else')
-      return result
-    },
+    readResult: readRpcResult,
   },
   'HTTP+JSON': {
+    version: '1.0',
     describe(operation, params, { url, tenant }) {
       const base = url.replace(/\/$/, '') + (tenant ? `/${encodeURIComponent(tenant)}` : '')
       return restRequests[operation](base, params)
     },
     readResult(document) {
-      if (isObject(document.error)) throw refuseError(document.error.code)
+      if (isObject(document.error)) throw refuseErrorCode(document.error.code)
       return document
     },
   },
@@ -54,9 +55,4 @@ const restRequests: Readonly<Record<ClientOperation, RestRequest>> = {
   SendStreamingMessage: (base, params) => post(`${base}/message:stream`, params),
   GetTask: (base, params) => ({ method: 'GET', url: `${taskPath(base, params)}?historyLength=0`, body: undefined }),
   CancelTask: (base, params) => post(`${taskPath(base, params)}:cancel`, {}),
-}
-
-/** Its code alone: what else a stranger's error says stays outside. */
-function refuseError(code: unknown) {
-  return refuseAgent(`it answered with error ${Number.isSafeInteger(code) ? code : 'without code'}`)
 }

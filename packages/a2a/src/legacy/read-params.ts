@@ -108,3 +108,6 @@ export function stripLegacyPush(document: unknown): unknown {
     ? document
     : { ...document, params: { ...document.params, configuration } }
 }
+
+/** For answers of agents that speak 0.3. */
+export { readMessage as readLegacyMessage, readPart as readLegacyPart }

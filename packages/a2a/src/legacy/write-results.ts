@@ -91,3 +91,6 @@ function writePushConfig({ taskId, id, url, token, authentication }: PushConfig)
   const schemes = authentication && { authentication: { schemes: [authentication.scheme] } }
   return { taskId, pushNotificationConfig: { id, url, ...(token && { token }), ...schemes } }
 }
+
+/** For calls of ours to agents that speak 0.3. */
+export { writeMessage as writeLegacyMessage }
