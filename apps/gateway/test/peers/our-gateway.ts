@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { MessageRecord, MessageSummary, Refusal } from '@postern/core'
 import { waitUntil } from './eventually.ts'
 import { ourOrigin, ports, snacOrigin } from './names.ts'
+import { runCommand } from './run-command.ts'
 
 /** Our own program, started as an operator starts it. */
 export interface OurGateway {
@@ -13,6 +14,12 @@ export interface OurGateway {
   messages(): Promise<readonly MessageRecord[]>
   refusals(): Promise<readonly Refusal[]>
   followerCount(): Promise<number>
+  /** One of our commands, as its operator gives it. */
+  postern(...words: readonly string[]): Promise<string>
+  /** What the agent does of itself. */
+  act(acts: readonly unknown[]): Promise<void>
+  /** The status of what somebody gets who does not sign. */
+  lookAsStranger(id: string): Promise<number>
   /** What it printed. */
   log(): string
   stop(): Promise<void>
@@ -59,10 +66,14 @@ export async function startOurGateway(directory: string, caPath: string): Promis
     },
     refusals: async () => (await ask<{ refusals: readonly Refusal[] }>('/refusals?limit=100')).refusals,
     async followerCount() {
-      const accept = 'application/activity+json'
-      const answer = await fetch(`http://127.0.0.1:${ports.gateway}/agents/echo/followers`, { headers: { accept } })
+      const answer = await look('/agents/echo/followers')
       return ((await answer.json()) as { totalItems: number }).totalItems
     },
+    postern: (...words) => runCommand(process.execPath, [program, ...words, '--config', path]),
+    async act(acts) {
+      await ask('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })
+    },
+    lookAsStranger: async id => (await look(new URL(id).pathname)).status,
     log: () => log,
     async stop() {
       child.kill('SIGTERM')
@@ -71,9 +82,14 @@ export async function startOurGateway(directory: string, caPath: string): Promis
   }
 }
 
-async function ask<Answer>(path: string): Promise<Answer> {
-  const headers = { authorization: `Bearer ${operatorToken}` }
-  const answer = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { headers })
+function look(path: string): Promise<Response> {
+  const accept = 'application/activity+json'
+  return fetch(`http://127.0.0.1:${ports.gateway}${path}`, { headers: { accept } })
+}
+
+async function ask<Answer>(path: string, init: RequestInit = {}): Promise<Answer> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const answer = await fetch(`http://127.0.0.1:${ports.gateway}/operator/api${path}`, { ...init, headers })
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`)
   return (await answer.json()) as Answer
 }

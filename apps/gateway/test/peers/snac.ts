@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { appendFileSync, linkSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { waitUntil } from './eventually.ts'
@@ -18,6 +18,14 @@ export interface Snac {
   press(form: 'action' | 'note', fields: Readonly<Record<string, string>>): Promise<void>
   /** Everything it knows: its own posts and what peers have sent. */
   documents(): readonly SnacDocument[]
+  /** What alice is shown. */
+  timeline(): readonly SnacDocument[]
+  /** Which of `like` and `boost` it counts as this actor's. */
+  reactionsOf(object: string, actor: string): readonly string[]
+  /** The key it holds of an actor. */
+  keyOf(actor: string): unknown
+  /** Makes its copy of an actor as old as snac lets one become. */
+  letActorGrowOld(actor: string): void
   /** The follow relation, as far as the other side has confirmed it. */
   isFollowing(actor: string): boolean
   /** Writes into its books that `actor` follows alice: our agents follow nobody, and snac tells only followers of a Delete. */
@@ -51,6 +59,13 @@ export async function openSnac(program: string, directory: string): Promise<Snac
       if (status !== 303) throw new Error(`snac answered its own form "${form}" with ${status}`)
     },
     documents: () => readDocuments(join(directory, 'object')),
+    timeline: () => readDocuments(join(directory, 'user/alice/private')),
+    reactionsOf: (object, actor) => readReactions(directory, object, actor),
+    keyOf: actor => readDocuments(join(directory, 'object')).find(({ id }) => id === actor)?.publicKey,
+    letActorGrowOld(actor) {
+      const longAgo = Date.now() / 1_000 - 37 * 3_600
+      utimesSync(pathOf(directory, actor), longAgo, longAgo)
+    },
     isFollowing: actor => readDocuments(join(directory, 'user/alice/following')).some(isAcceptBy(actor)),
     enterFollower: actor => enterFollower(directory, actor),
     log: () => log,
@@ -60,11 +75,27 @@ export async function openSnac(program: string, directory: string): Promise<Snac
 
 /** As snac's own `follower_add` does: an index of MD5 names, and a link to what is known of the actor. */
 function enterFollower(directory: string, actor: string): void {
-  const name = createHash('md5').update(actor).digest('hex')
+  const name = nameOf(actor)
   const user = join(directory, 'user/alice')
   mkdirSync(join(user, 'followers'), { recursive: true })
-  linkSync(join(directory, 'object', name.slice(0, 2), `${name}.json`), join(user, 'followers', `${name}.json`))
+  linkSync(pathOf(directory, actor), join(user, 'followers', `${name}.json`))
   appendFileSync(join(user, 'followers.idx'), `${name}\n`)
+}
+
+const nameOf = (id: string) => createHash('md5').update(id).digest('hex')
+
+function pathOf(directory: string, id: string, ending = '.json'): string {
+  const name = nameOf(id)
+  return join(directory, 'object', name.slice(0, 2), `${name}${ending}`)
+}
+
+/** Beside an object lie lists of those who like and boost it; who has taken it back is struck out. */
+function readReactions(directory: string, object: string, actor: string): readonly string[] {
+  const isIn = (ending: string) => {
+    const path = pathOf(directory, object, ending)
+    return existsSync(path) && readFileSync(path, 'utf8').split('\n').includes(nameOf(actor))
+  }
+  return [...(isIn('_l.idx') ? ['like'] : []), ...(isIn('_a.idx') ? ['boost'] : [])]
 }
 
 function canConnect(port: number): Promise<true | undefined> {
