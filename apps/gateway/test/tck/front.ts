@@ -1,0 +1,26 @@
+import { createServer, request as forward } from 'node:http'
+
+/**
+ * Stands before a gateway for clients that cannot have its https origin lead to this machine: passes everything on, and in cards puts
+ * its own address in the place of the origin. `node front.ts <listen port> <gateway port> <origin>`
+ */
+const [listenPort = '9999', gatewayPort = '8787', origin = 'https://agents.example'] = process.argv.slice(2)
+const own = `http://127.0.0.1:${listenPort}`
+
+createServer((incoming, outgoing) => {
+  const { url = '/', method, headers } = incoming
+  const onward = forward({ host: '127.0.0.1', port: gatewayPort, path: url, method, headers }, async answer => {
+    const { 'content-length': _, ...kept } = answer.headers
+    const status = answer.statusCode ?? 502
+    if (!/agent-card|agent\.json/.test(url)) {
+      outgoing.writeHead(status, answer.headers)
+      return void answer.pipe(outgoing)
+    }
+    let text = ''
+    for await (const chunk of answer) text += chunk
+    outgoing.writeHead(status, kept).end(text.replaceAll(origin, own))
+  })
+  onward.on('error', () => outgoing.destroy())
+  outgoing.on('close', () => onward.destroy())
+  incoming.pipe(onward)
+}).listen(Number(listenPort), '127.0.0.1')
