@@ -36,9 +36,10 @@ export function addressDeed(deed: Deed, house: AddressHouse): Addressing | undef
 }
 
 /** Shorter than any server of the network cuts: what followers read is not made for one of them. */
-function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: AddressHouse): Addressing {
+function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: AddressHouse): Addressing | undefined {
   const { visibility = 'public' } = response
   const others = othersMentioned(response.mentions, [response.sender])
+  if (visibility === 'direct' && others.length === 0) return undefined
   const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(others.map(name => ({ name }))))
   const pieces = countPieces(response.parts, limit)
   const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }) }

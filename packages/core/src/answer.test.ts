@@ -80,6 +80,11 @@ describe('collectAnswer()', () => {
     expect(collected).toEqual({ status: 'working', parts: [markdown('It Looking it up.')] })
   })
 
+  test('does not end with the status of work that went on', async () => {
+    const { collected } = await collect(stream({ status: 'working' }, 'done'))
+    expect(collected).toEqual({ parts: [markdown('done')] })
+  })
+
   test('gathers acts', async () => {
     const like = { act: 'like' } as const
     const { collected } = await collect(stream({ acts: [like] }, { acts: [{ act: 'boost' }] }))

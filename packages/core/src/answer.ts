@@ -19,12 +19,19 @@ export async function collectAnswer(
   let collected: PartialResponse | undefined
   let last: PartialResponse | undefined
   for await (const chunk of answer) {
-    if (last) collected = mergePartials(collected ?? {}, isInterim(last) ? { acts: last.acts } : last)
+    if (last) collected = mergePartials(collected ?? {}, whatStays(last))
     last = toPartial(chunk)
     const seen = onChunk(last)
     if (seen instanceof Promise) await seen
   }
   return last && mergePartials(collected ?? {}, last)
+}
+
+/** What is left of a piece once another one follows: acts of what was said meanwhile, and no `working`, for it was not the end. */
+function whatStays(chunk: PartialResponse): PartialResponse {
+  if (isInterim(chunk)) return { acts: chunk.acts }
+  const { status, ...others } = chunk
+  return status === 'working' ? others : chunk
 }
 
 /** Said meanwhile: more follows, and takes its place. */

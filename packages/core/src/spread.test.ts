@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { silentLog } from '../test/memory-desk.ts'
 import { LeaseLost } from './errors.ts'
 import type { Broadcast, PlannedBroadcast } from './index.ts'
 import type { Channel } from './protocol.ts'
@@ -49,9 +50,14 @@ async function spreadTo(listed: readonly Relation[], broadcast: Partial<Broadcas
       },
       findChannel: name => (name === 'activitypub' ? (channel as Channel) : undefined),
       isClosed: () => pages.length >= stopAfter,
+      world: { log: silentLog },
     },
   )
   return { pages, asked, sizes: pages.map(({ to }) => to.length) }
+}
+
+function failToPlan(): never {
+  throw new Error('odd target')
 }
 
 describe('spreadBroadcast()', () => {
@@ -103,9 +109,29 @@ describe('spreadBroadcast()', () => {
         listRelations: async () => followers(200),
         spread: () => Promise.reject(new LeaseLost('lost')),
       },
-      findChannel: () => undefined,
+      findChannel: () => ({ spread: () => [] }) as never,
       isClosed: () => false,
+      world: { log: silentLog },
     })
     await expect(lost).rejects.toThrow(LeaseLost)
+  })
+
+  test.each([
+    ['that fails to plan it', { spread: failToPlan }, 'a broadcast ends: it cannot be spread'],
+    ['that is not open', undefined, 'a broadcast ends: its channel is not open'],
+  ])('ends, and the operator hears of it, by a channel %s', async (_, channel, text) => {
+    const ends: boolean[] = []
+    const error = vi.fn()
+    await spreadBroadcast(held, {
+      desk: {
+        listRelations: async () => followers(3),
+        spread: async (_held, _deliveries, { isDone }) => void ends.push(isDone),
+      },
+      findChannel: () => channel as never,
+      isClosed: () => false,
+      world: { log: { ...silentLog, error } },
+    })
+    expect(ends).toEqual([true])
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ agent: held.agent }), text)
   })
 })

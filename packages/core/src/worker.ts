@@ -66,7 +66,8 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     slots: 1,
     groupOf: () => undefined,
     lease: limit => desk.leaseBroadcasts(leaseOf(limit)),
-    run: broadcast => spreadBroadcast(broadcast, { desk, findChannel: working.findChannel, isClosed: shared.isClosed }),
+    run: broadcast =>
+      spreadBroadcast(broadcast, { desk, world, findChannel: working.findChannel, isClosed: shared.isClosed }),
   })
   const lanes = [...held, broadcasts]
   const running = () => held.flatMap(lane => [...lane.running.keys()])

@@ -100,12 +100,20 @@ export function createAdmission(
   }
 
   /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
-  function findExcess({ quota, budgets = [], message, task }: Intake, thread: number, now: number): string | undefined {
+  function findExcess(
+    { quota, budgets = [], message, task, authorship }: Intake,
+    thread: number,
+    now: number,
+  ): string | undefined {
     if (task) return undefined
     const place = { via: message.received_via, thread, now }
     const exceeded = tables.budgets.findExceeded(budgets, place)
     if (exceeded) return exceeded.flag
-    if (quota !== undefined && !tables.quotas.take(thread, quota, now)) return 'loop_guard'
+    if (
+      quota !== undefined &&
+      !tables.quotas.take({ thread, author: authorship?.author ?? message.sender.address }, quota, now)
+    )
+      return 'loop_guard'
     tables.budgets.take(budgets, place)
     return undefined
   }

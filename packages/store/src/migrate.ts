@@ -7,6 +7,7 @@ import { backgroundSchema } from './schema/004-background.ts'
 import { watchSchema } from './schema/005-watches.ts'
 import { blobFileSchema } from './schema/006-blob-files.ts'
 import { budgetSchema } from './schema/007-budgets.ts'
+import { quotaSchema } from './schema/008-quotas.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
@@ -17,6 +18,7 @@ export const migrations: readonly string[] = [
   watchSchema,
   blobFileSchema,
   budgetSchema,
+  quotaSchema,
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */

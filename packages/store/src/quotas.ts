@@ -4,16 +4,16 @@ import { prepareQuery } from './database.ts'
 
 export interface QuotaTable {
   /**
-   * Takes one turn of the thread's quota; false when it is used up. A new time begins when the old one is over. Of a quota for
-   * the swift nothing is taken by who is not.
+   * Takes one turn of the thread's quota; false when it is used up. A new time begins when the old one is over. A quota for
+   * the swift is each author's own, and nothing of it is taken by who is not.
    */
-  take(thread: number, quota: TurnQuota, now: number): boolean
+  take(place: { readonly thread: number; readonly author: string }, quota: TurnQuota, now: number): boolean
 }
 
 export function createQuotaTable(db: DatabaseSync): QuotaTable {
   const take = prepareQuery(
     db,
-    `INSERT INTO turn_quotas (thread_id, began_at, used) VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET
+    `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT DO UPDATE SET
        used = CASE WHEN began_at <= ?3 THEN 1 ELSE used + 1 END,
        began_at = CASE WHEN began_at <= ?3 THEN ?2 ELSE began_at END
      WHERE began_at <= ?3 OR used < ?4`,
@@ -22,9 +22,10 @@ export function createQuotaTable(db: DatabaseSync): QuotaTable {
   const isSwift = (thread: number, swiftMs: number, now: number) =>
     now - (findLastAnswer(thread) ?? -Infinity) <= swiftMs
   return {
-    take(thread, { turns, withinMs, swiftMs }, now) {
-      if (swiftMs !== undefined && !isSwift(thread, swiftMs, now)) return true
-      return turns > 0 && take.run(thread, now, now - withinMs, turns).changes > 0
+    take({ thread, author }, { turns, withinMs, swiftMs }, now) {
+      const isForSwift = swiftMs !== undefined
+      if (isForSwift && !isSwift(thread, swiftMs, now)) return true
+      return turns > 0 && take.run(thread, now, now - withinMs, turns, isForSwift ? author : '').changes > 0
     },
   }
 }
