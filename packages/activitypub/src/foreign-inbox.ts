@@ -1,24 +1,61 @@
-import type { Delivery } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import type { Delivery, WithdrawalDesk, World } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
+import { createRateLimit } from '@postern/http'
 import { findHost } from './iri.ts'
+import type { RemoteActor } from './remote-actor.ts'
 import { readDeliveryTarget } from './reply-target.ts'
 
 /**
- * An actor may have its inbox on another host than its own, and names it without asking that host: when such an inbox does not
- * answer, nothing follows for what else goes there. @throws what `deliver` throws
+ * An actor may have its inbox on another host than its own, and names it without asking that host. Whoever makes up actors must not
+ * turn an agent's posts against a host by that, nor have the host left alone for what he named there.
  */
-export async function spareInboxHost<Result>(delivery: Delivery, deliver: () => Promise<Result>): Promise<Result> {
-  try {
-    return await deliver()
-  } catch (error) {
-    if (!(error instanceof Unavailable) || !isForeign(delivery)) throw error
-    const { message, status, retryAfter } = error
-    const told = { ...(status !== undefined && { status }), ...(retryAfter !== undefined && { retryAfter }) }
-    throw new Unavailable(message, { ...told, isHearsay: true, cause: error })
+export interface ForeignInboxes {
+  /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
+  admitFollower(actor: Pick<RemoteActor, 'host' | 'inbox'>): void
+  /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws */
+  watchDelivery<Result>(delivery: Delivery, deliver: () => Promise<Result>): Promise<Result>
+}
+
+/** New followers a minute with inboxes on one host that is not their own, and at once. */
+const followers = { perMinute: 1, burst: 60 } as const
+/** There is nothing at this address, or nothing that takes posts. */
+const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
+
+export interface ForeignInboxParts {
+  readonly desk: Pick<WithdrawalDesk, 'withdraw'>
+  readonly world: Pick<World, 'now'>
+}
+
+export function createForeignInboxes({ desk, world }: ForeignInboxParts): ForeignInboxes {
+  const limit = createRateLimit(followers, () => world.now())
+  return {
+    admitFollower({ host, inbox }) {
+      const inboxHost = findHost(inbox ?? '')
+      if (inboxHost && inboxHost !== host) limit.take(inboxHost)
+    },
+    async watchDelivery(delivery, deliver) {
+      try {
+        return await deliver()
+      } catch (error) {
+        const peer = findForeigner(delivery)
+        if (peer === undefined) throw error
+        if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
+          await desk.withdraw('activitypub', [{ kind: 'end_relations', peer }])
+        throw error instanceof Unavailable ? toHearsay(error) : error
+      }
+    },
   }
 }
 
-function isForeign(delivery: Delivery): boolean {
+/** Whose inbox it is, when it is on another host than he is. */
+function findForeigner(delivery: Delivery): string | undefined {
   const target = readDeliveryTarget(delivery)
-  return 'inbox' in target && target.peer !== undefined && findHost(target.inbox) !== findHost(target.peer)
+  if (!('inbox' in target) || target.peer === undefined) return undefined
+  return findHost(target.inbox) === findHost(target.peer) ? undefined : target.peer
+}
+
+function toHearsay(cause: Unavailable): Unavailable {
+  const { message, status, retryAfter } = cause
+  const told = { ...(status !== undefined && { status }), ...(retryAfter !== undefined && { retryAfter }) }
+  return new Unavailable(message, { ...told, isHearsay: true, cause })
 }

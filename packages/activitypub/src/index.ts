@@ -14,7 +14,7 @@ import { parseDuration } from './config.ts'
 import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
-import { spareInboxHost } from './foreign-inbox.ts'
+import { createForeignInboxes } from './foreign-inbox.ts'
 import { createFormerAgents } from './former-agents.ts'
 import { createGonePeers } from './gone-peer.ts'
 import type { InboxHouse } from './inbox/activity-kind.ts'
@@ -83,9 +83,11 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
       people: { turns: config.swift_turns_per_hour, withinMs: hourMs, swiftMs },
     },
   }
+  const foreignInboxes = createForeignInboxes({ desk, world })
+  const understanding = { ...shared, house, foreignInboxes }
   const inbound: Inbound<InboxRequest, UnderstoodDelivery> = {
     name: 'activitypub',
-    verify: async raw => understandDelivery(await verifyDelivery(raw, shared), { ...shared, house }),
+    verify: async raw => understandDelivery(await verifyDelivery(raw, shared), understanding),
     normalize: normalizeDelivery,
     withdrawals: readWithdrawals,
   }
@@ -105,7 +107,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     address: answered => addressAnswer(answered, addressing),
     render: createDeliveryRenderer({ origin, fileAddress }, now),
     describe: describeOutgoing,
-    deliver: (wire, delivery) => spareInboxHost(delivery, () => deliverActivity(wire, delivery, sending)),
+    deliver: (wire, delivery) => foreignInboxes.watchDelivery(delivery, () => deliverActivity(wire, delivery, sending)),
   }
   const readers = createReaders(config.require_signed_fetch, shared)
   const posts = { desk, handles: shared.handles, origin, fileAddress }

@@ -1,6 +1,7 @@
 import type { Delivery } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { performActs, Unavailable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
+import { composeActivity, echoActor } from './activity.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -46,4 +47,41 @@ test('42: who names an inbox on a host of others does not have that host left al
 
 test('an inbox on the own host of its actor tells how that host is', async () => {
   expect(await answerTo('https://evil.test/busy')).toMatchObject({ isHearsay: false, status: 503 })
+})
+
+async function follow(name: string, inbox: string): Promise<number> {
+  const { peer, mallory, house } = stage
+  const document = { inbox, endpoints: undefined }
+  const person = settlePerson(peer, `${name}@evil.test`, { key: mallory.key, document, hasHandle: false })
+  return (await postActivity(house, person, composeActivity(person, 'Follow', echoActor))).status
+}
+
+const followers = () => stage.house.desk.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
+
+test('42: nobody has an agent post to thousands of addresses on a host of others', async () => {
+  stage = await openStage()
+  const answers: number[] = []
+  for (let at = 0; at < 70; at += 1) answers.push(await follow(`e${at}`, `https://good.test/any/${at}`))
+  expect(answers.filter(status => status === 202)).toHaveLength(60)
+  expect(answers.slice(60)).toEqual(Array(10).fill(429))
+  expect(await follow('own', 'https://evil.test/users/own/inbox')).toBe(202)
+  expect(await followers()).toBe(61)
+})
+
+test.each([404, 405, 410])('a follower whose inbox on another host answers %s follows no more', async status => {
+  stage = await openStage({ agents: { echo: { handle: () => undefined } } })
+  const { peer, house } = stage
+  const { desk, world, channel } = house
+  const [foreign, own] = ['https://good.test/contact', 'https://evil.test/users/own/inbox']
+  for (const inbox of [foreign, own]) peer.serve(inbox, ({ body }) => (/"Accept"/.test(body) ? {} : { status }))
+  await follow('eve', foreign)
+  await follow('own', own)
+  house.work()
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
+  const dead = async () => (await desk.listDeliveries({ limit: 9, state: 'dead' })).length
+  await expect.poll(dead, { timeout: 5_000 }).toBe(2)
+  // What the own host of an actor says of one of its addresses is another matter.
+  await expect.poll(followers).toBe(1)
 })

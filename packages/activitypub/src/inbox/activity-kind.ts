@@ -2,6 +2,7 @@ import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal 
 import type { RemoteActors } from '../actor-cache.ts'
 import type { IsBlocked } from '../blocklist.ts'
 import type { ActivityPubConfig } from '../config.ts'
+import type { ForeignInboxes } from '../foreign-inbox.ts'
 import type { ProvenActivity } from '../verify.ts'
 import type { OwnPost } from './own-post.ts'
 import type { NamedActivity } from './understand.ts'
@@ -46,6 +47,7 @@ export interface Lookups {
   readonly agents: AgentDirectory
   readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
   readonly desk: Pick<Desk, 'findAuthored' | 'findResponse' | 'findRelation'>
+  readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }
 
 /** One type of activity: what it is about, what agents are told of it, and what its author takes back by it. */

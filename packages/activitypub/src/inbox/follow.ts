@@ -12,13 +12,14 @@ type Outcome = Pick<Intake, 'disposition' | 'effects' | 'deliveries' | 'flags'>
 
 /** Somebody wants to be told what an agent posts to all. Whoever has blocked the agent has to lift that first. */
 export const follow: ActivityKind = {
-  async find({ activity, actor }, { agents, desk }) {
+  async find({ activity, actor }, { agents, desk, foreignInboxes }) {
     const agent = findAgentName(idOf(activity.json.object) ?? '', agents)
     if (!agent || !actor.inbox) return undefined
     const key = { via: 'activitypub', agent, peer: actor.id } as const
     if (await desk.findRelation({ ...key, relation: 'blocked_by' })) return undefined
-    const isFollowing = await desk.findRelation({ ...key, relation: 'follower' })
-    return { agents: [agent], isFollowing: isFollowing !== undefined }
+    const isFollowing = (await desk.findRelation({ ...key, relation: 'follower' })) !== undefined
+    if (!isFollowing) foreignInboxes.admitFollower(actor)
+    return { agents: [agent], isFollowing }
   },
   read(heard) {
     const [agent = ''] = heard.agents
