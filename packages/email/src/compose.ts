@@ -1,25 +1,38 @@
 import type { LookupDesk } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { safeFileName } from './file-name.ts'
+import { hopField } from './loops/marks.ts'
 import type { MailAttachment } from './mail-parts.ts'
 import type { MailWire } from './render.ts'
 
 /** Receivers commonly take 25 MB, and base64 makes four octets of three. */
 const maxAttached = 18 * 1024 * 1024
 
+/** What only this gateway can write: signed with its key. */
+export interface MailMarks {
+  /** Where answers to it go, when that is not where it comes from. */
+  readonly replyTo: string | undefined
+  /** The hop field: by it our mail is known when it comes back. */
+  readonly hop: string
+}
+
 /**
  * The mail as octets: text and HTML alternatives, files beside them, every header ours. Nothing in it depends on the moment,
  * so a second try sends the same octets.
  * @throws Undeliverable when a file is gone or all of them are too large
  */
-export async function composeMail(wire: MailWire, desk: Pick<LookupDesk, 'findBlob'>): Promise<Buffer> {
+export async function composeMail(
+  wire: MailWire,
+  marks: MailMarks,
+  desk: Pick<LookupDesk, 'findBlob'>,
+): Promise<Buffer> {
   const attachments = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, desk)))
   const size = attachments.reduce((sum, { content }) => sum + content.length, 0)
   if (size > maxAttached)
     throw new Undeliverable(`Cannot send mail: its attachments are larger than ${maxAttached} bytes`)
   const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const composer = new MailComposer({
-    ...headerOf(wire),
+    ...headerOf(wire, marks),
     text: wire.text,
     html: wire.html,
     attachments,
@@ -32,8 +45,8 @@ export async function composeMail(wire: MailWire, desk: Pick<LookupDesk, 'findBl
   return composer.compile().build()
 }
 
-function headerOf(wire: MailWire) {
-  const { from, to, cc, replyTo, subject, messageId, inReplyTo, references, threadTopic, date } = wire
+function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
+  const { from, to, cc, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } = wire
   return {
     from,
     to,
@@ -48,7 +61,9 @@ function headerOf(wire: MailWire) {
       // RFC 3834 §5: an answer nobody typed says so, and asks other machines not to answer it.
       'Auto-Submitted': 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
+      [hopField]: hop,
       ...(threadTopic && { 'Thread-Topic': threadTopic }),
+      ...(threadIndex && { 'Thread-Index': threadIndex }),
     },
   }
 }

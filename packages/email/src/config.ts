@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerConfigShape } from './out/config.ts'
 import { providersConfigSchema } from './providers/config.ts'
 
 const portSchema = z.number().int().min(0).max(65_535)
@@ -7,6 +8,8 @@ const portSchema = z.number().int().min(0).max(65_535)
 export const submitConfigSchema = z.strictObject({
   host: z.string().min(1),
   port: portSchema.default(25),
+  /** LMTP answers for each recipient after the message (RFC 2033). */
+  protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
   user: z.string().optional(),
   password: z.string().optional(),
   /** TLS from the first byte (port 465). STARTTLS is used anyway where the far side offers it. */
@@ -116,8 +119,7 @@ export const emailConfigSchema = z.strictObject({
       min_key_bits: z.number().int().min(1024).default(1024),
     })
     .prefault({}),
-  /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
-  answer_unaddressed: z.boolean().default(false),
+  ...answerConfigShape,
   limits: mailLimitsSchema.prefault({}),
 })
 

@@ -1,23 +1,57 @@
-import type { House } from '@postern/core'
+import type { AgentDirectory, Delivery, House } from '@postern/core'
+import { Undeliverable } from '@postern/core'
 import { composeMail } from './compose.ts'
-import type { DkimSigner } from './dkim-sign.ts'
+import type { DkimSigner } from './dkim/signer.ts'
+import { giveToSibling } from './out/sibling.ts'
 import type { MailWire } from './render.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
 
 export interface MailDelivering {
   readonly house: Pick<House, 'desk' | 'world'>
+  readonly agents: AgentDirectory
   readonly signer: DkimSigner
+  readonly config: { readonly reply_tokens: boolean }
+  openTokens(): Promise<AddressTokens>
 }
 
 /**
- * Encodes, signs and hands over to the smarthost. Sent means: it took the mail.
+ * Encodes, signs and hands over to the smarthost, with an envelope sender of its own, so that a bounce tells which delivery it is about (VERP).
+ * Sent means: it took the mail.
  * @throws Unavailable, Undeliverable
  */
 export async function deliverMail(
   wire: MailWire,
-  { house, signer }: MailDelivering,
+  delivery: Delivery,
+  delivering: MailDelivering,
 ): Promise<{ readonly note: string }> {
-  const message = await composeMail(wire, house.desk)
+  const { house, signer } = delivering
+  const tokens = await delivering.openTokens()
+  const message = await composeMail(wire, markMail(wire, delivery, delivering, tokens), house.desk)
+  if (wire.sibling) return giveToSibling({ message, wire, delivery, sibling: wire.sibling }, delivering)
+  await refuseSuppressed(delivery, wire, house)
   const signed = await signer.sign(message, wire.date)
-  const { response } = await house.world.submitMail(wire.envelope, signed)
+  const from = tokens.bounceAddress(delivery.agent, delivery.id)
+  const { response } = await house.world.submitMail({ ...wire.envelope, from }, signed)
   return { note: response }
+}
+
+function markMail(wire: MailWire, { agent, response }: Delivery, { config }: MailDelivering, tokens: AddressTokens) {
+  const id = response?.id ?? ''
+  const tag = wire.replyTo?.split('@')[0]?.slice(agent.length + 1)
+  const plan = { response: id, tag, at: Date.parse(wire.date) }
+  const own = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
+  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire.hop, id) }
+}
+
+/** What does not arrive, or is complained of, is not sent: it costs the good name of everything else that is. */
+async function refuseSuppressed(
+  { agent }: Delivery,
+  { envelope }: MailWire,
+  { desk }: Pick<House, 'desk'>,
+): Promise<void> {
+  const [peer = ''] = envelope.to
+  const found = await desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
+  if (!found) return
+  const reason = typeof found.target === 'string' ? found.target : 'suppressed'
+  throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`)
 }

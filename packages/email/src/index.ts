@@ -1,5 +1,4 @@
 import type { Channel, House, Inbound } from '@postern/core'
-import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
 import { openAddressReader } from './addresses.ts'
@@ -7,39 +6,31 @@ import { createMailDns } from './authenticate/mail-dns.ts'
 import { createSignatureReplays } from './authenticate/replays.ts'
 import type { EmailConfig } from './config.ts'
 import { createDeferrals } from './deferral.ts'
-import { deliverMail } from './deliver.ts'
-import { createDkimSigner } from './dkim-sign.ts'
 import { createMailIntake } from './intake.ts'
 import type { ProvenMail, RawMail } from './mail.ts'
 import { createMimePool } from './mime-pool.ts'
 import { normalizeMail } from './normalize.ts'
-import { listMailRecords } from './published-keys.ts'
-import { addressMail, describeMail, renderMail } from './render.ts'
+import { openMailOutbound } from './out/open-outbound.ts'
 import { createMailRoutes } from './routes.ts'
 import { openSmtpListener } from './smtp-listener.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
+import { createTokenKey } from './tokens/token-key.ts'
 import { verifyMail } from './verify.ts'
 
 export * from './config.ts'
 
 /** The mail door: HTTP intake and SMTP or LMTP listener in, signed mail over one smarthost out. */
 export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
-  const { world, desk, agents } = house
+  const { world, agents } = house
   const { limits, listen } = config
   const pool = createMimePool({ limits, world })
-  const signer = createDkimSigner({ desk, domain: agents.domain, selector: config.dkim.selector })
-  const inbound = openInbound(config, house, pool)
+  const openTokens = createTokenKey(house)
+  const inbound = openInbound(config, house, { pool, openTokens })
   const intake = createMailIntake(inbound, house)
   return {
-    ...createSender({
-      name: 'email',
-      address: answered => addressMail(answered, agents),
-      render: delivery => renderMail(delivery, agents),
-      describe: describeMail,
-      deliver: wire => deliverMail(wire, { house, signer }),
-    }),
+    ...openMailOutbound(config, house, openTokens),
     routes: createMailRoutes({ config, intake, world }),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
-    publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
     ...(listen && {
       listen: () =>
         openSmtpListener({
@@ -58,13 +49,18 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
   }
 }
 
+interface InboundParts {
+  readonly pool: ReturnType<typeof createMimePool>
+  readonly openTokens: () => Promise<AddressTokens>
+}
+
 function openInbound(
   config: EmailConfig,
   house: House,
-  pool: ReturnType<typeof createMimePool>,
+  { pool, openTokens }: InboundParts,
 ): Inbound<RawMail, ProvenMail> {
   const { world, agents } = house
-  const { limits, trust, answer_unaddressed: answersUnaddressed } = config
+  const { limits, trust } = config
   const dns = createMailDns(world, limits)
   const deferrals = createDeferrals(() => world.now(), limits.deferral_ms)
   const replays = createSignatureReplays(world)
@@ -73,9 +69,17 @@ function openInbound(
     addresses ??= openAddressReader()
     return addresses
   }
+  // Read with the first mail, so that all that follows is pure.
+  let tokens: AddressTokens | undefined
   return {
     name: 'email',
-    verify: raw => verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, openAddresses }),
-    normalize: mail => normalizeMail(mail, { agents, answersUnaddressed }),
+    async verify(raw) {
+      tokens ??= await openTokens()
+      return verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, openAddresses })
+    },
+    normalize(mail) {
+      if (!tokens) throw new Error('mail is normalized that was not verified')
+      return normalizeMail(mail, { agents, tokens, config })
+    },
   }
 }

@@ -1,21 +1,26 @@
-import type { AgentDirectory, FilePart, Intake, Part } from '@postern/core'
+import type { AgentDirectory, FilePart, Intake, Part, RelationEffect } from '@postern/core'
 import { formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
-import { alignsWithoutPolicy } from './authenticate/alignment.ts'
+import { readMailReport } from './bounces/bounce.ts'
+import type { EmailConfig } from './config.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
-import { findAutomaticMarks } from './loops/automatic.ts'
+import { planBudgets } from './loops/budgets.ts'
+import { findMarks } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import type { MailFile } from './mime-job.ts'
-import { findRecipient } from './recipients.ts'
+import { findOthers, scopeOf } from './out/audience.ts'
+import { chooseReplyAddress } from './out/reply-address.ts'
 import { describeSender } from './sender.ts'
 import { packTarget } from './target.ts'
 import type { MailThread } from './thread.ts'
 import { readThread } from './thread.ts'
+import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
 export interface MailNormalizing {
   readonly agents: AgentDirectory
-  readonly answersUnaddressed: boolean
+  readonly tokens: AddressTokens
+  readonly config: Pick<EmailConfig, 'answer_unaddressed' | 'reply_all' | 'reply_to_allow' | 'budgets'>
 }
 
 /** Flags of mail no agent may see: kept for the operator. */
@@ -38,21 +43,29 @@ function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
   thread: MailThread,
-  normalizing: MailNormalizing,
+  { agents, tokens, config }: MailNormalizing,
 ): Intake {
-  const { addresses, authentication, body, raw } = mail
-  const address = formatAddress({ local: recipient.agent, domain: normalizing.agents.domain })
-  const reply = chooseReplyAddress(mail)
-  const automatic = findMarks(recipient, mail, thread, normalizing)
-  const flags = [
-    ...mail.flags,
-    ...reply.flags,
-    ...(authentication.isQuarantined ? ['dmarc_quarantine'] : []),
-    ...automatic,
-  ]
-  const isKept = automatic.length > 0 || flags.some(flag => keptFlags.has(flag))
+  const { authentication, body, raw } = mail
+  const { agent } = recipient
+  const address = formatAddress({ local: agent, domain: agents.domain })
+  const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
+  const reply = chooseReplyAddress(mail, config.reply_to_allow)
+  const others = config.reply_all ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
+  const marks = findMarks(mail, {
+    recipient,
+    agents,
+    tokens,
+    token: read.token,
+    messageId: thread.messageId,
+    answersUnaddressed: config.answer_unaddressed,
+  })
+  const report = readMailReport(mail, agent, tokens, read.token)
+  const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []
+  const flags = [...mail.flags, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  const isKept = marks.length > 0 || flags.some(flag => keptFlags.has(flag))
+  const scope = scopeOf(mail, others)
   return {
-    agent: recipient.agent,
+    agent,
     message: {
       id: thread.id,
       thread_id: thread.threadId,
@@ -65,26 +78,46 @@ function normalizeFor(
       received_at: raw.receivedAt,
     },
     duplicateKey: `${address} ${body.digest}`,
-    thread: {
-      scope: `${authentication.isVerified ? 'v' : 'u'}:${formatMailbox(addresses.author)}`,
-      references: thread.references,
-    },
+    thread: { scope, references: listReferences(thread, read) },
     aliases: thread.aliases,
     proofs: authentication.proofs,
     raw: { bytes: raw.octets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
-    target: packTarget({
-      mailbox: reply.mailbox,
-      ...(addresses.author.name && { name: addresses.author.name }),
-      subject: readSubject(mail),
-      ...(thread.messageId && { message_id: thread.messageId }),
-      references: thread.references.filter(id => !thread.aliases.includes(id)),
-      ...readTopic(mail),
-      ...(recipient.tag && { tag: recipient.tag }),
-    }),
+    target: packTarget({ ...describeTarget(mail, thread, read), mailbox: reply.mailbox, others, scope }),
     disposition: isKept ? 'keep' : 'answer',
     flags: [...new Set(flags)],
+    effects: isKept ? report.effects : liftSuppression(mail),
+    ...(!isKept && planBudgets(mail, agent, config.budgets)),
   }
+}
+
+/** What was answered to, by the address it was answered to, comes before what the program says. */
+function listReferences({ references }: MailThread, { token }: ReadTag): readonly string[] {
+  return token?.kind === 'reply' ? [token.alias, ...references] : references
+}
+
+/** Whoever is proven to write from an address can be written to. */
+function liftSuppression({ authentication, addresses: { author } }: ProvenMail): RelationEffect[] {
+  if (!authentication.isVerified) return []
+  return [{ kind: 'unrelate', relation: 'suppressed', peer: formatMailbox(author) }]
+}
+
+function describeTarget({ addresses: { author }, header }: ProvenMail, thread: MailThread, { tag }: ReadTag) {
+  const topic = readText(header, 'thread-topic')
+  const index = findField(header, 'thread-index')
+  return {
+    ...(author.name && { name: author.name }),
+    subject: readText(header, 'subject'),
+    ...(thread.messageId && { message_id: thread.messageId }),
+    references: thread.references.filter(id => !thread.aliases.includes(id)),
+    ...(topic && { thread_topic: topic }),
+    ...(index && index.length <= 1024 && { thread_index: index }),
+    ...(tag && { tag }),
+  }
+}
+
+function readText(header: ProvenMail['header'], name: string): string {
+  return decodeHeaderText(findField(header, name) ?? '').slice(0, 900)
 }
 
 function listParts(mail: ProvenMail): Part[] {
@@ -97,52 +130,4 @@ function listParts(mail: ProvenMail): Part[] {
 
 function partOfFile({ name, mime, size, digest }: MailFile): FilePart {
   return { kind: 'file', name, mime, size, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
-}
-
-/**
- * An allowed sender must not redirect what an agent says: Reply-To counts only within the proven domain, and only where
- * the signature covers it. Anybody can put one on a mail he once received.
- */
-function chooseReplyAddress({ addresses, authentication }: ProvenMail): { mailbox: string; flags: string[] } {
-  const { author, replyTo } = addresses
-  const wanted = replyTo[0]
-  if (!wanted || formatMailbox(wanted) === formatMailbox(author)) return { mailbox: formatMailbox(author), flags: [] }
-  const isNear = alignsWithoutPolicy(wanted.domain, author.domain) || alignsWithoutPolicy(author.domain, wanted.domain)
-  const isProven = authentication.isVerified && authentication.signature?.covers.includes('reply-to')
-  if (isProven && isNear && replyTo.length === 1) return { mailbox: formatMailbox(wanted), flags: [] }
-  return { mailbox: formatMailbox(author), flags: ['reply_to_diverted'] }
-}
-
-function findMarks(recipient: Recipient, mail: ProvenMail, thread: MailThread, normalizing: MailNormalizing): string[] {
-  const { agents, answersUnaddressed } = normalizing
-  const { header, addresses, raw, authentication } = mail
-  const names = (list: ProvenMail['addresses']['to']) =>
-    list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
-  const isInTo = names(addresses.to)
-  const isBare = findField(header, 'to') === undefined && findField(header, 'cc') === undefined
-  const envelopeFrom = raw.envelope.from
-  const isOwnAddress = [formatMailbox(addresses.author), envelopeFrom ?? ''].some(text => findRecipient(text, agents))
-  return findAutomaticMarks({
-    header,
-    author: addresses.author,
-    envelopeFrom,
-    isVerified: authentication.isVerified,
-    isInTo,
-    isAddressed: answersUnaddressed || isBare || isInTo || names(addresses.cc),
-    isOwn: isOwnAddress || isOwnId(thread.messageId, agents.domain),
-  })
-}
-
-/** Our Message-IDs are a response's id on our domain. */
-function isOwnId(messageId: string | undefined, domain: string): boolean {
-  return messageId !== undefined && /^[0-9a-f]{32}@/.test(messageId) && messageId.endsWith(`@${domain}`)
-}
-
-function readSubject({ header }: ProvenMail): string {
-  return decodeHeaderText(findField(header, 'subject') ?? '').slice(0, 900)
-}
-
-function readTopic({ header }: ProvenMail): { readonly thread_topic?: string } {
-  const topic = decodeHeaderText(findField(header, 'thread-topic') ?? '').slice(0, 900)
-  return topic ? { thread_topic: topic } : {}
 }

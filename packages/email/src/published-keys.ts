@@ -1,9 +1,9 @@
 import type { PublishedKey } from '@postern/core'
 
 /** The records a domain needs so that its mail is believed: DKIM is ours to know, SPF and DMARC are proposals. */
-export function listMailRecords(dkim: PublishedKey, domain: string): PublishedKey[] {
+export function listMailRecords(dkim: readonly PublishedKey[], domain: string): PublishedKey[] {
   return [
-    dkim,
+    ...dkim,
     proposeRecord('SPF: add the addresses your smarthost sends from', domain, 'v=spf1 mx -all'),
     proposeRecord(
       'DMARC: asks receivers to refuse forgeries',

@@ -1,12 +1,15 @@
-import type { Addressing, AgentDirectory, AnsweredTurn, Delivery, Json } from '@postern/core'
-import { formatMailbox, parseMailbox } from './addresses.ts'
+import type { AgentDirectory, Delivery, Json } from '@postern/core'
+import { parseMailbox } from './addresses.ts'
 import { withoutControls } from './encoded-words.ts'
 import type { MailAttachment } from './mail-parts.ts'
 import { attachedFiles, readableBody } from './mail-parts.ts'
 import { trimReferences } from './message-id.ts'
+import { placeFiles } from './out/place-files.ts'
+import { quoteMessage } from './out/quote.ts'
+import { extendThreadIndex } from './out/thread-index.ts'
 import { replySubject } from './subject.ts'
 import type { MailTarget } from './target.ts'
-import { packTarget, readTarget } from './target.ts'
+import { readTarget } from './target.ts'
 
 /** An answer as mail, before it is encoded and signed. Ids without brackets. */
 export interface MailWire {
@@ -21,60 +24,54 @@ export interface MailWire {
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
   readonly threadTopic: string | undefined
+  readonly threadIndex: string | undefined
+  /** How many agents of ours have had a hand in it, this one counted. */
+  readonly hop: number
   /** ISO 8601 UTC. */
   readonly date: string
   readonly text: string
   readonly html: string
   readonly attachments: readonly MailAttachment[]
+  /** The agent of ours it is for: nothing is mailed. */
+  readonly sibling: string | undefined
 }
 
-/** Further recipients an agent may name. */
-const maxMentions = 20
+export interface MailRendering {
+  readonly agents: AgentDirectory
+  readonly config: { readonly quote: boolean; readonly attach_bytes: number }
+  readonly fileAddress?: ((digest: string) => string) | undefined
+}
+
 /** RFC 5322 §3.6.4 lets a long chain be cut; its root and its end are what programs look at. */
 const [firstReferences, lastReferences] = [5, 15]
 
-/**
- * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Agents of
- * this gateway are shown in Cc but not mailed.
- */
-export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory): Addressing {
-  const target = readTarget(turn.target)
-  const self = `${turn.agent}@${agents.domain}`
-  const mentioned = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
-  const others = [...new Set(mentioned.map(formatMailbox))].filter(
-    address => address !== self && address !== target.mailbox,
-  )
-  const cc = others.slice(0, maxMentions)
-  const mailed = [target.mailbox, ...cc.filter(address => !address.endsWith(`@${agents.domain}`))]
-  return {
-    deliveries: mailed.map(recipient => ({ to: recipient, target: packTarget({ ...target, recipient, cc }) })),
-    aliases: [`${response.id}@${agents.domain}`],
-  }
-}
-
 /** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
-export function renderMail(delivery: Delivery, agents: AgentDirectory): MailWire {
-  const { response, agent } = delivery
+export function renderMail(delivery: Delivery, { agents, config, fileAddress }: MailRendering): MailWire {
+  const { response, agent, message } = delivery
   if (!response) throw new Error('a mail delivery without a response')
   const target = readTarget(delivery.target)
   const address = `${agent}@${agents.domain}`
+  const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })
+  const said = readableBody(parts, response.status)
+  const quote = config.quote ? quoteMessage(message) : undefined
   return {
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
     from: { name: withoutControls(agents.find(agent)?.displayName ?? agent), address },
     to: { name: withoutControls(target.name ?? ''), address: target.mailbox },
     cc: target.cc ?? [],
-    replyTo:
-      target.tag && parseMailbox(`${agent}+${target.tag}@${agents.domain}`)
-        ? `${agent}+${target.tag}@${agents.domain}`
-        : undefined,
+    replyTo: replyToTag(address, target.tag),
     subject: response.subject ? withoutControls(response.subject) : replySubject(target.subject),
     messageId: `${response.id}@${agents.domain}`,
     inReplyTo: target.message_id,
     references: chainOf(target),
     threadTopic: target.thread_topic && withoutControls(target.thread_topic),
+    threadIndex: extendThreadIndex(target.thread_index, { response: response.id, at: Date.parse(response.created_at) }),
+    hop: (target.hop ?? 0) + 1,
     date: response.created_at,
-    ...readableBody(response.parts, response.status),
-    attachments: attachedFiles(response.parts),
+    text: quote ? `${said.text}\n\n${quote.text}` : said.text,
+    html: quote ? `${said.html}\n${quote.html}` : said.html,
+    attachments: attachedFiles(parts),
+    sibling: target.sibling,
   }
 }
 
@@ -86,6 +83,11 @@ export function describeMail({ envelope, attachments, ...mail }: MailWire): Json
     ...(bytes_ref.kind === 'content_addressed' && { digest: bytes_ref.digest }),
   }))
   return { envelope: { ...envelope }, ...mail, attachments: files }
+}
+
+function replyToTag(address: string, tag: string | undefined): string | undefined {
+  const tagged = tag && address.replace('@', `+${tag}@`)
+  return tagged && parseMailbox(tagged) ? tagged : undefined
 }
 
 function chainOf({ references, message_id }: MailTarget): string[] {

@@ -49,10 +49,11 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
 
 async function openTransport(config: SubmitOptions): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
-  const { host, port, user, password, secure = false, max_connections = 5, timeout_ms = 600_000 } = config
+  const { host, port, user, password, secure = false, max_connections = 5, timeout_ms = 600_000, protocol } = config
   const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/i.test(host)
   return createTransport({
     pool: true,
+    lmtp: protocol === 'lmtp',
     host,
     port,
     secure,
@@ -88,12 +89,17 @@ export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   const reply = describeStatus(responseCode, response ?? message ?? '')
   if (accountCodes.has(code))
     return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, { cause: error })
-  if (responseCode !== undefined && responseCode >= 500 && !openings.has(command))
+  if (responseCode !== undefined && responseCode >= 500 && !openings.has(command) && !isAboutUs(command, responseCode))
     return new Undeliverable(`the mail server refused it: ${reply}`, { cause: error })
   if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, { cause: error })
   if (permanentCodes.has(code))
     return new Undeliverable(`the mail cannot be sent to this address (${code})`, { cause: error })
   return new Unavailable(`the mail server could not be reached (${code || 'unknown'})`, { cause: error })
+}
+
+/** A smarthost that will not have our sender (553, 550 5.7.1) has it in its configuration, or we in ours; only what is said of the size is the mail's. */
+function isAboutUs(command: string, responseCode: number): boolean {
+  return command === 'MAIL FROM' && responseCode !== 552
 }
 
 /** Code and enhanced code (RFC 3463) only: a reply's text may name others. */

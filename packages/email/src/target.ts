@@ -3,19 +3,28 @@ import { z } from 'zod'
 
 /** What answering a message needs, kept with it: all of it is proven or harmless, none of it is looked up again. */
 export const mailTargetSchema = z.object({
-  /** Where answers go: the author, or a Reply-To that aligns. */
+  /** Where answers go: the author, or a Reply-To that may be used. */
   mailbox: z.string(),
   name: z.string().optional(),
+  /** Who else is answered (`reply_all`). */
+  others: z.array(z.string()).optional(),
   subject: z.string(),
   /** Without brackets; absent when the message had none worth quoting. */
   message_id: z.string().optional(),
   references: z.array(z.string()),
   thread_topic: z.string().optional(),
+  thread_index: z.string().optional(),
   /** What stood behind the `+` of the agent's address. */
   tag: z.string().optional(),
+  /** Of the thread it belongs to. */
+  scope: z.string().optional(),
+  /** How many agents of ours have passed it on. */
+  hop: z.number().int().optional(),
   /** Set for one delivery: its one envelope recipient, and everybody shown in Cc. */
   recipient: z.string().optional(),
   cc: z.array(z.string()).optional(),
+  /** The recipient is this agent of ours: it is given the message, nothing is mailed. */
+  sibling: z.string().optional(),
 })
 
 export type MailTarget = z.infer<typeof mailTargetSchema>

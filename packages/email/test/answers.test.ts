@@ -31,6 +31,9 @@ const response: NormalizedResponse = {
   status: 'completed',
   created_at: '2026-11-21T10:00:00.000Z',
 }
+/** VERP: one for each delivery. */
+const bounceAddress = expect.stringMatching(/^echo\+b\.d1\.[0-9a-f]{20}@agents\.test$/)
+
 const target = {
   mailbox: 'alice@alice.test',
   name: 'Alice',
@@ -85,7 +88,8 @@ test('what is sent is exactly what was asked for, with every header once', async
   expect(header('in-reply-to')).toEqual(['<m1@alice.test>'])
   expect(header('references')).toEqual(['<root@alice.test> <m1@alice.test>'])
   expect(header('content-type')?.[0]).toMatch(/^multipart\/alternative;/)
-  for (const values of mail.headers.values()) expect(values).toHaveLength(1)
+  for (const [name, values] of mail.headers)
+    expect([name, values.length]).toEqual([name, name === 'dkim-signature' ? 2 : 1])
   for (const line of mail.octets.split('\r\n')) expect(line.length).toBeLessThan(998)
 })
 
@@ -132,7 +136,7 @@ test('row 57: what came as a header injection goes out as one line', async () =>
     expect(mail.headers.get('subject')?.[0]).toMatch(/^(Re: )?Hi Bcc: victim@x\.test boo$/)
     expect(mail.text?.trim()).toBe('Hello')
   }
-  expect(submitted.at(-1)?.envelope).toEqual({ from: `echo@${domain}`, to: ['alice@alice.test'] })
+  expect(submitted.at(-1)?.envelope).toEqual({ from: bounceAddress, to: ['alice@alice.test'] })
 })
 
 describe('every kind of part', () => {
@@ -233,7 +237,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('who is mentioned stands in Cc and gets a delivery of its own; agents of ours and nonsense do not', async () => {
+test('who is mentioned stands in Cc and gets a delivery of its own; itself and nonsense do not', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',
@@ -244,14 +248,14 @@ test('who is mentioned stands in Cc and gets a delivery of its own; agents of ou
   ]
   const turn = { agent: 'echo', target } as unknown as Parameters<typeof house.channel.address>[0]['turn']
   const { deliveries, aliases } = house.channel.address({ turn, response: { ...response, mentions } })
-  expect(aliases).toEqual([`${response.id}@${domain}`])
-  expect(deliveries.map(({ to }) => to)).toEqual(['alice@alice.test', 'bob@nodmarc.test'])
-  const [first, second] = await Promise.all(deliveries.map(({ target: aim }) => send({}, aim as object)))
+  expect(aliases).toEqual([`${response.id}@${domain}`, 'reply:0123456789abcdef'])
+  expect(deliveries.map(({ to }) => to)).toEqual(['alice@alice.test', 'bob@nodmarc.test', `helper@${domain}`])
+  const [first, second] = await Promise.all(deliveries.slice(0, 2).map(({ target: aim }) => send({}, aim as object)))
   expect(first?.headers.get('cc')).toEqual([`bob@nodmarc.test, helper@${domain}`])
   expect(second?.octets).toBe(first?.octets)
   expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
-    { from: `echo@${domain}`, to: ['alice@alice.test'] },
-    { from: `echo@${domain}`, to: ['bob@nodmarc.test'] },
+    { from: bounceAddress, to: ['alice@alice.test'] },
+    { from: bounceAddress, to: ['bob@nodmarc.test'] },
   ])
 })
 
@@ -272,7 +276,13 @@ test('what the smarthost says is passed on', async () => {
 
 test('the keys to publish are DKIM, SPF and DMARC records', async () => {
   const keys = await house.channel.publishedKeys()
-  expect(keys.map(({ dns }) => dns?.name)).toEqual([`postern._domainkey.${domain}`, domain, `_dmarc.${domain}`])
+  expect(keys.map(({ dns }) => dns?.name)).toEqual([
+    `postern._domainkey.${domain}`,
+    `postern-ed25519._domainkey.${domain}`,
+    domain,
+    `_dmarc.${domain}`,
+  ])
   expect(keys[0]?.dns?.value).toMatch(/^v=DKIM1; k=rsa; p=MIIBIj[A-Za-z0-9+/=]+$/)
+  expect(keys[1]?.dns?.value).toMatch(/^v=DKIM1; k=ed25519; p=[A-Za-z0-9+/]{43}=$/)
   expect(house.channel.links('echo')).toEqual([{ rel: 'mailto', href: `mailto:echo@${domain}` }])
 })

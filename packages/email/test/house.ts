@@ -74,6 +74,17 @@ export const echo: Agent = {
   handle: ({ parts }) => parts.map(part => (part.kind === 'text' ? part.content : `[${part.kind}]`)).join('\n'),
 }
 
+/** Tests send more than people do; those of the budgets set their own. */
+export const noBudgets = {
+  correspondent_per_hour: 1e6,
+  thread_per_hour: 1e6,
+  thread_per_day: 1e6,
+  swift_per_hour: 1e6,
+  repeats_per_hour: 1e6,
+  unverified_per_day: 1e6,
+  unverified_per_hour: 1e6,
+} as const
+
 export async function openMailHouse(options: MailHouseOptions = {}): Promise<MailHouse> {
   const sim = await openSimWorld()
   let shift = 0
@@ -99,7 +110,11 @@ export async function openMailHouse(options: MailHouseOptions = {}): Promise<Mai
   const heard: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo, helper: echo }))
   const house: House = { world, desk: options.watchDesk?.(desk) ?? desk, agents: createDirectory([...agents.keys()]) }
-  const config = emailConfigSchema.parse({ intake: { secret: intakeSecret }, ...options.config })
+  const config = emailConfigSchema.parse({
+    intake: { secret: intakeSecret },
+    budgets: noBudgets,
+    ...options.config,
+  })
   const channel = openEmail(config, house)
   const listening = await channel.listen?.()
   sim.connectGateway({ origin: `https://${domain}`, port: 1, smtpPort: listening?.port, intakeSecret })

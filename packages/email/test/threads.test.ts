@@ -99,7 +99,7 @@ test("Outlook's Thread-Index ties two messages without references together", asy
 test(`the tag of an address comes back in Reply-To`, async () => {
   const { mail } = await house.postMail({ from: from.verified, to: `echo+case-42@${domain}` })
   const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
-  expect(reply.headers.get('reply-to')).toEqual([`echo+case-42@${domain}`])
+  expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
 test('row 32: the Reply-To of a proven domain is used, that of another is not', async () => {

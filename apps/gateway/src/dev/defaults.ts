@@ -1,9 +1,21 @@
 import type { Filling } from './fill.ts'
 
+/** Who tries things out sends the same words again and again. */
+const noMailBudgets = {
+  correspondent_per_hour: 1_000_000,
+  thread_per_hour: 1_000_000,
+  thread_per_day: 1_000_000,
+  swift_per_hour: 1_000_000,
+  repeats_per_hour: 1_000_000,
+  unverified_per_day: 1_000_000,
+  unverified_per_hour: 1_000_000,
+}
+
 /** What dev mode adds where the file says nothing: enough to run on an empty machine. */
 export const devDefaults: readonly Filling[] = [
   ['dev', true],
   ['origin', 'https://agents.test'],
+  ['email/budgets', noMailBudgets],
   [
     'agents',
     {

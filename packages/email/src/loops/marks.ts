@@ -1,0 +1,58 @@
+import type { AgentDirectory } from '@postern/core'
+import { formatMailbox } from '../addresses.ts'
+import { fieldValues, findField } from '../header-scan.ts'
+import type { ProvenMail, Recipient } from '../mail.ts'
+import { findRecipient } from '../recipients.ts'
+import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
+import { findAutomaticMarks } from './automatic.ts'
+
+export interface Marking {
+  readonly recipient: Recipient
+  readonly agents: AgentDirectory
+  readonly tokens: AddressTokens
+  /** Of the address the mail came to. */
+  readonly token: AddressToken | undefined
+  readonly messageId: string | undefined
+  readonly answersUnaddressed: boolean
+}
+
+/** What we put on everything we send (`tokens/address-tokens.ts`). */
+export const hopField = 'X-Postern-Hop'
+
+/** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
+export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
+  const { recipient, agents, token, answersUnaddressed } = marking
+  const { header, addresses, raw, authentication } = mail
+  const names = (list: ProvenMail['addresses']['to']) =>
+    list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
+  const isInTo = names(addresses.to)
+  const isBare = findField(header, 'to') === undefined && findField(header, 'cc') === undefined
+  const marks = findAutomaticMarks({
+    header,
+    author: addresses.author,
+    envelopeFrom: raw.envelope.from,
+    isVerified: authentication.isVerified,
+    isInTo,
+    isAddressed: answersUnaddressed || isBare || isInTo || names(addresses.cc),
+    isOwn: isOwnMail(mail, marking),
+  })
+  // People answer to the header; only machines know that address.
+  const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
+  // An invitation is a person's; the answer to one that an agent sent is for its calendar.
+  const isCalendarReply = mail.body.flags.includes('calendar_reply') ? ['calendar_reply'] : []
+  return [...marks, ...isToBounces, ...isCalendarReply]
+}
+
+function isOwnMail({ header, addresses, raw }: ProvenMail, { agents, tokens, messageId }: Marking): boolean {
+  const senders = [formatMailbox(addresses.author), raw.envelope.from ?? '']
+  return (
+    senders.some(text => findRecipient(text, agents)) ||
+    fieldValues(header, hopField.toLowerCase()).some(value => tokens.isOwnHop(value)) ||
+    isOwnId(messageId, agents.domain)
+  )
+}
+
+/** Our Message-IDs are a response's id on our domain. */
+function isOwnId(messageId: string | undefined, domain: string): boolean {
+  return messageId !== undefined && /^[0-9a-f]{32}@/.test(messageId) && messageId.endsWith(`@${domain}`)
+}

@@ -1,0 +1,54 @@
+import type { Addressing, AgentDirectory, AnsweredTurn, PlannedDelivery } from '@postern/core'
+import { formatMailbox, parseMailbox } from '../addresses.ts'
+import { findRecipient } from '../recipients.ts'
+import type { MailTarget } from '../target.ts'
+import { packTarget, readTarget } from '../target.ts'
+import { replyAlias } from '../tokens/address-tokens.ts'
+
+/** Further recipients an agent may name. */
+const maxMentions = 20
+/** Agents of ours that may pass a message on to each other. */
+export const maxHops = 5
+
+/**
+ * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Agents of this gateway are
+ * shown in Cc and given the answer here, without mail, until it has passed through as many of them as it may.
+ */
+export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory): Addressing {
+  const target = readTarget(turn.target)
+  const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
+  const cc = [
+    ...new Set([...(target.others ?? []), ...mentioned.people, ...mentioned.siblings.map(({ address }) => address)]),
+  ]
+  const plan = (recipient: string, sibling?: string): PlannedDelivery => ({
+    to: recipient,
+    target: packTarget({ ...target, recipient, cc, ...(sibling && { sibling }) }),
+  })
+  const people = new Set([target.mailbox, ...(target.others ?? []), ...mentioned.people])
+  const isFinal = (target.hop ?? 0) >= maxHops
+  return {
+    deliveries: [
+      ...[...people].map(recipient => plan(recipient)),
+      ...(isFinal ? [] : mentioned.siblings.map(({ address, agent }) => plan(address, agent))),
+    ],
+    aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
+  }
+}
+
+interface Mentioning {
+  readonly self: string
+  readonly target: MailTarget
+  readonly agents: AgentDirectory
+}
+
+/** Who is named beside those that are answered anyway. What has our domain and is no agent is nobody. */
+function readMentions(mentions: readonly string[], { self, target, agents }: Mentioning) {
+  const known = new Set([target.mailbox, ...(target.others ?? [])])
+  const mailboxes = mentions.flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
+  const addresses = [...new Set(mailboxes.map(formatMailbox))].filter(address => !known.has(address))
+  const ours = addresses.flatMap(address => findRecipient(address, agents)?.agent ?? []).filter(agent => agent !== self)
+  return {
+    people: addresses.filter(address => !address.endsWith(`@${agents.domain}`)).slice(0, maxMentions),
+    siblings: [...new Set(ours)].slice(0, maxMentions).map(agent => ({ agent, address: `${agent}@${agents.domain}` })),
+  }
+}

@@ -1,0 +1,35 @@
+import type { AgentDirectory } from '@postern/core'
+import { formatMailbox } from '../addresses.ts'
+import { isUnread } from '../loops/automatic.ts'
+import type { ProvenMail } from '../mail.ts'
+import { findRecipient } from '../recipients.ts'
+
+/** Further people an answer may go to. */
+const maxOthers = 20
+
+/**
+ * Who else is answered with reply_all: people who stood in To and Cc of a mail whose signature covers both, so that nobody can have strangers
+ * mailed; never our own agents, nor addresses behind which nobody reads. None when there are too many: that is a crowd.
+ */
+export function findOthers(
+  { addresses, authentication, header }: ProvenMail,
+  agents: AgentDirectory,
+): readonly string[] {
+  const { author, to, cc } = addresses
+  const covers = authentication.signature?.covers ?? []
+  const named = header.fields.map(({ name }) => name).filter(name => name === 'to' || name === 'cc')
+  if (!authentication.isVerified || !named.every(name => covers.includes(name))) return []
+  const people = [...to, ...cc].filter(mailbox => !isUnread(mailbox) && mailbox.domain !== agents.domain)
+  const others = new Set(people.map(formatMailbox).filter(address => !findRecipient(address, agents)))
+  others.delete(formatMailbox(author))
+  return others.size > maxOthers ? [] : [...others]
+}
+
+/**
+ * Who takes part decides which conversation a message can belong to: an id that somebody guessed or was shown opens nobody else's. Who is not
+ * proven never meets who is. With others it is a conversation of just these people.
+ */
+export function scopeOf({ addresses: { author }, authentication }: ProvenMail, others: readonly string[]): string {
+  const people = [formatMailbox(author), ...others].toSorted()
+  return `${authentication.isVerified ? 'v' : 'u'}:${people.join(',')}`
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+
+const count = (most: number) => z.number().int().positive().default(most)
+
+/** How often is answered, however good the reasons. What exceeds one is kept, and the operator sees why. */
+export const answerBudgetsSchema = z.strictObject({
+  /** To one correspondent, by one agent. */
+  correspondent_per_hour: count(20),
+  thread_per_hour: count(10),
+  thread_per_day: count(50),
+  /** Messages in one thread that come within ten seconds of our answer, in an hour: nobody types that fast. */
+  swift_per_hour: count(5),
+  /** The same words in one thread within an hour. */
+  repeats_per_hour: count(2),
+  /** To an author who is not proven, and so may never have written, by one agent. */
+  unverified_per_day: count(20),
+  /** To all of those together, by the whole gateway. */
+  unverified_per_hour: count(100),
+})
+
+/** What the `email` configuration says about answers. */
+export const answerConfigShape = {
+  /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
+  answer_unaddressed: z.boolean().default(false),
+  /** Answer everybody who stood in To and Cc of a proven author's mail. */
+  reply_all: z.boolean().default(false),
+  /** Write what is answered under the answer. */
+  quote: z.boolean().default(false),
+  /** Mailboxes and domains that a Reply-To may name although its author's domain is another. */
+  reply_to_allow: z.array(z.string().min(1)).default([]),
+  /** Give each answer an address of its own to reply to, so that replies find their thread without References. */
+  reply_tokens: z.boolean().default(true),
+  /** Files larger than this together are linked, not attached. Octets before base64. */
+  attach_bytes: z
+    .number()
+    .int()
+    .nonnegative()
+    .default(18 * 1024 * 1024),
+  budgets: answerBudgetsSchema.prefault({}),
+} as const
+
+export type AnswerBudgets = z.infer<typeof answerBudgetsSchema>

@@ -1,0 +1,45 @@
+import type { Channel, House } from '@postern/core'
+import { createSender, Rejection } from '@postern/core'
+import type { EmailConfig } from '../config.ts'
+import { deliverMail } from '../deliver.ts'
+import { createDkimSigner } from '../dkim/signer.ts'
+import { listMailRecords } from '../published-keys.ts'
+import { describeMail, renderMail } from '../render.ts'
+import type { AddressTokens } from '../tokens/address-tokens.ts'
+import { addressMail } from './address.ts'
+
+type Outgoing = Pick<Channel, 'name' | 'address' | 'prepare' | 'publishedKeys' | 'rotateKeys' | 'addressesFiles'>
+
+/**
+ * The way out: signed mail over one smarthost. There is no `addressDeed`: what was mailed cannot be changed or taken back, and an agent writes to
+ * nobody who has not written to it.
+ */
+export function openMailOutbound(
+  config: EmailConfig,
+  { world, desk, agents, fileAddress }: House,
+  openTokens: () => Promise<AddressTokens>,
+): Outgoing {
+  const { selector } = config.dkim
+  const signer = createDkimSigner({ desk, domain: agents.domain, selector, now: () => world.now() })
+  const rendering = { agents, config, fileAddress }
+  const delivering = { house: { desk, world }, agents, signer, config, openTokens }
+  return {
+    ...createSender({
+      name: 'email',
+      address: answered => addressMail(answered, agents),
+      render: delivery => renderMail(delivery, rendering),
+      describe: describeMail,
+      deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
+    }),
+    // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
+    addressesFiles: true,
+    publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    async rotateKeys(agent, options) {
+      if (agent !== undefined && !agents.find(agent)) {
+        throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')
+      }
+      // The keys are the domain's: one agent has none of its own.
+      return agent === undefined ? signer.rotate(options) : []
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import type { AgentDirectory, Delivery, House, Intake, Part } from '@postern/core'
+import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+import type { MailWire } from '../render.ts'
+import { packTarget, readTarget } from '../target.ts'
+import { maxHops } from './address.ts'
+import { quoteMessage } from './quote.ts'
+
+export interface SiblingMail {
+  /** As it would have been mailed, unsigned. */
+  readonly message: Buffer
+  readonly wire: MailWire
+  readonly delivery: Delivery
+  /** The agent's name. */
+  readonly sibling: string
+}
+
+export interface SiblingHouse {
+  readonly house: Pick<House, 'desk' | 'world'>
+  readonly agents: AgentDirectory
+}
+
+const hourMs = 3_600_000
+/** In one conversation; people wait for none of it. */
+const siblingTurns = 10
+
+/**
+ * Gives an answer to another agent of this gateway that it mentions, without mail: it does not depend on DNS or on a smarthost. That agent answers
+ * the people, in the same thread, and knows how far the chain has come.
+ */
+export async function giveToSibling(
+  mail: SiblingMail,
+  { house, agents }: SiblingHouse,
+): Promise<{ readonly note: string }> {
+  const { desk, world } = house
+  const intake = describeSibling(mail, isoTime(world.now()), agents)
+  const { message } = await desk.admit(intake, randomHex(world, 8))
+  return { note: `given to ${mail.sibling} as #${message}` }
+}
+
+function describeSibling(
+  { message, wire, delivery, sibling }: SiblingMail,
+  receivedAt: string,
+  agents: AgentDirectory,
+): Intake {
+  const { cc: _, recipient: __, sibling: ___, ...target } = readTarget(delivery.target)
+  const address = formatAddress({ local: sibling, domain: agents.domain })
+  const { hop } = wire
+  return {
+    agent: sibling,
+    message: {
+      id: wire.messageId,
+      thread_id: delivery.message.thread_id,
+      ...(wire.inReplyTo && { in_reply_to: wire.inReplyTo }),
+      // Ours, but nobody outside has proven it: an agent decides by evidence, and there is none.
+      sender: {
+        address: formatAddress({ local: delivery.agent, domain: agents.domain }),
+        display_name: wire.from.name,
+        auth_method: 'none',
+        verified: false,
+      },
+      recipient: address,
+      parts: listParts(delivery),
+      recipient_capabilities: {
+        mention_relay: mentionRelays.email,
+        agent_chain: { hop, max_hops: maxHops, is_final: hop >= maxHops },
+      },
+      received_via: 'email',
+      received_at: receivedAt,
+    },
+    duplicateKey: `${address} given ${wire.messageId}`,
+    thread: { scope: target.scope ?? `given:${target.mailbox}`, references: wire.references.toReversed() },
+    aliases: [],
+    proofs: [{ kind: 'sibling', verdict: 'pass', reason: 'handed over inside of this gateway' }],
+    raw: { bytes: message, form: 'text' },
+    target: packTarget({ ...target, message_id: wire.messageId, references: [...wire.references], hop }),
+    disposition: 'answer',
+    flags: ['sibling'],
+    quota: { turns: siblingTurns, withinMs: hourMs },
+  }
+}
+
+/** What the other agent said, and what it said it to: the one who is called in has not been there. */
+function listParts({ response, message }: Delivery): Part[] {
+  const quote = quoteMessage(message)
+  return [
+    ...(response?.parts ?? []),
+    ...(quote ? [{ kind: 'text', mime: 'text/plain', content: quote.text } as const] : []),
+  ]
+}

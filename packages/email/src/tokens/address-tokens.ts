@@ -1,0 +1,111 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** What an address of ours says about the mail that is sent to it. It tells where a mail belongs, never who wrote it. */
+export type AddressToken =
+  /** A bounce of this delivery. */
+  | { readonly kind: 'bounce'; readonly delivery: string }
+  /** An answer to what is known by this alias. */
+  | { readonly kind: 'reply'; readonly alias: string }
+
+/** What stood behind the `+` of an address, understood. */
+export interface ReadTag {
+  readonly token?: AddressToken | undefined
+  /** The peer's own tag, without the token. */
+  readonly tag?: string | undefined
+}
+
+export interface AddressTokens {
+  /** Envelope sender of one delivery (VERP); the plain address when there is no room for more. */
+  bounceAddress(agent: string, delivery: string): string
+  /** Where answers to a response go; undefined when there is no room. `now` in ms. */
+  replyAddress(agent: string, reply: ReplyPlan): string | undefined
+  readTag(agent: string, tag: string | undefined, now: number): ReadTag
+  /** A token for a bounce somewhere in a text, as complaints quote it. */
+  findBounce(agent: string, text: string): Extract<AddressToken, { kind: 'bounce' }> | undefined
+  /** The header field that marks what this gateway sends. */
+  formatHop(agent: string, hop: number, response: string): string
+  /** Whether a header field of that name was written here. */
+  isOwnHop(value: string): boolean
+}
+
+export interface ReplyPlan {
+  readonly response: string
+  /** The tag the message came with. */
+  readonly tag?: string | undefined
+  /** ms since the epoch. */
+  readonly at: number
+}
+
+/** RFC 5321 §4.5.3.1.1 */
+const maxLocal = 64
+const dayMs = 24 * 3_600_000
+/** How long an answer finds its thread by the address alone. */
+const replyDays = 180
+
+/** Another name for a response, short enough for an address. */
+export function replyAlias(response: string): string {
+  return `reply:${response.slice(0, 16)}`
+}
+
+/** Signed with a key of the gateway, in lower case, because some programs fold addresses. */
+export function createAddressTokens(key: string, domain: string): AddressTokens {
+  const mac = (purpose: string, agent: string, data: string, digits: number) =>
+    createHmac('sha256', key).update(`${purpose} ${agent} ${data}`).digest('hex').slice(0, digits)
+  const isSigned = (given: string, purpose: string, agent: string, data: string) =>
+    isSame(given, mac(purpose, agent, data, given.length))
+
+  function readBounce(agent: string, text: string): AddressToken | undefined {
+    const [, delivery = '', signature = ''] = /^b\.([0-9a-z]{1,20})\.([0-9a-f]{20})$/i.exec(text) ?? []
+    const id = delivery.toLowerCase()
+    return isSigned(signature.toLowerCase(), 'bounce', agent, id) && id ? { kind: 'bounce', delivery: id } : undefined
+  }
+
+  function readReply(agent: string, text: string, now: number): AddressToken | undefined {
+    const [, data = '', signature = ''] =
+      /^r\.([0-9a-f]{20})([0-9a-f]{12})$/i.exec(text)?.map(each => each.toLowerCase()) ?? []
+    const until = Number.parseInt(data.slice(16), 16) * dayMs
+    if (!data || until < now || !isSigned(signature, 'reply', agent, data)) return undefined
+    return { kind: 'reply', alias: replyAlias(data) }
+  }
+
+  return {
+    bounceAddress(agent, delivery) {
+      const id = delivery.toLowerCase()
+      const local = `${agent}+b.${id}.${mac('bounce', agent, id, 20)}`
+      return /^[0-9a-z]{1,20}$/.test(id) && local.length <= maxLocal ? `${local}@${domain}` : `${agent}@${domain}`
+    },
+    replyAddress(agent, { response, tag, at }) {
+      if (!/^[0-9a-f]{32}$/.test(response)) return undefined
+      const until = Math.floor(at / dayMs) + replyDays
+      const data = `${response.slice(0, 16)}${(until & 0xffff).toString(16).padStart(4, '0')}`
+      const local = `${agent}${tag ? `+${tag}` : ''}+r.${data}${mac('reply', agent, data, 12)}`
+      return local.length <= maxLocal ? `${local}@${domain}` : undefined
+    },
+    readTag(agent, tag, now) {
+      if (tag === undefined) return {}
+      const at = tag.lastIndexOf('+') + 1
+      const last = tag.slice(at)
+      const token = readBounce(agent, last) ?? readReply(agent, last, now)
+      const rest = token ? tag.slice(0, Math.max(at - 1, 0)) : tag
+      return { ...(token && { token }), ...(rest && { tag: rest }) }
+    },
+    findBounce(agent, text) {
+      for (const [, last = ''] of text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi)) {
+        const token = readBounce(agent, last)
+        if (token?.kind === 'bounce') return token
+      }
+      return undefined
+    },
+    formatHop: (agent, hop, response) =>
+      `${agent}; hop=${hop}; id=${response}; mac=${mac('hop', agent, `${hop} ${response}`, 32)}`,
+    isOwnHop(value) {
+      const [, agent = '', hop = '', id = '', signature = ''] =
+        /^([^\s;]{1,64}); hop=(\d{1,3}); id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ?? []
+      return agent !== '' && isSigned(signature, 'hop', agent, `${hop} ${id}`)
+    },
+  }
+}
+
+function isSame(left: string, right: string): boolean {
+  return left.length > 0 && left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
+}
