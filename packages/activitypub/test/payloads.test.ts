@@ -8,8 +8,13 @@ let stage: PayloadStage | undefined
 
 afterEach(() => stage?.close())
 
-async function play(actors: readonly Document[], activities: readonly Document[]): Promise<PayloadReading> {
+async function play(
+  actors: readonly Document[],
+  activities: readonly Document[],
+  posts: readonly string[] = [],
+): Promise<PayloadReading> {
   stage = await openPayloadStage(actors)
+  await stage.post(posts)
   return JSON.parse(JSON.stringify(await stage.play(activities))) as PayloadReading
 }
 
@@ -22,8 +27,8 @@ describe.each(['shapes', 'captures'])('%s', folder => {
 })
 
 test('captures of snac2, in the order in which they came', async () => {
-  const { actors, activities, expected } = readSnacCase()
-  expect(await play(actors, activities)).toEqual(expected)
+  const { actors, activities, posts, expected } = readSnacCase()
+  expect(await play(actors, activities, posts)).toEqual(expected)
 })
 
 test('a conversation of six servers is one thread, however each of them names it', () => {

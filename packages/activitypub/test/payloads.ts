@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageRecord } from '@postern/core'
+import type { MessageRecord, PostAct } from '@postern/core'
+import { performActs } from '@postern/core'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
 import { testKey } from './keys.ts'
@@ -57,24 +58,34 @@ function readCase(path: string, title: string): PayloadCase {
   return { title, activities, expected: readJson(join(path, 'expected.json')) }
 }
 
+export interface CapturedCase extends PayloadCase {
+  readonly actors: readonly Document[]
+  /** Ids of posts of the agent's own that they like and boost. */
+  readonly posts: readonly string[]
+}
+
 /** What the real snac2 posted in one run, and its actor. */
-export function readSnacCase(): PayloadCase & { readonly actors: readonly Document[] } {
+export function readSnacCase(): CapturedCase {
   const folder = join(root, 'snac2/2.75')
   const readBody = (name: string) => {
     const captured = readJson<{ readonly body: string }>(join(folder, name))
     return JSON.parse(captured.body) as Document
   }
   const requests = readdirSync(folder).filter(name => /^\d\d-/.test(name))
+  const activities = requests.toSorted().map(readBody)
   return {
     title: 'snac2',
     actors: [readBody('actor.json')],
-    activities: requests.toSorted().map(readBody),
+    posts: activities.filter(({ type }) => type === 'Like').map(({ object }) => String(object).split('/').at(-1) ?? ''),
+    activities,
     expected: readJson(join(folder, 'expected.json')),
   }
 }
 
 export interface PayloadStage {
   readonly house: TestHouse
+  /** The agent has said something before, under these ids. */
+  post(ids: readonly string[]): Promise<void>
   /** Sends each as its actor, to the shared inbox, and tells how everything was read. */
   play(activities: readonly Document[]): Promise<PayloadReading>
   close(): Promise<void>
@@ -104,12 +115,20 @@ export async function openPayloadStage(actors: readonly Document[]): Promise<Pay
 
   return {
     house,
+    post: ids => postBefore(ids, house),
     play,
     async close() {
       await house.close()
       await peer.close()
     },
   }
+}
+
+async function postBefore(ids: readonly string[], { desk, world, channel }: TestHouse): Promise<void> {
+  const acts = ids.map(
+    (id): PostAct => ({ act: 'post', id, parts: [{ kind: 'text', mime: 'text/plain', content: 'hello' }] }),
+  )
+  await performActs(acts, { agent: 'echo', address: '@echo@agents.test' }, { desk, world, findChannel: () => channel })
 }
 
 function idOfActor({ actor }: Document): unknown {
@@ -145,6 +164,8 @@ async function readMessages(house: TestHouse): Promise<readonly Document[]> {
   const list = await house.desk.listMessages({ limit: 1_000 })
   const records = (await Promise.all(list.map(({ id }) => house.desk.findMessage(id))))
     .filter(record => record !== undefined)
+    // The agent's own is nothing that came.
+    .filter(({ flags }) => !flags.includes('post'))
     .toReversed()
   const threads = [...new Set(records.map(({ thread }) => thread))]
   return Promise.all(

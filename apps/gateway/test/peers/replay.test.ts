@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { performActs } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { parseConfig } from '../../src/config/read-config.ts'
 import type { Gateway } from '../../src/gateway.ts'
@@ -98,6 +99,58 @@ const listMessages = () => gateway.desk.listMessages({ limit: 100 })
 test('everything it sent is taken, in the order in which it came', async () => {
   for (const name of names) expect({ name, ...(await replay(name)) }).toEqual({ name, status: 202, code: undefined })
   expect(names.length).toBeGreaterThan(5)
+})
+
+const readActivity = (name: string) =>
+  JSON.parse(readFixture<Captured>(name).body) as { id: string; type: string; object: unknown }
+
+/** The one that it likes and boosts: here the agent has said something else under the same name. */
+async function postBefore(): Promise<void> {
+  const liked = names.map(readActivity).find(({ type }) => type === 'Like')?.object
+  const id = String(liked).split('/').at(-1)
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+  const findChannel = (wanted: string) => gateway.channels.find(({ name }) => name === wanted)
+  const { desk, world } = gateway
+  await performActs(
+    [{ act: 'post', id, parts }],
+    { agent: 'echo', address: '@echo@agents.test' },
+    { desk, world, findChannel },
+  )
+}
+
+test('each kind of activity that it knows is read as what it is', async () => {
+  await postBefore()
+  const readings = new Map<string, Set<string | undefined>>()
+  for (const name of names) {
+    await replay(name)
+    const { id, type } = readActivity(name)
+    const record = await gateway.desk.findMessage(id)
+    readings.set(type, (readings.get(type) ?? new Set()).add(record?.message.kind))
+  }
+  expect(Object.fromEntries(readings)).toEqual({
+    Follow: new Set(['follow']),
+    // What alice says to nobody here comes too: snac sends public notes to every server it knows.
+    Create: new Set(['message', undefined]),
+    Like: new Set(['reaction']),
+    Announce: new Set(['reaction']),
+    Undo: new Set(['reaction', 'unfollow']),
+    Update: new Set(['edit']),
+    Delete: new Set(['delete']),
+    Ping: new Set([undefined]),
+  })
+})
+
+test('who follows is a follower until the follow is undone', async () => {
+  const key = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: 'https://snac.test/alice' } as const
+  const states: [string, boolean][] = []
+  for (const name of names.filter(name => /-follow|-undo/.test(name))) {
+    await replay(name)
+    states.push([name.replace(/^\d+-|\.json$/g, ''), (await gateway.desk.findRelation(key)) !== undefined])
+  }
+  expect([states[0], states.at(-1)]).toEqual([
+    ['follow', true],
+    ['undo', false],
+  ])
 })
 
 test('a mention is a message of the confirmed sender, and is answered', async () => {
