@@ -17,6 +17,8 @@ export interface OpenStream {
   next(): Promise<TestEvent | undefined>
   /** All events to the end. */
   rest(): Promise<readonly Wire[]>
+  /** How often the server has said that it is still there. */
+  beats(): number
   /** Goes away. */
   abort(): Promise<void>
 }
@@ -56,6 +58,7 @@ export function readStream(response: Response): OpenStream {
       for (let event = await next(); event; event = await next()) all.push(event.data)
       return all
     },
+    beats: () => whole.split('\n').filter(line => line === ':').length,
     abort: async () => reader?.cancel(),
   }
 }

@@ -383,19 +383,25 @@ describe('who leaves, and who may not come', () => {
   test('S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
     const closing = await openTestHouse({ agents: { desk: scripted } })
     const stream = await send('hang', {}, {}, closing)
-    await stream.next()
+    const { id } = (await firstOf(stream)).task
     closing.channel.release?.()
     const events = await stream.rest()
     expect(events.map(brief)).not.toContain('status FAILED')
+    const refused = await closing.rpc('SubscribeToTask', { id })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    expect((await closing.rpc('GetTask', { id })).body.result.id).toBe(id)
     await closing.close()
   })
 
   test('a stream on which nothing happens beats, and ends after its time', async () => {
-    const idle = await openTestHouse({ agents: { desk: scripted }, config: { limits: { stream_idle_seconds: 0.01 } } })
+    const idle = await openTestHouse({ agents: { desk: scripted }, config: { limits: { stream_idle_seconds: 3_600 } } })
     const first = await send('hang', {}, {}, idle)
     const { id } = (await firstOf(first)).task
     idle.world.hurry(500)
-    expect((await first.rest()).map(brief)).not.toContain('status COMPLETED')
+    const rest = first.rest()
+    await expect.poll(first.beats).toBeGreaterThan(2)
+    idle.world.advance(3_600_000)
+    expect((await rest).map(brief)).not.toContain('status COMPLETED')
     await idle.rpc('CancelTask', { id })
     await idle.close()
   })

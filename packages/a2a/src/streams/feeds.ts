@@ -1,5 +1,5 @@
 import type { TaskKey, World } from '@postern/core'
-import { Rejection, randomHex } from '@postern/core'
+import { Rejection, randomHex, Unavailable } from '@postern/core'
 import { isLookDue } from '../await-task.ts'
 import { EventStream } from './event.ts'
 import type { FeedRooms, Listener, TaskFeed } from './task-feed.ts'
@@ -17,7 +17,7 @@ export interface StreamRequest extends Omit<Listener, 'sink'> {
 }
 
 export interface Feeds {
-  /** @throws Rejection `rate_limited` */
+  /** @throws Rejection `rate_limited`; Unavailable while the gateway shuts down */
   open(request: StreamRequest): EventStream
   /** A message was admitted: who listens to its task hears of it. */
   track(key: TaskKey, message: number): void
@@ -147,7 +147,7 @@ export function createFeeds(
   return {
     open(request) {
       if (closing.signal.aborted)
-        throw new Rejection('rate_limited', 'Cannot open stream: shutting down', { retryAfter: 5 })
+        throw new Unavailable('Cannot open stream: the gateway is shutting down', { retryAfter: 5 })
       take(request.listenerKey)
       // Heard from now on, although the listener only comes in a moment.
       enter(request)
