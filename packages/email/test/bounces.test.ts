@@ -1,0 +1,230 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import type { DeliveryRecord } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readDeliveryStatus } from '../src/bounces/delivery-status.ts'
+import { scanHeaders } from '../src/header-scan.ts'
+import { emailConfigSchema } from '../src/index.ts'
+import type { MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+
+let house: MailHouse
+let count = 0
+const sent = new Map<string, string>()
+let onSent = (_to: string) => {}
+
+beforeAll(async () => {
+  house = await openMailHouse({
+    works: true,
+    async submitMail({ from, to }) {
+      sent.set(to[0] ?? '', from)
+      onSent(to[0] ?? '')
+      return { response: '250 2.0.0' }
+    },
+  })
+})
+afterAll(() => house.close())
+
+async function deliveryTo(to: string): Promise<DeliveryRecord | undefined> {
+  return (await house.desk.listDeliveries({ limit: 100 })).find(delivery => delivery.to === to)
+}
+
+async function waitFor(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
+  return expect
+    .poll(() => deliveryTo(to), { interval: 10, timeout: 5_000 })
+    .toMatchObject({ state })
+    .then(async () => {
+      const found = await deliveryTo(to)
+      if (!found) throw new Error('no delivery')
+      return found
+    })
+}
+
+/** Somebody writes and is answered; where a bounce of the answer goes. */
+async function answerTo(person: string): Promise<string> {
+  count += 1
+  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <q${count}@nodmarc.test>\n\nHello ${count}\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  await waitFor(person, 'sent')
+  return sent.get(person) ?? ''
+}
+
+interface Report {
+  readonly to: string
+  readonly fields: string
+  readonly from?: string
+  readonly type?: string
+}
+
+/** A report as an MTA writes it (RFC 3464). */
+async function report({ to, fields, from = '', type = 'delivery-status' }: Report) {
+  count += 1
+  const message = [
+    'From: MAILER-DAEMON@mx.nodmarc.test',
+    `To: ${to}`,
+    `Message-ID: <r${count}@mx.nodmarc.test>`,
+    'Auto-Submitted: auto-replied',
+    `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${count}"`,
+    `\nThis is a report.\n\n--=b/${count}`,
+    'Content-Type: text/plain\n\nSorry.\n',
+    `--=b/${count}`,
+    `Content-Type: message/${type}\n\n${fields}`,
+    `--=b/${count}`,
+    'Content-Type: text/rfc822-headers\n\nSubject: Re: Hello\n',
+    `--=b/${count}--\n`,
+  ].join('\n')
+  const answer = await house.post(message, { from, to })
+  expect(answer.status).toBe(200)
+  return house.latest()
+}
+
+const failed = (status: string, diagnostic = '') =>
+  `Reporting-MTA: dns; mx.nodmarc.test\n\nFinal-Recipient: rfc822; someone@elsewhere.test\nAction: failed\nStatus: ${status}\n${diagnostic && `Diagnostic-Code: smtp; ${diagnostic}\n`}`
+
+const suppressed = (peer: string) =>
+  house.desk.findRelation({ via: 'email', agent: 'echo', relation: 'suppressed', peer })
+
+test('a hard bounce makes the delivery dead and suppresses the address: nothing more is mailed there', async () => {
+  const person = 'gone@nodmarc.test'
+  const verp = await answerTo(person)
+  const record = await report({ to: verp, fields: failed('5.1.1', '550 5.1.1 <gone@nodmarc.test>: no such user') })
+  expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
+  expect(record.flags).toEqual(expect.arrayContaining(['bounce', 'bounce_address', 'bounce_hard']))
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  expect(await suppressed(person)).toMatchObject({ target: 'bounced: 5.1.1' })
+
+  sent.delete(person)
+  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <again@nodmarc.test>\n\nAgain\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  const error = 'Cannot send mail: this address is suppressed (bounced: 5.1.1)'
+  await expect
+    .poll(async () => (await house.desk.findMessage('again@nodmarc.test'))?.deliveries, { timeout: 5_000 })
+    .toMatchObject([{ state: 'dead', last_error: error }])
+  expect(sent.has(person)).toBe(false)
+})
+
+test('who is proven to write from a suppressed address is answered again', async () => {
+  const person = 'alice@alice.test'
+  const first = await house.postMail({ from: person })
+  await waitFor(person, 'sent')
+  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  expect(await suppressed(person)).toBeDefined()
+  const again = await house.postMail({ from: person, text: 'I am here.' })
+  expect([first.answer.status, again.answer.status]).toEqual([200, 200])
+  await expect
+    .poll(async () => (await house.desk.findMessage(again.mail.messageId))?.deliveries, { timeout: 5_000 })
+    .toMatchObject([{ state: 'sent' }])
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+test('what is refused for its content is dead, and says nothing about the address', async () => {
+  const verp = await answerTo('picky@nodmarc.test')
+  await report({ to: verp, fields: failed('5.7.1', '550 5.7.1 looks like spam') })
+  expect(await waitFor('picky@nodmarc.test', 'dead')).toMatchObject({ last_error: 'bounced: 5.7.1' })
+  expect(await suppressed('picky@nodmarc.test')).toBeUndefined()
+})
+
+test('a soft bounce is tried again hours later; a delay changes nothing', async () => {
+  const person = 'full@nodmarc.test'
+  const verp = await answerTo(person)
+  const late = await report({ to: verp, fields: failed('4.2.2').replace('failed', 'delayed') })
+  expect(late.flags).toContain('delivery_delayed')
+  expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
+  const soft = await report({ to: verp, fields: failed('4.2.2', '452 4.2.2 mailbox full') })
+  expect(soft.flags).toContain('bounce_soft')
+  expect(await deliveryTo(person)).toMatchObject({ state: 'later', last_error: 'bounced: 4.2.2' })
+  const again = Promise.withResolvers<void>()
+  onSent = to => to === person && again.resolve()
+  house.world.advance(4 * 3_600_000 + 1_000)
+  house.desk.notify('work', undefined)
+  await again.promise
+  await waitFor(person, 'sent')
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+describe('row 65: a report about a mail we never sent, or to an address that is not ours', () => {
+  test.each<[what: string, change: (verp: string) => string]>([
+    ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
+    ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],
+    ['the address of another agent', verp => verp.replace('echo+', 'helper+')],
+    ['no token at all', () => `echo@${domain}`],
+  ])('%s is kept and changes nothing', async (_what, change) => {
+    const person = `stays${count}@nodmarc.test`
+    const verp = await answerTo(person)
+    const record = await report({ to: change(verp), fields: failed('5.1.1') })
+    expect(record).toMatchObject({ state: 'ignored' })
+    expect(record.flags).not.toContain('bounce_hard')
+    expect(await deliveryTo(person)).toMatchObject({ state: 'sent' })
+    expect(await suppressed(person)).toBeUndefined()
+  })
+
+  test('words alone are no report: a vacation notice to that address changes nothing', async () => {
+    const verp = await answerTo('away@nodmarc.test')
+    const answer = await house.post(
+      `From: away@nodmarc.test\nTo: ${verp}\nSubject: Undelivered Mail Returned to Sender\n\nStatus: 5.1.1\nAction: failed\n`,
+      { from: '', to: verp },
+    )
+    expect(answer.status).toBe(200)
+    expect((await house.latest()).flags).toEqual(['bounce', 'bounce_address'])
+    expect(await deliveryTo('away@nodmarc.test')).toMatchObject({ state: 'sent' })
+  })
+
+  test('a letter to that address is not given to the agent either', async () => {
+    const verp = await answerTo('odd@nodmarc.test')
+    await house.post(`From: odd@nodmarc.test\nTo: ${verp}\n\nHello\n`, { from: 'odd@nodmarc.test', to: verp })
+    expect(await house.latest()).toMatchObject({ state: 'ignored', flags: ['bounce_address'] })
+  })
+})
+
+describe('feedback reports (RFC 5965)', () => {
+  const complain = (verp: string, type = 'abuse') =>
+    report({
+      to: `echo@${domain}`,
+      from: 'fbl@isp.test',
+      type: 'feedback-report',
+      fields: `Feedback-Type: ${type}\nVersion: 1\nOriginal-Mail-From: <${verp}>\n`,
+    })
+
+  test('whoever complains gets nothing more; the delivery stays sent', async () => {
+    const verp = await answerTo('angry@nodmarc.test')
+    const record = await complain(verp)
+    expect(record).toMatchObject({ state: 'ignored' })
+    expect(record.flags).toContain('feedback_report')
+    expect(await deliveryTo('angry@nodmarc.test')).toMatchObject({ state: 'sent', last_error: 'complained of: abuse' })
+    expect(await suppressed('angry@nodmarc.test')).toMatchObject({ target: 'complained of: abuse' })
+  })
+
+  test('praise, and a complaint about somebody else’s mail, change nothing', async () => {
+    const verp = await answerTo('fan@nodmarc.test')
+    await complain(verp, 'not-spam')
+    await complain(`echo+b.1.${'0'.repeat(20)}@${domain}`)
+    expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
+  })
+})
+
+test('reports of other servers are read: the fields decide, words never do', () => {
+  const { limits } = emailConfigSchema.parse({})
+  const root = new URL('../../../fixtures/email/sisimai/', import.meta.url)
+  const reports = readdirSync(root).flatMap(name => {
+    const octets = Buffer.from(readFileSync(new URL(name, root), 'latin1').replace(/^From .*\r?\n/, ''), 'latin1')
+    if (!/^Content-Type:\s*message\/delivery-status/im.test(octets.toString('latin1'))) return []
+    try {
+      return [{ name, status: readDeliveryStatus(octets, scanHeaders(octets, limits)) }]
+    } catch {
+      return []
+    }
+  })
+  const read = reports.filter(({ status }) => status !== undefined)
+  const actions = Object.groupBy(read, ({ status }) => status?.action ?? '')
+  process.stdout.write(
+    `delivery reports: ${read.length} of ${reports.length} read; ${Object.entries(actions)
+      .map(([action, found]) => `${action} ${found?.length}`)
+      .join(', ')}\n`,
+  )
+  expect(reports.length).toBeGreaterThan(250)
+  expect(read.length / reports.length).toBeGreaterThan(0.95)
+  for (const { status } of read) expect(status?.status).toMatch(/^[245]\.\d{1,3}\.\d{1,3}$/)
+})
