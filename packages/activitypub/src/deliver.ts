@@ -8,7 +8,7 @@ import { isBlockedAddress } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
 import type { Acquaintance, KeyIntroductions } from './key-introductions.ts'
 import { introducingKey } from './key-introductions.ts'
-import type { KeyRing, RequestKey } from './keys.ts'
+import type { DocumentKey, KeyRing, RequestKey } from './keys.ts'
 import type { SendSigned } from './knock.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { renderSaid } from './outgoing.ts'
@@ -89,26 +89,36 @@ async function chooseKey(
   return found.request
 }
 
-/** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to. */
+/** The octets of an activity with all its names and the agent's own proof; made once for all the places it goes to, with each key. */
 export type FindBytes = (outgoing: OutgoingActivity, delivery: Delivery) => Promise<Uint8Array>
+
+interface Made {
+  readonly keyId: string
+  readonly bytes: Promise<Uint8Array>
+}
 
 export function createFindBytes(
   parts: Pick<DeliverParts, 'keys' | 'proveOutgoing' | 'handles' | 'actors' | 'origin'>,
 ): FindBytes {
-  const known = new WeakMap<OutgoingActivity, Promise<Uint8Array>>()
+  const known = new WeakMap<OutgoingActivity, Made>()
 
-  async function makeBytes({ said, document }: OutgoingActivity, delivery: Delivery): Promise<Uint8Array> {
+  async function makeBytes(
+    { said, document }: OutgoingActivity,
+    delivery: Delivery,
+    key: DocumentKey,
+  ): Promise<Uint8Array> {
     const mentions = said ? await lookUpMentions(said.answered, delivery, parts) : []
     const named = said && mentions.length > 0 ? renderSaid(said, mentions) : document
-    const { document: key } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
     return Buffer.from(JSON.stringify(parts.proveOutgoing(named as Json, key, delivery.queuedAt)))
   }
 
   return async function findBytes(outgoing, delivery) {
-    const made = known.get(outgoing) ?? makeBytes(outgoing, delivery)
+    const { document: key } = await parts.keys.find(agentIris(parts.origin, delivery.agent).actor)
+    const earlier = known.get(outgoing)
+    const made = earlier?.keyId === key.id ? earlier : { keyId: key.id, bytes: makeBytes(outgoing, delivery, key) }
     known.set(outgoing, made)
     try {
-      return await made
+      return await made.bytes
     } catch (error) {
       known.delete(outgoing)
       throw error

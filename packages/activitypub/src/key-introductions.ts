@@ -2,6 +2,7 @@ import type { AgentDirectory, Json, World } from '@postern/core'
 import type { ActorHouse } from './actor.ts'
 import { renderActorUpdate } from './actor.ts'
 import { createExpiringMap } from './expiring-map.ts'
+import { findHost } from './iri.ts'
 import type { ActorKeys, KeyPairs } from './keys.ts'
 import type { SendSigned } from './knock.ts'
 import type { JsonMembers } from './render.ts'
@@ -38,6 +39,7 @@ export interface KeyIntroductionParts {
 }
 
 const postMs = 10_000
+const unheardStatuses: ReadonlySet<number> = new Set([404, 405, 410, 429])
 const maxHosts = 20_000
 /** As long as the old key may be listed. */
 const rememberMs = 7 * 86_400_000
@@ -45,6 +47,11 @@ const rememberMs = 7 * 86_400_000
 /** Whose signature is believed where the newest key is not known yet; the newest itself when there is no other. */
 export function introducingKey({ listed, request }: ActorKeys): KeyPairs['request'] {
   return listed[1]?.request ?? request
+}
+
+/** A whole host; of an inbox that somebody of another host has named there, that inbox alone. */
+function placeOf({ host, inbox, peer }: Acquaintance): string {
+  return peer === undefined || findHost(peer) === host ? host : inbox
 }
 
 /** snac hears of people it does not follow only what is addressed to it, and looks for that in the object. */
@@ -56,7 +63,7 @@ function addressTo(peer: string | undefined, update: JsonMembers): JsonMembers {
 export function createKeyIntroductions({ agents, world, send, house }: KeyIntroductionParts): KeyIntroductions {
   const told = createExpiringMap<true>(maxHosts, () => world.now())
   const share = createSharedWork<void>()
-  const nameOf = ({ host }: Acquaintance, { request }: ActorKeys) => `${request.id} ${host}`
+  const nameOf = (to: Acquaintance, { request }: ActorKeys) => `${request.id} ${placeOf(to)}`
 
   async function tell(to: Acquaintance, keys: ActorKeys): Promise<void> {
     const { agent, inbox, peer } = to
@@ -66,8 +73,8 @@ export function createKeyIntroductions({ agents, world, send, house }: KeyIntrod
     const update = renderActorUpdate({ agent: profile, keys, house, at: keys.madeAt })
     const body = { bytes: Buffer.from(JSON.stringify(addressTo(peer, update))), type: activityJson }
     const { status } = await send({ method: 'POST', url: inbox, body, timeoutMs: postMs }, introducingKey(keys))
-    // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now is told the next time.
-    if (status !== 429 && status < 500) remember(to, keys)
+    // Who refuses it has looked at the actor, and knows the new key. Who cannot take it now, or is not there, tells nothing of the others.
+    if (!unheardStatuses.has(status) && status < 500) remember(to, keys)
   }
 
   function remember(to: Acquaintance, keys: ActorKeys): void {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AgentProfile } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { performActs, Rejection } from '@postern/core'
 import { openSqliteDesk } from '@postern/store'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { renderActorUpdate } from '../src/actor.ts'
@@ -11,7 +11,7 @@ import { createKeyRing } from '../src/keys.ts'
 import { formatRsaMultikey } from '../src/signature/multikey.ts'
 import { composeActivity } from './activity.ts'
 import { origin } from './house.ts'
-import { composeNote, postActivity } from './person.ts'
+import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 import { createTestWorld } from './world.ts'
@@ -125,6 +125,39 @@ test('a host that did not answer is told again', async () => {
     ['Update', `${echo}#main-key`],
     ['Create', `${echo}#main-key-2`],
   ])
+})
+
+test('a host is told even when a stranger has named an inbox there, which is none', async () => {
+  const { house, peer, alice, mallory, told } = await openHost()
+  const inbox = 'https://good.test/contact'
+  peer.serve(inbox, { status: 404 })
+  const document = { inbox, endpoints: undefined }
+  const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
+  await house.channel.rotateKeys?.('echo')
+  await postActivity(house, eve, composeNote(eve))
+  await vi.waitFor(() => expect(told()).toHaveLength(2), { timeout: 5_000 })
+  await postActivity(house, alice, composeNote(alice))
+  await vi.waitFor(() => expect(told()).toHaveLength(4), { timeout: 5_000 })
+  expect(told()[2]).toEqual(['Update', `${echo}#main-key`])
+})
+
+test('what waits to be delivered again is proven anew when its key is revoked', async () => {
+  const { house, peer, alice, posts } = await openHost()
+  await postActivity(house, alice, composeActivity(alice, 'Follow', echo))
+  peer.serve('https://good.test/inbox', { status: 503 })
+  const { desk, world, channel } = house
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'to all' }]
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
+  const provenBy = () =>
+    posts()
+      .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
+      .filter(({ path, type }) => path === '/inbox' && type === 'Create')
+      .map(({ proof }) => proof.verificationMethod)
+  await vi.waitFor(() => expect(provenBy()).not.toEqual([]), { timeout: 5_000 })
+  await house.channel.rotateKeys?.('echo', { isRevoking: true })
+  peer.serve('https://good.test/inbox', { status: 202 })
+  await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`), { timeout: 5_000 })
 })
 
 test('who has a revoked key cannot be introduced by it', async () => {
