@@ -446,6 +446,25 @@ describe('a stream that was cut off', () => {
   })
 })
 
+test('many at once, each with a second listener: every stream adds up to its task', async () => {
+  const busy = await openTestHouse({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 500 } } })
+  gate('busy-1').resolve()
+  const add = async (stream: OpenStream) => reduce(await stream.rest())
+  const all = Array.from({ length: 100 }, async () => {
+    const sender = await send('chunks busy', {}, {}, busy)
+    const first = await firstOf(sender)
+    const late = await subscribe(first.task.id, {}, busy)
+    const isOpen = late.headers.get('content-type') === 'text/event-stream'
+    const [told, second] = await Promise.all([sender.rest(), isOpen ? add(late) : undefined])
+    const task = reduce([first, ...told])
+    const { body } = await busy.rpc('GetTask', { id: task.id, historyLength: 0 })
+    expect(task).toEqual(body.result)
+    if (second) expect({ ...second, history: undefined }).toEqual({ ...body.result, history: undefined })
+  })
+  await Promise.all(all)
+  await busy.close()
+})
+
 test('S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
   const off = await openTestHouse({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
