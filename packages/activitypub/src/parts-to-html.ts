@@ -4,6 +4,7 @@ import { sanitizeHtml } from './html/sanitize.ts'
 import { findWebAddress } from './iri.ts'
 import { trimAddress } from './markdown/inline.ts'
 import { markdownToHtml } from './markdown/to-html.ts'
+import { createTextMemo } from './text-memo.ts'
 
 type PartWriters = { readonly [Kind in Part['kind']]: (part: Extract<Part, { kind: Kind }>) => string }
 
@@ -30,6 +31,13 @@ const stateTexts: Readonly<Record<ResponseStatus, string>> = {
   rejected: 'This was declined.',
   failed: 'This could not be answered.',
   working: 'Still working on it.',
+}
+
+const remember = createTextMemo<string>()
+
+/** As `partsToHtml`, for what is sent and read many times. */
+export function partsToHtmlOnce({ parts, status }: Pick<NormalizedResponse, 'parts' | 'status'>): string {
+  return remember(JSON.stringify([status, parts]), () => partsToHtml({ parts, status }))
 }
 
 /** The parts of an answer as HTML. Pure. */

@@ -2,7 +2,7 @@ import type { Json, NormalizedResponse, Part } from '@postern/core'
 import { escapeHtml } from '@postern/core'
 import { findWebAddress } from './iri.ts'
 import { activityIri, agentIris, postIri } from './own-iris.ts'
-import { partsToHtml } from './parts-to-html.ts'
+import { partsToHtmlOnce } from './parts-to-html.ts'
 import { partsOfPiece, pieceId } from './pieces.ts'
 import type { Rendering } from './rendering.ts'
 import type { ReplyTarget } from './reply-target.ts'
@@ -121,7 +121,7 @@ export function renderAudience(answered: Answered): Audience {
 /** What follows in the same thread needs no names again. */
 function writeContent(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): string {
   const worded = parts.filter(part => !isShown(part, answered))
-  const html = partsToHtml({
+  const html = partsToHtmlOnce({
     parts: worded,
     status: parts.length > worded.length ? 'completed' : answered.response.status,
   })

@@ -1,5 +1,7 @@
 import type { Agent, Worker } from '@postern/core'
 import { afterEach, expect, test, vi } from 'vitest'
+import { markdownToHtml } from '../src/markdown/to-html.ts'
+import type { TestHouseOptions } from './house.ts'
 import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
@@ -9,8 +11,8 @@ import { openStage } from './stage.ts'
 let stage: Stage
 let worker: Worker
 
-async function openWith(handle: Agent['handle']): Promise<Stage> {
-  stage = await openStage({ agents: { echo: { handle } } })
+async function openWith(handle: Agent['handle'], config: TestHouseOptions['config'] = {}): Promise<Stage> {
+  stage = await openStage({ agents: { echo: { handle } }, config })
   for (const path of ['inbox', 'users/mallory/inbox']) stage.peer.serve(`https://evil.test/${path}`, { status: 202 })
   worker = stage.house.work()
   return stage
@@ -37,4 +39,24 @@ test('an answer that is dear to divide is divided once, however often its posts 
     expect(status).toBe(200)
   }
   expect(process.cpuUsage(beganReading).user * 2).toBeLessThan(sending)
+}, 90_000)
+
+test('an outbox of long answers is written once, however often it is read', async () => {
+  const { mallory, house } = await openWith(() => '> a\n- b\n'.repeat(12_000), { split_posts: false })
+  for (let count = 0; count < 8; count += 1) await postActivity(house, mallory, composeNote(mallory))
+  const answered = () => house.desk.countListed({ agent: 'echo', via: 'activitypub' })
+  await vi.waitFor(async () => expect(await answered()).toBe(8), 60_000)
+  await worker.stop(60_000)
+  async function readOutbox(): Promise<number> {
+    const began = process.cpuUsage()
+    const { status } = await house.app.request('/agents/echo/outbox?page=true')
+    expect(status).toBe(200)
+    return process.cpuUsage(began).user
+  }
+  await readOutbox()
+  const again = await readOutbox()
+  const began = process.cpuUsage()
+  markdownToHtml('> a\n- b\n'.repeat(12_000))
+  // Less than writing one of the eight.
+  expect(again).toBeLessThan(process.cpuUsage(began).user)
 }, 90_000)

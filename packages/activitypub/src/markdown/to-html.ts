@@ -38,11 +38,19 @@ export function markdownToHtml(markdown: string): string {
 function blocksToHtml(lines: readonly string[], depth: number): string {
   const blocks: string[] = []
   for (let at = 0; at < lines.length; ) {
+    if (isBlank(lines[at] ?? '')) {
+      at += 1
+      continue
+    }
     const { html, taken } = readBlock(lines.slice(at, at + maxBlockLines), depth)
     blocks.push(html)
     at += taken
   }
   return blocks.join('')
+}
+
+function isBlank(line: string): boolean {
+  return line.trim() === ''
 }
 
 /** Longer blocks are cut in two; it keeps the work for each line bounded. */
