@@ -169,6 +169,7 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
     ['E19 too deep', 'POST', '/message:send', { body: '['.repeat(9_000) }, 400, 'INVALID_PARAMS'],
     ['E20 unknown path', 'GET', '/nothing', {}, 404, 'NOT_FOUND'],
     ['E20 the endpoint itself', 'GET', '/', {}, 404, 'NOT_FOUND'],
+    ['E20 the endpoint without its slash', 'GET', '', {}, 404, 'NOT_FOUND'],
     ['E20 a path of 0.3', 'POST', '/v1/message:sent', { body }, 404, 'NOT_FOUND'],
     ['E22 id with %2F', 'GET', '/tasks/a%2Fb', {}, 404, 'TASK_NOT_FOUND'],
     ['E22 id with %00', 'GET', '/tasks/a%00', {}, 404, 'TASK_NOT_FOUND'],
