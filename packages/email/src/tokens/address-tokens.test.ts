@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { createAddressTokens, replyAlias } from './address-tokens.ts'
+
+const tokens = createAddressTokens('a key of the gateway', 'agents.test')
+const others = createAddressTokens('another key', 'agents.test')
+const response = '0123456789abcdef0123456789abcdef'
+const at = Date.UTC(2026, 10, 21)
+const dayMs = 24 * 3_600_000
+const localOf = (address: string | undefined) => address?.split('@')[0] ?? ''
+const tagOf = (address: string | undefined) => localOf(address).split('+').slice(1).join('+')
+
+test('a bounce address names its delivery, and only to the agent and the gateway it was made by', () => {
+  const tag = tagOf(tokens.bounceAddress('echo', '42'))
+  expect(tokens.readTag('echo', tag, at)).toEqual({ token: { kind: 'bounce', delivery: '42' } })
+  expect(tokens.readTag('echo', tag.toUpperCase(), at).token).toEqual({ kind: 'bounce', delivery: '42' })
+  expect(tokens.readTag('help', tag, at)).toEqual({ tag })
+  expect(others.readTag('echo', tag, at)).toEqual({ tag })
+})
+
+test('a reply address names the answer for half a year, beside the tag of the peer', () => {
+  const tag = tagOf(tokens.replyAddress('echo', { response, tag: 'case-42', at }))
+  const read = { token: { kind: 'reply', alias: replyAlias(response) }, tag: 'case-42' }
+  expect(tokens.readTag('echo', tag, at)).toEqual(read)
+  expect(tokens.readTag('echo', tag, at + 179 * dayMs)).toEqual(read)
+  expect(tokens.readTag('echo', tag, at + 181 * dayMs).token).toBeUndefined()
+})
+
+test('a local part has 64 octets: without room there is no token', () => {
+  const long = 'an-agent-with-a-very-long-name-indeed-and-more'
+  expect(tokens.bounceAddress(long, '1')).toBe(`${long}@agents.test`)
+  expect(tokens.replyAddress(long, { response, at })).toBeUndefined()
+  expect(localOf(tokens.replyAddress('echo', { response, at })).length).toBeLessThanOrEqual(64)
+})
+
+test('the hop field is known again, and by nobody else', () => {
+  const value = tokens.formatHop('echo', 1, response)
+  expect(tokens.isOwnHop(value)).toBe(true)
+  expect(tokens.isOwnHop(value.replace('hop=1', 'hop=2'))).toBe(false)
+  expect(others.isOwnHop(value)).toBe(false)
+  expect(tokens.isOwnHop('')).toBe(false)
+})
+
+test('what looks like a token and is none is a tag', () => {
+  for (const tag of ['b.1.', `b..${'0'.repeat(20)}`, `r.${'f'.repeat(32)}`, 'case+b.1.2', '+', '']) {
+    expect(tokens.readTag('echo', tag, at).token).toBeUndefined()
+  }
+  expect(tokens.readTag('echo', undefined, at)).toEqual({})
+})
