@@ -21,6 +21,23 @@ test.each([
     'Yes.\n\n________________________________\nFrom: Echo\nDate: Saturday\nTo: Bob\n\nShall we?',
     'Yes.',
   ],
+  ['a signature', 'Yes.\n\n-- \nBob\nExample Ltd', 'Yes.'],
+  ['the name of a device', 'Yes.\n\nSent from my iPhone', 'Yes.'],
+  [
+    'what is quoted above a new text',
+    'On 2026-11-21 Echo <e@x.test> wrote:\n> Shall we?\n\nYes, gladly.',
+    'Yes, gladly.',
+  ],
+  [
+    'an introduction over three lines, and one with a date behind the verb',
+    'Oui.\n\nLe 4 janv. 2026 19:03, "Echo"\n<echo@agents.test>\na écrit :\n\nEcho <e@x.test> schrieb am Fr., 28.\nApr. 2026 um 11:53 Uhr:\n> Wollen wir?',
+    'Oui.',
+  ],
+  [
+    'an introduction in Russian',
+    'Да.\n\n20 окт. 2026 г. 19:37 пользователь "Echo" <\ne@x.test> написал:\n> Идём?',
+    'Да.',
+  ],
   ['quoted lines without an introduction', 'Yes.\n\n> Shall we?', 'Yes.'],
 ])('trimReply() takes %s away', (_what, text, trimmed) => {
   expect(trimReply(text)).toBe(trimmed)
@@ -32,6 +49,9 @@ test.each([
   ['a sentence that ends in a colon', 'On Monday we buy:\n- bread\n- milk'],
   ['one line that looks like a header', 'From: my point of view\nit is fine.'],
   ['a line of dashes', 'One\n-----\nTwo'],
+  ['a sentence that somebody wrote', 'On the matter of lunch Bob wrote:\nIt is at noon.'],
+  ['a word of somebody', 'Fine.\n\nAs Marx wrote:\nWorkers of the world.'],
+  ['a line of dashes at the top', '--\nText below.'],
   ['no reply at all', 'Just text.\n\nWith paragraphs.'],
 ])('trimReply() keeps %s', (_what, text) => {
   expect(trimReply(text)).toBe(text)

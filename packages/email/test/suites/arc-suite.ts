@@ -1,0 +1,26 @@
+import { judgeSignatures } from '../../src/authenticate/dkim-verify.ts'
+import { toCrlf } from '../../src/line-ends.ts'
+import { readYaml } from './read-yaml.ts'
+import type { Scored } from './score.ts'
+
+interface ArcDocument {
+  readonly tests?: Readonly<Record<string, { readonly message: string; readonly cv: string }>>
+  readonly 'txt-records'?: Readonly<Record<string, string>>
+}
+
+/** ValiMail's validation suite, through what the worker runs. */
+export async function scoreArc(file: URL): Promise<readonly Scored[]> {
+  const scored: Scored[] = []
+  for (const document of readYaml(file) as readonly ArcDocument[]) {
+    const records = Object.entries(document['txt-records'] ?? {})
+    const keys = Object.fromEntries(records.map(([name, text]) => [name.toLowerCase(), { records: [[text]] }]))
+    for (const [name, { message, cv }] of Object.entries(document.tests ?? {})) {
+      const octets = toCrlf(Buffer.from(message, 'latin1'))
+      const job = { octets, ignored: [], keys, isSigned: true, isSealed: true, keepsQuotes: false, now: Date.now() }
+      const { chain } = await judgeSignatures(octets, job)
+      const expected = cv.trim().toLowerCase()
+      scored.push({ name, isRight: chain?.result === expected, note: `${chain?.result} instead of "${expected}"` })
+    }
+  }
+  return scored
+}

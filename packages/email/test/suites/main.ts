@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { scoreArc } from './arc-suite.ts'
+import { scoreReplies } from './replies-suite.ts'
+import type { Scored } from './score.ts'
+import { printScore, sayLine } from './score.ts'
+import { scoreSpf } from './spf-suite.ts'
+
+// Foreign suites, run by hand on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/email.md says which).
+
+const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
+  ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],
+  ['SPF, RFC 4408', 'pyspf/test/rfc4408-tests.yml', scoreSpf],
+  ['ARC, RFC 8617', 'arc_test_suite/tests/arc-draft-validation-tests.yml', scoreArc],
+  ['replies, Discourse', 'email_reply_trimmer/test/emails/', scoreReplies],
+]
+
+const folder = pathToFileURL(`${process.argv[2] ?? '.'}/`)
+for (const [title, path, score] of suites) {
+  const file = new URL(path, folder)
+  if (existsSync(file)) printScore(title, await score(file))
+  else sayLine(`${title}: not there (${path})`)
+}

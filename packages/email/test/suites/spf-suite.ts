@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { createMailDns } from '../../src/authenticate/mail-dns.ts'
+import { checkSpf } from '../../src/authenticate/spf.ts'
+import { mailLimitsSchema } from '../../src/config.ts'
+import { readYaml } from './read-yaml.ts'
+import type { Scored } from './score.ts'
+
+type Entry = string | Readonly<Record<string, unknown>>
+type Zone = Readonly<Record<string, readonly Entry[]>>
+
+interface SpfCase {
+  readonly helo: string
+  readonly host: string
+  readonly mailfrom: string
+  readonly result: string | readonly string[]
+}
+
+const limits = mailLimitsSchema.parse({})
+
+/** openspf's suites for RFC 7208 and RFC 4408, through our own resolver with its budget. */
+export async function scoreSpf(file: URL): Promise<readonly Scored[]> {
+  const scored: Scored[] = []
+  for (const document of readYaml(file)) {
+    const { tests = {}, zonedata = {} } = document as { tests?: Record<string, SpfCase>; zonedata?: Zone }
+    for (const [name, each] of Object.entries(tests)) scored.push(await scoreCase(name, each, zonedata))
+  }
+  return scored
+}
+
+async function scoreCase(name: string, { helo, host, mailfrom, result }: SpfCase, zone: Zone): Promise<Scored> {
+  const sleep = (ms: number, signal?: AbortSignal) => delay(ms, undefined, signal && { signal }).catch(() => undefined)
+  const dns = createMailDns({ now: () => Date.now(), sleep, resolveDns: answerFrom(zone) }, limits)
+  const envelope = { from: mailfrom, to: [], ip: host, helo }
+  const check = await checkSpf(envelope, { budget: dns.openBudget(), mta: 'mail.receiver.test', timeoutMs: 15_000 })
+  const expected = [result].flat()
+  return { name, isRight: expected.includes(check?.result ?? ''), note: `${check?.result} instead of ${expected}` }
+}
+
+function answerFrom(zone: Zone): (name: string, type: string) => Promise<unknown> {
+  const names = new Map(Object.entries(zone).map(([name, entries]) => [name.toLowerCase(), entries]))
+  return async function resolve(name, type, depth = 0): Promise<unknown> {
+    const entries = names.get(name.toLowerCase().replace(/\.$/, ''))
+    if (!entries) throw Object.assign(new Error('NXDOMAIN'), { code: 'ENOTFOUND' })
+    const found = valuesOf(entries, type)
+    if (found.length > 0) return found.map(value => recordOf(type, value))
+    const alias = valuesOf(entries, 'CNAME')[0]
+    if (alias && Number(depth) < 10)
+      return (resolve as (...of: unknown[]) => unknown)(String(alias), type, Number(depth) + 1)
+    if (entries.includes('TIMEOUT')) throw Object.assign(new Error('no answer'), { code: 'ETIMEOUT' })
+    throw Object.assign(new Error('no data'), { code: 'ENODATA' })
+  } as (name: string, type: string) => Promise<unknown>
+}
+
+/** Where a name has no TXT of its own, its SPF records stand for it (the suites' own rule); `NONE` means: truly none. */
+function valuesOf(entries: readonly Entry[], type: string): readonly unknown[] {
+  const of = (wanted: string) =>
+    entries.flatMap(entry => (typeof entry === 'object' && wanted in entry ? [entry[wanted]] : []))
+  const own = of(type)
+  const values = own.length === 0 && type === 'TXT' ? of('SPF') : own
+  return values.filter(value => value !== 'NONE')
+}
+
+function recordOf(type: string, value: unknown): unknown {
+  if (type === 'TXT') return [value].flat().map(String)
+  if (type !== 'MX') return String(value)
+  const [priority, exchange] = value as [string, string]
+  return { priority: Number(priority), exchange }
+}
