@@ -4,7 +4,8 @@ import type { Log } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
 import { openSimWorld } from '@postern/sim'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { submitConfigSchema } from './config.ts'
 import type { MailSubmitter } from './submit.ts'
 import { classifySmtpError, createMailSubmitter } from './submit.ts'
@@ -101,4 +102,50 @@ test.each([
 
 test('the reply to DATA is waited for as long as RFC 5321 §4.5.3.2.6 asks, so that no mail is sent twice', () => {
   expect(submitConfigSchema.parse({ host: 'mail.example' }).timeout_ms).toBeGreaterThanOrEqual(600_000)
+})
+
+describe('over LMTP (RFC 2033)', () => {
+  let server: SMTPServer
+  let lmtp: MailSubmitter
+  let verdict: Error | undefined
+  const taken: string[] = []
+
+  beforeAll(async () => {
+    server = new SMTPServer({
+      lmtp: true,
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      logger: false,
+      onData(stream, _session, done) {
+        stream.on('data', chunk => taken.push(chunk.toString()))
+        stream.on('end', () => done(null, [verdict ?? 'kept'] as unknown as string))
+      },
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.server.address() as AddressInfo
+    lmtp = createMailSubmitter(submitConfigSchema.parse({ host: '127.0.0.1', port, protocol: 'lmtp' }), log)
+  })
+  afterAll(async () => {
+    lmtp.close()
+    await new Promise<void>(resolve => server.close(() => resolve()))
+  })
+
+  test('the mail is handed over, and what is said of its recipient counts', async () => {
+    expect(await lmtp(envelope, octets)).toEqual({ response: expect.stringMatching(/^250/) })
+    expect(taken.join('')).toContain('Message-ID: <1@agents.test>')
+    verdict = Object.assign(new Error('no such mailbox'), { responseCode: 550 })
+    await expect(lmtp(envelope, octets)).rejects.toThrow(Undeliverable)
+    verdict = Object.assign(new Error('full for now'), { responseCode: 452 })
+    await expect(lmtp(envelope, octets)).rejects.toThrow(Unavailable)
+  })
+})
+
+test.each([
+  ['a sender it will not have', 550, 'MAIL FROM', Unavailable],
+  ['a mail that is too large', 552, 'MAIL FROM', Undeliverable],
+  ['a recipient', 550, 'RCPT TO', Undeliverable],
+  ['a recipient, for now', 450, 'RCPT TO', Unavailable],
+])('a smarthost that refuses %s is to be mended, or the mail is over', (_what, responseCode, command, kind) => {
+  expect(
+    classifySmtpError({ code: 'EENVELOPE', responseCode, command, response: `${responseCode} no` }),
+  ).toBeInstanceOf(kind)
 })

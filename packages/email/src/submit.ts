@@ -18,6 +18,11 @@ interface SmtpError {
   readonly command?: string
 }
 
+interface Sent {
+  readonly response?: string | undefined
+  readonly rejectedErrors?: readonly unknown[] | undefined
+}
+
 /** Nothing was handed over yet, so nothing is lost by trying again, ms. */
 const longestGreeting = 60_000
 
@@ -35,7 +40,10 @@ export function createMailSubmitter(config: SubmitOptions, log: Log): MailSubmit
   }
   const submit = async ({ from, to }: MailEnvelope, octets: Uint8Array) => {
     try {
-      const { response } = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toRaw(octets) })
+      const sent: Sent = await (await open()).sendMail({ envelope: { from, to: [...to] }, raw: toRaw(octets) })
+      const { response, rejectedErrors = [] } = sent
+      // LMTP refuses each recipient after the message, when for the library all has gone well.
+      if (rejectedErrors.length > 0) throw rejectedErrors[0]
       return { response: describeReply(response ?? '') }
     } catch (error) {
       log.warn({ err: error, host: config.host, port: config.port }, 'smarthost did not take mail')

@@ -1,0 +1,135 @@
+import type { AgentDirectory, Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { extendThreadIndex } from './out/thread-index.ts'
+import type { MailRendering } from './render.ts'
+import { renderMail } from './render.ts'
+
+const agents: AgentDirectory = {
+  domain: 'agents.test',
+  origin: 'https://agents.test',
+  defaultAgent: 'echo',
+  find: () => undefined,
+  list: () => [],
+}
+const message: NormalizedMessage = {
+  id: 'm1@alice.test',
+  thread_id: 'm1@alice.test',
+  sender: {
+    address: '@alice@alice.test',
+    display_name: 'Alice\r\nBcc: x@evil.test',
+    auth_method: 'none',
+    verified: false,
+  },
+  recipient: '@echo@agents.test',
+  parts: [{ kind: 'text', mime: 'text/plain', content: 'First <b>line</b>\n> older\n\nLast' }],
+  recipient_capabilities: { mention_relay: { kind: 'none' } },
+  received_via: 'email',
+  received_at: '2026-11-21T09:00:00.000Z',
+  raw: '',
+}
+const response: NormalizedResponse = {
+  id: '0123456789abcdef0123456789abcdef',
+  thread_id: 'm1@alice.test',
+  in_reply_to: 'm1@alice.test',
+  sender: '@echo@agents.test',
+  parts: [{ kind: 'text', mime: 'text/plain', content: 'Hello' }],
+  status: 'completed',
+  created_at: '2026-11-21T10:00:00.000Z',
+}
+
+function render(
+  changes: Partial<NormalizedResponse> = {},
+  options: Partial<MailRendering> & { quote?: boolean; words?: string } = {},
+) {
+  const { quote = false, words, ...rest } = options
+  const parts: Part[] = words === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: words }]
+  const delivery: Delivery = {
+    id: '1',
+    token: 1,
+    attempt: 1,
+    queuedAt: 0,
+    via: 'email',
+    agent: 'echo',
+    to: 'alice@alice.test',
+    target: { mailbox: 'alice@alice.test', subject: 'Hi', references: [] },
+    correlationId: 'c',
+    message: { ...message, parts },
+    response: { ...response, ...changes },
+  }
+  return renderMail(delivery, { agents, config: { quote, attach_bytes: 100 }, ...rest })
+}
+
+describe('renderMail() with quotes', () => {
+  test('puts what is answered under the answer, one level deeper', () => {
+    const { text, html } = render({}, { quote: true })
+    const line = 'On Sat, 21 Nov 2026 09:00:00 GMT, Alice Bcc: x@evil.test wrote:'
+    expect(text).toBe(`Hello\n\n${line}\n> First <b>line</b>\n>> older\n>\n> Last`)
+    expect(html).toContain(`<p>${line}</p>\n<blockquote type="cite"><p>First &lt;b&gt;line&lt;/b&gt;<br>`)
+  })
+
+  test('quotes ten thousand characters and no more, and nothing where there are no words', () => {
+    const long = render({}, { quote: true, words: 'x'.repeat(20_000) })
+    expect(long.text.length).toBeLessThan(10_200)
+    expect(long.text).toMatch(/x…$/)
+    expect(render({}, { quote: true, words: ' ' }).text).toBe('Hello')
+  })
+
+  test('is off unless asked for', () => {
+    expect(render().text).toBe('Hello')
+  })
+})
+
+describe('renderMail() with files', () => {
+  const fileAddress = (digest: string) => `https://agents.test/attachments/${digest}?token=t`
+  const file = (name: string, size: number): Part => ({
+    kind: 'file',
+    name,
+    size,
+    mime: 'text/plain',
+    bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: name.slice(0, 1).repeat(64) },
+  })
+
+  test('attaches what fits, and links the rest', () => {
+    const parts = [...response.parts, file('a.txt', 60), file('b.txt', 60), file('c.txt', 40)]
+    const wire = render({ parts }, { fileAddress })
+    expect(wire.attachments.map(({ name }) => name)).toEqual(['a.txt', 'c.txt'])
+    expect(wire.text).toBe(`Hello\n\nb.txt: https://agents.test/attachments/${'b'.repeat(64)}?token=t`)
+    expect(wire.html).toContain(`<a href="https://agents.test/attachments/${'b'.repeat(64)}?token=t">b.txt</a>`)
+  })
+
+  test('attaches what has no address, whatever its size', () => {
+    expect(render({ parts: [file('a.txt', 600)] }).attachments).toHaveLength(1)
+    const inline: Part = { kind: 'file', bytes_ref: { kind: 'inline', data_base64: 'A'.repeat(400) } }
+    expect(render({ parts: [inline] }, { fileAddress }).attachments).toHaveLength(1)
+  })
+})
+
+describe('extendThreadIndex()', () => {
+  const at = Date.UTC(2026, 10, 21)
+  const beganAt = (ms: number) => {
+    const octets = Buffer.alloc(22, 9)
+    octets.writeUIntBE(Number((116_444_736_000_000_000n + BigInt(ms) * 10_000n) >> 16n), 0, 6)
+    return octets
+  }
+  const extend = (octets: Buffer) => {
+    const index = extendThreadIndex(octets.toString('base64'), { response: 'r', at })
+    return index === undefined ? undefined : Buffer.from(index, 'base64')
+  }
+
+  test('adds the time since the conversation began, fine or coarse', () => {
+    const seconds = (octets: Buffer | undefined) => {
+      const bits = octets?.readUInt32BE(22) ?? 0
+      return bits >= 0x8000_0000 ? (bits - 0x8000_0000) * 0.8388608 : bits * 0.0262144
+    }
+    expect(seconds(extend(beganAt(at - 3_600_000)))).toBeCloseTo(3_600, 0)
+    expect(Math.abs(seconds(extend(beganAt(at - 3 * 31_536_000_000))) - 3 * 31_536_000)).toBeLessThan(2)
+  })
+
+  test('extends one that was extended before, and nothing that is none', () => {
+    expect(extend(Buffer.concat([beganAt(at), Buffer.alloc(5)]))).toHaveLength(32)
+    for (const octets of [Buffer.alloc(0), Buffer.alloc(21), Buffer.alloc(24), Buffer.alloc(22 + 500)]) {
+      expect(extend(octets)).toBeUndefined()
+    }
+    expect(extendThreadIndex(undefined, { response: 'r', at })).toBeUndefined()
+  })
+})
