@@ -5,6 +5,7 @@ import type { ActivityPubConfig } from '../config.ts'
 import type { ForeignInboxes } from '../foreign-inbox.ts'
 import type { ProvenActivity } from '../verify.ts'
 import type { OwnPost } from './own-post.ts'
+import type { Readdressed } from './readdress.ts'
 import type { NamedActivity } from './understand.ts'
 
 /** What of ours an activity is about, looked up once. */
@@ -21,6 +22,8 @@ export interface Findings {
   readonly movedTo?: string
   /** Of those it is about, those whom its actor has blocked. */
   readonly blockedAgents?: readonly string[]
+  /** Of an actor that has changed, where it is reached now. */
+  readonly readdressed?: readonly Readdressed[]
   /** The type of activity that is undone. */
   readonly undone?: string
 }

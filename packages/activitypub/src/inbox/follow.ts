@@ -1,6 +1,6 @@
 import type { Intake, Json, PlannedDelivery, RelationEffect } from '@postern/core'
 import type { ActivityPubConfig } from '../config.ts'
-import { idOf } from '../reading.ts'
+import { asObject, idOf } from '../reading.ts'
 import type { ActivityKind, HeardActivity } from './activity-kind.ts'
 import type { FollowAnswer } from './follow-answer.ts'
 import { composeFollowAnswer } from './follow-answer.ts'
@@ -17,9 +17,9 @@ export const follow: ActivityKind = {
     if (!agent || !actor.inbox) return undefined
     const key = { via: 'activitypub', agent, peer: actor.id } as const
     if (await desk.findRelation({ ...key, relation: 'blocked_by' })) return undefined
-    const isFollowing = (await desk.findRelation({ ...key, relation: 'follower' })) !== undefined
-    if (!isFollowing) foreignInboxes.admitFollower(actor)
-    return { agents: [agent], isFollowing }
+    const following = await desk.findRelation({ ...key, relation: 'follower' })
+    if (asObject(following?.target)?.inbox !== actor.inbox) foreignInboxes.admitFollower(actor)
+    return { agents: [agent], isFollowing: following !== undefined }
   },
   read(heard) {
     const [agent = ''] = heard.agents

@@ -3,21 +3,28 @@ import { isReadable } from '../activity.ts'
 import { asObject, idOf } from '../reading.ts'
 import type { ActivityKind } from './activity-kind.ts'
 import { findAddressed, readPost } from './post.ts'
+import { findReaddressed, tellReaddressed } from './readdress.ts'
 
 /**
- * A changed post: an edit to the agents that were told of it, a message to those it only now speaks to (a mention put right).
+ * A changed actor, or a changed post: an edit to the agents that were told of it, a message to those it only now speaks to (a mention put right).
  * Whose it is was decided before: its own author on its own host.
  */
 export const update: ActivityKind = {
-  async find({ activity, actor }, { agents, desk }) {
+  async find(proven, lookups) {
+    const { activity, actor } = proven
+    const { agents, desk } = lookups
     const post = asObject(activity.json.object)
-    const object = idOf(post)
+    const object = idOf(activity.json.object)
+    if (object === actor.id) return findReaddressed(proven, lookups)
     if (!post || !object || !isReadable(activity)) return undefined
     const known = await desk.findAuthored('activitypub', { author: actor.id, object })
     const told = known.map(({ agent }) => agent)
     return { known, agents: [...new Set([...told, ...findAddressed(activity.json, post, agents)])] }
   },
-  read: heard => heard.agents.map(agent => readPost(heard, agent, lastToldTo(agent, heard.known))),
+  read: heard =>
+    heard.readdressed
+      ? tellReaddressed(heard, heard.readdressed)
+      : heard.agents.map(agent => readPost(heard, agent, lastToldTo(agent, heard.known))),
 }
 
 function lastToldTo(agent: string, known: readonly KnownMessage[]): KnownMessage | undefined {

@@ -1,0 +1,65 @@
+import type { Json, Relation, RelationEffect } from '@postern/core'
+import { asObject, textOf } from '../reading.ts'
+import type { RemoteActor } from '../remote-actor.ts'
+import { asPeersFault } from '../signer.ts'
+import type { ProvenActivity } from '../verify.ts'
+import type { Findings, HeardActivity, Lookups } from './activity-kind.ts'
+import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
+
+/** A follower, or one who waits to be, with the places where he is reached now. */
+export interface Readdressed {
+  readonly agent: string
+  readonly effect: Extract<RelationEffect, { kind: 'relate' }>
+}
+
+/**
+ * An actor says that it has changed. Of that only where to post to matters here: what followers named when they began to follow is
+ * kept, and a server may have moved its inboxes. Its own document says where, not the activity.
+ * @throws Rejection `rate_limited`, Unavailable
+ */
+export async function findReaddressed(
+  { activity, actor }: ProvenActivity,
+  { agents, actors, desk, foreignInboxes }: Lookups,
+): Promise<Findings | undefined> {
+  const kinds = ['follower', 'pending'] as const
+  const keys = agents.list().flatMap(({ name }) => kinds.map(relation => ({ agent: name, relation })))
+  const related = await Promise.all(keys.map(key => desk.findRelation({ ...key, via: 'activitypub', peer: actor.id })))
+  const relations = related.filter(relation => relation !== undefined)
+  if (relations.length === 0) return undefined
+  const fresh = (await asPeersFault(() => actors.refresh(activity.actor))) ?? actor
+  const moved = relations.filter(relation => isElsewhere(relation, fresh))
+  if (moved.length === 0 || !fresh.inbox) return undefined
+  foreignInboxes.admitFollower(fresh)
+  const readdressed = moved.map(({ agent, relation, target }) => ({
+    agent,
+    effect: { kind: 'relate', relation, peer: actor.id, target: addressTo(fresh, target) } as const,
+  }))
+  return { agents: [...new Set(moved.map(({ agent }) => agent))], readdressed }
+}
+
+function isElsewhere({ target }: Relation, { inbox, sharedInbox }: RemoteActor): boolean {
+  const kept = asObject(target)
+  return textOf(kept?.inbox) !== inbox || textOf(kept?.sharedInbox) !== sharedInbox
+}
+
+function addressTo({ inbox = '', sharedInbox }: RemoteActor, target: Json): Json {
+  const { sharedInbox: _, ...kept } = (target ?? {}) as { readonly [name: string]: Json }
+  return { ...kept, inbox, ...(sharedInbox && { sharedInbox }) }
+}
+
+/** The operator sees it; the agent has nothing to do with it. */
+export function tellReaddressed(heard: HeardActivity, readdressed: readonly Readdressed[]) {
+  return heard.agents.map(agent =>
+    toIntake(heard, {
+      agent,
+      kind: 'message',
+      parts: tellEvent('Is reached elsewhere from now on'),
+      ...inThreadWith(heard),
+      object: heard.named.activity.id,
+      target: targetActor(heard),
+      disposition: 'keep',
+      flags: ['readdressed'],
+      effects: readdressed.filter(each => each.agent === agent).map(({ effect }) => effect),
+    }),
+  )
+}
