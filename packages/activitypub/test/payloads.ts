@@ -64,7 +64,7 @@ export interface CapturedCase extends PayloadCase {
   readonly posts: readonly string[]
 }
 
-/** What the real snac2 posted in one run, and its actor. */
+/** What the real snac2 posted in one run, and its actors. */
 export function readSnacCase(): CapturedCase {
   const folder = join(root, 'snac2/2.75')
   const readBody = (name: string) => {
@@ -75,7 +75,7 @@ export function readSnacCase(): CapturedCase {
   const activities = requests.toSorted().map(readBody)
   return {
     title: 'snac2',
-    actors: [readBody('actor.json')],
+    actors: ['actor.json', 'bob.json'].map(readBody),
     posts: activities.filter(({ type }) => type === 'Like').map(({ object }) => String(object).split('/').at(-1) ?? ''),
     activities,
     expected: readJson(join(folder, 'expected.json')),

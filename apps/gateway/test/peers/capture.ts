@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CapturedRequest } from './captured.ts'
 import { ourHost, snacHost } from './names.ts'
-import { snacFixtures } from './snac-fixtures.ts'
+import { snacActors, snacFixtures } from './snac-fixtures.ts'
 
 /** Keeps what snac posted to us, in order, and the documents by which it can be verified. */
 export function captureFixtures(seenPath: string): void {
@@ -14,10 +14,12 @@ export function captureFixtures(seenPath: string): void {
     const { type } = JSON.parse(request.body) as { type: string }
     writeJson(`${String(at + 1).padStart(2, '0')}-${type.toLowerCase()}.json`, request)
   }
-  writeJson(
-    'actor.json',
-    findAnswer(seen, target => target === '/alice'),
-  )
+  for (const [name, path] of Object.entries(snacActors)) {
+    writeJson(
+      name,
+      findAnswer(seen, target => target === path),
+    )
+  }
   writeJson(
     'webfinger.json',
     findAnswer(seen, target => target.startsWith('/.well-known/webfinger')),

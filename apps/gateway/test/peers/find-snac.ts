@@ -48,12 +48,15 @@ async function openPackageLists(directory: string): Promise<Apt> {
         timeoutMs: 300_000,
       },
     )
-    if (status !== 0) throw new CannotRun(`apt-get ${parameters[0]} failed: ${text.trim().split('\n').at(-1)}`)
+    if (status !== 0)
+      throw new CannotRun(`apt-get ${parameters.find(isVerb)} failed: ${text.trim().split('\n').at(-1)}`)
     return text
   }
   await apt(['update'])
   return apt
 }
+
+const isVerb = (parameter: string) => /^[a-z]+$/.test(parameter)
 
 function describeBackports(): string {
   const release = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'

@@ -41,7 +41,8 @@ async function stopAdmiring(stage: Stage): Promise<void> {
   await doBoth(stage, ['unlike', 'unboost'])
   // snac hears of a boost taken back and goes on showing it: it says so in its log, and means it.
   await waitUntil('snac counts the boost alone', () => hasReactions(stage, ['boost']) || undefined)
-  ok(stage.snac.log().includes(`Unboost for ${firstMention(stage).id}`))
+  const unboosted = `Unboost for ${firstMention(stage).id}`
+  await waitUntil('snac has heard of both', () => stage.snac.log().includes(unboosted) || undefined)
 }
 
 /** The one post of the agent that answers nothing. */

@@ -13,7 +13,7 @@ import { openGateway } from '../../src/gateway.ts'
 import { createLog } from '../../src/log.ts'
 import type { CapturedRequest } from './captured.ts'
 import { ourOrigin, snacHost } from './names.ts'
-import { snacFixtures } from './snac-fixtures.ts'
+import { snacActors, snacFixtures } from './snac-fixtures.ts'
 
 // What a real snac2 sent, at the very time it sent it.
 
@@ -21,7 +21,9 @@ type Captured = Omit<CapturedRequest, 'answer'>
 
 const readFixture = <Value>(name: string): Value => JSON.parse(readFileSync(join(snacFixtures, name), 'utf8')) as Value
 const names = readdirSync(snacFixtures).filter(name => /^\d\d-/.test(name))
-const actor = readFixture<CapturedRequest['answer']>('actor.json')
+const actors = Object.entries(snacActors).map(([name, path]) => {
+  return { path, answer: readFixture<CapturedRequest['answer']>(name) }
+})
 const webFinger = readFixture<CapturedRequest['answer']>('webfinger.json')
 const mention = names.find(name => name.endsWith('create.json')) ?? ''
 
@@ -42,7 +44,9 @@ const snac = createServer(async (incoming, outgoing) => {
     outgoing.writeHead(202).end()
     return arrived()
   }
+  const actor = actors.find(({ path }) => path === incoming.url)?.answer
   const answer = incoming.url?.startsWith('/.well-known/webfinger') ? webFinger : actor
+  if (!answer) return outgoing.writeHead(404).end()
   outgoing.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body)
 })
 
@@ -137,6 +141,7 @@ test('each kind of activity that it knows is read as what it is', async () => {
     Update: new Set(['edit']),
     Delete: new Set(['delete']),
     Ping: new Set([undefined]),
+    Move: new Set(['message']),
   })
 })
 

@@ -1,7 +1,7 @@
 import { deepStrictEqual, match, ok } from 'node:assert/strict'
 import { conversationSteps } from './conversation-steps.ts'
 import { waitUntil } from './eventually.ts'
-import { ourHost } from './names.ts'
+import { ourHost, snacOrigin } from './names.ts'
 import { ownActSteps } from './own-act-steps.ts'
 import { rotationSteps, rotationWithoutFollowers } from './rotation-steps.ts'
 import type { Stage, Step } from './stage.ts'
@@ -19,6 +19,7 @@ export const steps: readonly Step[] = [
   { name: 'alice edits her post', run: edit },
   { name: 'alice deletes her post', run: remove },
   ...rotationSteps,
+  { name: 'alice moves to bob, and the agent is told', run: move },
   { name: 'alice takes her follow back', run: unfollow },
   ...rotationWithoutFollowers,
   { name: 'nothing that snac sent was refused', run: checkRefusals },
@@ -79,6 +80,18 @@ async function unfollow({ snac, gateway }: Stage): Promise<void> {
   await snac.run('unfollow', 'alice', gateway.actor)
   deepStrictEqual(before, 1)
   await waitUntil('nobody follows', async () => (await gateway.followerCount()) === 0 || undefined)
+}
+
+async function move({ snac, gateway }: Stage): Promise<void> {
+  const bob = `${snacOrigin}/bob`
+  await snac.run('adduser', 'bob')
+  await snac.run('alias', 'bob', snac.actor)
+  await snac.run('alias', 'alice', bob)
+  await snac.run('migrate', 'alice')
+  const told = await waitUntil('the Move has come', async () =>
+    (await gateway.messages()).find(({ flags }) => flags.includes('moved')),
+  )
+  ok(JSON.stringify(told.message.parts).includes(bob))
 }
 
 async function checkRefusals({ gateway }: Stage): Promise<void> {
