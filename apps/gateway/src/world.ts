@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { DnsResolver, GuardedFetch, Log, SubmitMail, World } from '@postern/core'
+import type { DnsResolver, GuardedFetch, Log, OpenStream, SubmitMail, World } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { createMailSubmitter } from '@postern/email/submit'
 import { checkFetchUrl, createGuardedFetch } from '@postern/http'
@@ -9,8 +9,8 @@ import type { Config } from './config/schema.ts'
 import { softwareVersion } from './version.ts'
 
 export interface RealWorld extends World {
-  /** A guarded fetch that may also reach this one origin: for what the operator configured (a webhook agent). */
-  fetchFor(origin: string): GuardedFetch
+  /** A guarded fetch that may also reach this one origin: for what the operator configured (a webhook agent, a model). */
+  fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
   close(): void
 }
 

@@ -1,4 +1,4 @@
-import type { Agent, GuardedFetch, Log, World } from '@postern/core'
+import type { Agent, GuardedFetch, Log, OpenStream, World } from '@postern/core'
 import { messageKinds } from '@postern/core'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
@@ -27,7 +27,7 @@ export type CommonAgentConfig = z.output<typeof commonAgentSchema>
 /** What an agent needs of the world beyond its own turn. */
 export interface AgentWorld extends Pick<World, 'now' | 'sleep'> {
   /** A way out to one origin that the operator named and therefore trusts, private or not. */
-  fetchFor(origin: string): GuardedFetch
+  fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
 }
 
 /** Everything a kind may use to open one of its agents. */

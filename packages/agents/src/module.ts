@@ -1,12 +1,10 @@
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Agent } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { z } from 'zod'
 import type { OpenedAgent, Opening } from './agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
-
-const pathPattern = /^(?:\.{1,2}\/|\/).*\.(?:ts|mts|js|mjs)$/
+import { importModule, modulePathPattern } from './import-module.ts'
 
 const agentModuleSchema = z.looseObject({
   handle: z.custom<Agent['handle']>(value => typeof value === 'function'),
@@ -20,21 +18,11 @@ const agentModuleSchema = z.looseObject({
  */
 export const moduleKind = defineAgentKind({
   usage: 'a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)',
-  matches: use => pathPattern.test(use),
+  matches: use => modulePathPattern.test(use),
   schema: commonAgentSchema,
-  open: async ({ use }, opening) => readAgentModule(await importModule(use, opening), use, opening),
+  open: async ({ use }, opening) =>
+    readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),
 })
-
-async function importModule(use: string, { name, baseDir }: Opening): Promise<unknown> {
-  const file = resolve(baseDir, use)
-  try {
-    return await import(pathToFileURL(file).href)
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    const mend = `Check that ${file} exists and runs by itself: node ${file}`
-    throw new ConfigError(`agents.${name}.use`, `"${use}" cannot be loaded: ${reason}`, mend, { cause: error })
-  }
-}
 
 function readAgentModule(imported: unknown, use: string, { name, baseDir }: Opening): OpenedAgent {
   const parsed = agentModuleSchema.safeParse(imported)

@@ -1,10 +1,8 @@
 import type { FetchAnswer, PartialResponse } from '@postern/core'
-import { partialResponseSchema, Unavailable } from '@postern/core'
-import { parseBoundedJson, parseRetryAfter } from '@postern/http'
+import { partialResponseSchema } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
-
-/** Answers that time may heal, besides every 5xx (RFC 9110 §15, RFC 8470 §5.2, RFC 6585 §4). */
-const passingStatuses: ReadonlySet<number> = new Set([408, 425, 429])
+import { checkPassingStatus } from './passing-status.ts'
 
 /** A NormalizedResponse, or only its parts, only a text, or only acts; members that the gateway decides are ignored. */
 const replySchema = partialResponseSchema.extend({ text: z.string().optional() }).superRefine((reply, context) => {
@@ -21,11 +19,8 @@ const replySchema = partialResponseSchema.extend({ text: z.string().optional() }
  * @throws Error for everything else: the turn has failed
  */
 export function readWebhookReply(answer: FetchAnswer, now: number): PartialResponse | undefined {
-  const { status, headers, body } = answer
-  if (status >= 500 || passingStatuses.has(status)) {
-    const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-    throw new Unavailable(`The webhook answered ${status}`, retryAfter === undefined ? {} : { retryAfter })
-  }
+  const { status, body } = answer
+  checkPassingStatus('webhook', answer, now)
   if (status === 204) return undefined
   if (status !== 200) throw new Error(`The webhook answered ${status}; expected 200 or 204`)
   return toPartialResponse(parseBoundedJson(body, { what: 'webhook reply' }))

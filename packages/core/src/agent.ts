@@ -80,6 +80,8 @@ export interface AgentContext extends AgentActs {
   readonly correlationId: string
   /** The id this turn's answer has, or will have. */
   readonly responseId: string
+  /** What the door noticed about the message, such as `hidden_text`. */
+  readonly flags?: readonly string[] | undefined
 }
 
 /** For agents that also speak without being asked. What they do is durable when the promise resolves. */

@@ -118,6 +118,7 @@ function createContext(turn: Turn, { working, state, acts, draft }: CallParts, {
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
     correlationId: turn.correlationId,
     responseId: draft.id,
+    flags: turn.flags,
     post: acts.post,
     edit: acts.edit,
     delete: acts.delete,
