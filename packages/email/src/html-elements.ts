@@ -47,3 +47,11 @@ export const voidElements: ReadonlySet<string> = new Set([
 ])
 export const hidingAttributes =
   /\shidden(?=[\s=/>]|$)|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
+/** Text in the colour of its own ground; the other order of the two is as common. */
+export const hidingColours =
+  /(?:^|[;"'\s])color\s*:\s*(#?\w+)\b[^"'>]*\bbackground(?:-color)?\s*:\s*\1\b|background(?:-color)?\s*:\s*(#?\w+)\b[^"'>]*[;"'\s]color\s*:\s*\2\b/i
+/** What mail programs put around the message that is answered. */
+export const quotingAttributes =
+  /\sclass\s*=\s*["']?[^"'>]*\b(?:gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote)\b|\stype\s*=\s*["']?cite\b/i
+/** Behind this Outlook quotes, to the end. */
+export const quotingMarks = /\sid\s*=\s*["']?(?:appendonsend|divRplyFwdMsg|x_divRplyFwdMsg)\b/i

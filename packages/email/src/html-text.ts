@@ -1,5 +1,14 @@
 import { decodeEntities } from '@postern/core'
-import { blockElements, elementMarks, hidingAttributes, silentElements, voidElements } from './html-elements.ts'
+import {
+  blockElements,
+  elementMarks,
+  hidingAttributes,
+  hidingColours,
+  quotingAttributes,
+  quotingMarks,
+  silentElements,
+  voidElements,
+} from './html-elements.ts'
 
 /** Text of an HTML body, and whether something in it was hidden from a reader. */
 export interface HtmlText {
@@ -10,7 +19,15 @@ export interface HtmlText {
 /** Attributes of one tag are looked at up to here. */
 const maxTag = 4096
 
+export interface HtmlReading {
+  /** Without the message that is answered. */
+  readonly dropsQuotes?: boolean | undefined
+}
+
 interface Reading {
+  readonly dropsQuotes: boolean
+  /** What follows is quoted, all of it. */
+  isOver: boolean
   readonly pieces: string[]
   /** Line ends due before the next text. */
   due: number
@@ -26,10 +43,19 @@ interface Reading {
  * Plain text of HTML in one pass, for mail without a text part. Nothing is fetched; scripts, styles and what a reader
  * would not see are left out; of links only http, https and mailto keep their target.
  */
-export function textOfHtml(html: string): HtmlText {
-  const reading: Reading = { pieces: [], due: 0, hasHidden: false, skipped: undefined, links: [], linkStart: 0 }
+export function textOfHtml(html: string, { dropsQuotes = false }: HtmlReading = {}): HtmlText {
+  const reading: Reading = {
+    dropsQuotes,
+    isOver: false,
+    pieces: [],
+    due: 0,
+    hasHidden: false,
+    skipped: undefined,
+    links: [],
+    linkStart: 0,
+  }
   let at = 0
-  while (at < html.length) {
+  while (at < html.length && !reading.isOver) {
     const open = html.indexOf('<', at)
     addText(html.slice(at, open < 0 ? html.length : open), reading)
     if (open < 0) break
@@ -81,9 +107,11 @@ function readTag(tag: string, reading: Reading): void {
 function openTag(name: string, tag: string, reading: Reading): void {
   if (name === 'a') openLink(tag, reading)
   if (name === 'br') reading.due = Math.min(reading.due + 1, 2)
-  const isHidden = hidingAttributes.test(tag)
+  const isHidden = hidingAttributes.test(tag) || hidingColours.test(tag)
+  const isQuote = reading.dropsQuotes && quotingAttributes.test(tag)
+  reading.isOver = reading.dropsQuotes && quotingMarks.test(tag)
   const isEmpty = voidElements.has(name) || tag.endsWith('/')
-  if (!isEmpty && (isHidden || silentElements.has(name))) reading.skipped = { name, isHidden, depth: 1 }
+  if (!isEmpty && (isHidden || isQuote || silentElements.has(name))) reading.skipped = { name, isHidden, depth: 1 }
   else markBlock(name, reading)
 }
 

@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Attachment, ParsedMail } from 'mailparser'
 import { simpleParser } from 'mailparser'
+import { readCalendar } from './calendar.ts'
 import type { MailLimits } from './config.ts'
 import { safeFileName } from './file-name.ts'
 import type { HeaderBlock } from './header-scan.ts'
-import { textOfHtml } from './html-text.ts'
+import type { MailDetails } from './mail-details.ts'
+import { findSecurityFlags } from './mail-security.ts'
+import type { MailText } from './mail-text.ts'
+import { readMailText } from './mail-text.ts'
 import type { MailBody, MailFile } from './mime-job.ts'
 import { isBeyond, measureMime } from './mime-shape.ts'
-import { trimReply } from './reply-trim.ts'
 
 export interface BodyOptions {
   readonly keepsQuotes: boolean
@@ -16,14 +19,15 @@ export interface BodyOptions {
 
 type ReadBody = Omit<MailBody, 'digest'>
 
+/** More invitations than this are nobody's mail to an agent. */
+const maxEvents = 5
+
 /**
  * What a message says: its newest text and its files. A message too complex or too broken to read is not lost: it comes
  * back without content and with a flag.
  */
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
-  if (isBeyond(measureMime(octets, header, options.limits), options.limits)) {
-    return { text: '', files: [], flags: ['mime_limits'] }
-  }
+  if (isBeyond(measureMime(octets, header, options.limits), options.limits)) return emptyBody('mime_limits')
   try {
     const mail = await simpleParser(octets, {
       skipHtmlToText: true,
@@ -32,37 +36,57 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
       checksumAlgo: false,
       ignoreEmbedded: true,
     })
-    return readParsed(mail, options)
+    return readParsed(mail, header, options)
   } catch {
-    return { text: '', files: [], flags: ['unparsable'] }
+    return emptyBody('unparsable')
   }
 }
 
-function readParsed(mail: ParsedMail, { keepsQuotes, limits }: BodyOptions): ReadBody {
-  const { text, hasHidden } = chooseText(mail)
-  const clean = cleanText(text)
-  const trimmed = keepsQuotes ? clean : trimReply(clean)
-  const files = mail.attachments.slice(0, limits.attachments).map(readFile)
+function emptyBody(flag: string): ReadBody {
+  return { text: '', files: [], details: {}, flags: [flag] }
+}
+
+function readParsed(mail: ParsedMail, header: HeaderBlock, { keepsQuotes, limits }: BodyOptions): ReadBody {
+  const read = readMailText(
+    { text: mail.text, html: mail.html || undefined },
+    { keepsQuotes, maxChars: limits.text_chars },
+  )
+  const attachments = mail.attachments.slice(0, limits.attachments)
+  const files = attachments.map(readFile)
+  const types = mail.attachments.map(({ contentType, filename }) => ({ type: contentType, name: filename }))
   const flags = [
-    ...(hasHidden ? ['hidden_text'] : []),
-    ...(trimmed.length > limits.text_chars ? ['text_cut'] : []),
+    ...read.flags,
+    ...findSecurityFlags({ header, files: types, text: read.text }),
     ...(mail.attachments.length > files.length ? ['attachments_dropped'] : []),
   ]
-  return { text: trimmed.slice(0, limits.text_chars), files, flags }
+  const texts = [keepText(read.fullText, 'full_text'), keepText(read.htmlText, 'html_text')].flat()
+  return { text: read.text, files: [...files, ...texts], details: listDetails(read, attachments, files), flags }
 }
 
-/** The plain text where there is one; the HTML only where there is none. */
-function chooseText({ text, html }: ParsedMail): { readonly text: string; readonly hasHidden: boolean } {
-  if (text?.trim() || !html) return { text: text ?? '', hasHidden: false }
-  return textOfHtml(html)
+function listDetails(read: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {
+  const calendars = attachments.filter(({ contentType }) => /^text\/calendar$/i.test(contentType)).slice(0, maxEvents)
+  const calendar = calendars.flatMap(({ content }) => readCalendar(content) ?? [])
+  const names = attachments.flatMap(({ filename }, index) => {
+    const safe = files[index]?.name
+    return filename && safe && filename !== safe ? [[safe, filename.slice(0, 1000)]] : []
+  })
+  return {
+    ...(read.invisible > 0 && { invisible_characters: read.invisible }),
+    ...(calendar.length > 0 && { calendar }),
+    ...(names.length > 0 && { file_names: Object.fromEntries(names) }),
+  }
 }
 
-/** One kind of line end; controls other than tab and line end carry nothing a reader sees. */
-function cleanText(text: string): string {
-  return text
-    .replace(/\r\n?/g, '\n')
-    .replace(/[^\P{Cc}\t\n]/gu, '')
-    .trim()
+/** Beside the newest text, but not in it: stored once, and not handed on again with every later message. */
+function keepText(text: string | undefined, role: 'full_text' | 'html_text'): MailFile[] {
+  if (text === undefined) return []
+  const bytes = Buffer.from(text)
+  const name = `${role.replace('_', '-')}.txt`
+  return [{ name, mime: 'text/plain', size: bytes.length, digest: digestOf(bytes), bytes, role }]
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
 }
 
 function readFile({ content, contentType, filename }: Attachment, index: number): MailFile {
@@ -70,7 +94,7 @@ function readFile({ content, contentType, filename }: Attachment, index: number)
     name: safeFileName(filename, index),
     mime: /^[\w.+-]+\/[\w.+-]+$/.test(contentType) ? contentType.toLowerCase() : 'application/octet-stream',
     size: content.length,
-    digest: createHash('sha256').update(content).digest('hex'),
+    digest: digestOf(content),
     bytes: content,
   }
 }

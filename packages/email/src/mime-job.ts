@@ -1,3 +1,5 @@
+import type { MailDetails } from './mail-details.ts'
+
 /** What DNS said about one name: the TXT records, or the code of the error. */
 export type TxtAnswer = { readonly records: readonly (readonly string[])[] } | { readonly code: string }
 
@@ -9,6 +11,8 @@ export interface MailFile {
   /** SHA-256, lower-case hex. */
   readonly digest: string
   readonly bytes: Uint8Array
+  /** Set for a text of the message that is kept as a file: everything with what it quotes, or what the HTML says. */
+  readonly role?: 'full_text' | 'html_text' | undefined
 }
 
 /** What a message says. */
@@ -16,6 +20,7 @@ export interface MailBody {
   /** The newest text, without what it quotes. */
   readonly text: string
   readonly files: readonly MailFile[]
+  readonly details: MailDetails
   /** `mime_limits`, `unparsable`, `hidden_text`, … */
   readonly flags: readonly string[]
   /** SHA-256 of the message without the fields hops add, lower-case hex. */

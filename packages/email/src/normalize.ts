@@ -1,4 +1,4 @@
-import type { AgentDirectory, FilePart, Intake, Part, RelationEffect } from '@postern/core'
+import type { AgentDirectory, Intake, RelationEffect } from '@postern/core'
 import { formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import { readMailReport } from './bounces/bounce.ts'
@@ -8,7 +8,7 @@ import { findField } from './header-scan.ts'
 import { planBudgets } from './loops/budgets.ts'
 import { findMarks } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
-import type { MailFile } from './mime-job.ts'
+import { listMailParts } from './mail-details.ts'
 import { findOthers, scopeOf } from './out/audience.ts'
 import { chooseReplyAddress } from './out/reply-address.ts'
 import { describeSender } from './sender.ts'
@@ -72,7 +72,7 @@ function normalizeFor(
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
       sender: describeSender(mail, address),
       recipient: address,
-      parts: listParts(mail),
+      parts: listMailParts(mail.body, readText(mail.header, 'subject'), mail.flags),
       recipient_capabilities: { mention_relay: mentionRelays.email },
       received_via: 'email',
       received_at: raw.receivedAt,
@@ -118,16 +118,4 @@ function describeTarget({ addresses: { author }, header }: ProvenMail, thread: M
 
 function readText(header: ProvenMail['header'], name: string): string {
   return decodeHeaderText(findField(header, name) ?? '').slice(0, 900)
-}
-
-function listParts(mail: ProvenMail): Part[] {
-  const content = mail.body.text || decodeHeaderText(findField(mail.header, 'subject') ?? '')
-  return [
-    ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),
-    ...mail.body.files.map(partOfFile),
-  ]
-}
-
-function partOfFile({ name, mime, size, digest }: MailFile): FilePart {
-  return { kind: 'file', name, mime, size, bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }
 }

@@ -164,5 +164,5 @@ function flagsOf({ header, addresses: { author } }: ReadMail): string[] {
 
 function withoutBody({ raw, header }: ReadMail): MailBody {
   const digest = digestContent(toBuffer(raw.octets), header)
-  return { text: '', files: [], flags: ['parser_killed'], digest }
+  return { text: '', files: [], details: {}, flags: ['parser_killed'], digest }
 }

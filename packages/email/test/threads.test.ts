@@ -36,7 +36,10 @@ test('an answer to our answer continues the thread and brings the history along'
   const heard = house.heard.find(({ id }) => id === next.mail.messageId)
   expect(heard?.thread_id).toBe(mail.messageId)
   expect(heard?.in_reply_to).toBe(reply.messageId)
-  expect(heard?.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'Two' }])
+  expect(heard?.parts).toMatchObject([
+    { kind: 'text', mime: 'text/plain', content: 'Two' },
+    { kind: 'artifact', artifact_type: 'email.full_text', mime: 'text/plain' },
+  ])
   expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 

@@ -1,0 +1,71 @@
+import type { ArtifactPart, FilePart, Part } from '@postern/core'
+import type { MailBody, MailFile } from './mime-job.ts'
+
+/** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
+export interface CalendarEvent {
+  /** `REQUEST`, `CANCEL`, `REPLY`, … */
+  readonly method?: string | undefined
+  readonly uid?: string | undefined
+  /** As written: `20261121T100000Z`, or with a time zone `TZID=Europe/Berlin:20261121T100000`. */
+  readonly start?: string | undefined
+  readonly end?: string | undefined
+  readonly organizer?: string | undefined
+  readonly summary?: string | undefined
+  readonly location?: string | undefined
+}
+
+/** What there is to know of a mail beside its newest text and its files. */
+export interface MailDetails {
+  readonly calendar?: readonly CalendarEvent[] | undefined
+  /** Names of files as they were written, by the safe names they are kept under. */
+  readonly file_names?: Readonly<Record<string, string>> | undefined
+  /** Characters that nobody sees, taken out of the text. */
+  readonly invisible_characters?: number | undefined
+}
+
+/** Flags that an agent ought to know of when it reads the text. */
+const toldFlags: ReadonlySet<string> = new Set([
+  'hidden_text',
+  'invisible_characters',
+  'alternative_mismatch',
+  'text_cut',
+  'attachments_dropped',
+  'smime_signed',
+  'smime_encrypted',
+  'pgp_signed',
+  'pgp_encrypted',
+  'tnef',
+  'display_name_spoof',
+  'lookalike_domain',
+  'mixed_script',
+  'replayed_signature',
+])
+
+/**
+ * What an agent is given of a mail: its newest text (or, in place of none, the subject), its files, the texts that are kept
+ * beside it as artifacts, and what else there is to know.
+ */
+export function listMailParts({ text, files, details }: MailBody, subject: string, flags: readonly string[]): Part[] {
+  const content = text || subject
+  return [
+    ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),
+    ...files.map(partOfFile),
+    ...listDetailParts(details, flags),
+  ]
+}
+
+function partOfFile({ name, mime, size, digest, role }: MailFile): FilePart | ArtifactPart {
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  if (!role) return { kind: 'file', name, mime, size, bytes_ref }
+  return { kind: 'artifact', name, mime, size, artifact_type: `email.${role}`, bytes_ref }
+}
+
+/**
+ * The part of kind `email` (ours) that carries them to the agent; none where there is nothing to say. Agents that do not know
+ * the kind pass it over.
+ */
+function listDetailParts(details: MailDetails, flags: readonly string[]): Part[] {
+  const told = [...new Set(flags.filter(flag => toldFlags.has(flag)))]
+  const part = { kind: 'email', ...details, ...(told.length > 0 && { flags: told }) }
+  return Object.keys(part).length > 1 ? [part as unknown as Part] : []
+}
