@@ -87,6 +87,7 @@ export interface FoundMessage {
 }
 
 export interface LookupDesk {
+  /** Of an answer that an agent gave to some only (`visibility`), in a thread for everybody, that it was given and not its words. */
   readHistory(request: HistoryRequest): Promise<readonly Entry[]>
   readState(agent: string, thread: number): Promise<Json | undefined>
   findBlob(digest: string): Promise<Blob | undefined>

@@ -68,6 +68,23 @@ function describeHistory(open: OpenDesk): void {
     }),
   )
   test(
+    'in a thread for everybody an answer to some only was given, but its words are not recalled',
+    withDesk(open, async ({ desk }) => {
+      const scopes = ['public', 'a.test'] as const
+      const recalled: string[] = []
+      for (const scope of scopes) {
+        await desk.admit(sketchIntake(`m of ${scope}`, inThread('t', { thread: { scope } })), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        const response = { ...sketchResponse(turn, 'secret'), visibility: 'direct' as const }
+        await desk.commit(turn, { response, deliveries: [] })
+        const entries = await desk.readHistory({ thread: turn.thread, before: turn.message + 9, head: 1, tail: 9 })
+        recalled.push(JSON.stringify(entries.map(({ parts }) => parts)))
+        expect(entries.map(({ role }) => role)).toEqual(['user', 'assistant'])
+      }
+      expect(recalled.map(text => text.includes('secret'))).toEqual([false, true])
+    }),
+  )
+  test(
     'a failed answer was said, and a waiting message belongs to the past of the next one',
     withDesk(open, async ({ desk }) => {
       await desk.admit(sketchIntake('m1', inThread('t')), 'c')
