@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
@@ -46,6 +48,23 @@ test('a message that takes too long costs only itself', async () => {
   pool = createMimePool({ limits: { ...limits, parse_timeout_ms: 300 }, world, file })
   const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
   expect(results).toEqual([undefined, 'last'])
+})
+
+test('a message that dies with its thread once is read in the next one', async () => {
+  const place = mkdtempSync(`${tmpdir()}/once-`)
+  const once = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+    import { existsSync, writeFileSync } from 'node:fs'
+    import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', jobs => {
+      if (!existsSync('${place}/died')) { writeFileSync('${place}/died', ''); process.exit(1) }
+      parentPort.postMessage(jobs.map(() => ({ result: 'read' })))
+    })
+  `)}`,
+  )
+  pool = createMimePool({ limits, world, file: once })
+  expect(await pool.run(job('any'))).toBe('read')
+  rmSync(place, { recursive: true })
 })
 
 test('more than may wait are sent away', async () => {

@@ -8,7 +8,7 @@ import type { MimeReply } from './mime-worker.ts'
 /** Threads that read strangers' bytes. */
 export interface MimePool {
   /**
-   * The result, or undefined when the message killed its thread or outlasted its time.
+   * The result, or undefined when the message killed its thread, or outlasted its time, and did so again when it was alone.
    * @throws Unavailable when too many messages wait already
    */
   run(job: MimeJob): Promise<MimeResult | undefined>
@@ -17,7 +17,7 @@ export interface MimePool {
 
 interface Task {
   readonly job: MimeJob
-  /** It was in a batch that ended badly: it goes alone now, so that only the one to blame is lost. */
+  /** It was in a thread that died or hung: it goes once more and alone, so that only the one to blame is lost. */
   readonly isSuspect: boolean
   readonly settle: (result: MimeResult | undefined) => void
 }
@@ -80,13 +80,14 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     fill()
   }
 
-  /** The thread is gone. Who was alone in it is to blame; of several, each gets its own chance. */
+  /** The thread is gone. Whoever was in it gets one more chance, alone; who loses that too is to blame. */
   function loseWorker(seat: Seat): void {
     const { batch } = seat
     seat.worker = undefined
     seat.batch = []
-    if (batch.length === 1 || closing.signal.aborted) for (const task of batch) task.settle(undefined)
-    else waiting.unshift(...batch.map(task => ({ ...task, isSuspect: true })))
+    const isOver = ({ isSuspect }: Task) => isSuspect || closing.signal.aborted
+    for (const task of batch.filter(isOver)) task.settle(undefined)
+    waiting.unshift(...batch.filter(task => !isOver(task)).map(task => ({ ...task, isSuspect: true })))
     fill()
   }
 

@@ -15,6 +15,7 @@ import type { MailLimits, MailTrust } from './config.ts'
 import type { Deferrals } from './deferral.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import { fieldValues, findField, findRepeatedFields, scanHeaders, toBuffer } from './header-scan.ts'
+import { findLookAlikes } from './look-alikes.ts'
 import type { MailAddresses, ProvenMail, RawMail, Recipient } from './mail.ts'
 import type { MailBody, MimeResult } from './mime-job.ts'
 import type { MimePool } from './mime-pool.ts'
@@ -68,7 +69,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
   const replayed = noteReplay(mail, authentication, verifying)
-  const flags = [...plan.flags, ...flagsOf(mail), ...authentication.flags, ...replayed, ...body.flags]
+  const flags = [...plan.flags, ...flagsOf(mail, verifying), ...authentication.flags, ...replayed, ...body.flags]
   return { ...mail, authentication, body, flags } as unknown as ProvenMail
 }
 
@@ -155,11 +156,9 @@ function keepsQuotes(header: HeaderBlock): boolean {
   return !isReply || /^\s*(?:fwd?|wg|tr|rv|enc|i)\s*:/i.test(findField(header, 'subject') ?? '')
 }
 
-function flagsOf({ header, addresses: { author } }: ReadMail): string[] {
-  return [
-    ...(findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []),
-    ...(author.name?.includes('@') ? ['display_name_spoof'] : []),
-  ]
+function flagsOf({ header, addresses: { author } }: ReadMail, { house }: MailVerifying): string[] {
+  const repeated = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
+  return [...repeated, ...findLookAlikes(author, house.agents)]
 }
 
 function withoutBody({ raw, header }: ReadMail): MailBody {
