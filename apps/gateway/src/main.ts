@@ -18,6 +18,7 @@ import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
 import { performAct } from './cli/post.ts'
 import { runDev, runProduction } from './cli/run.ts'
+import { liftSuppression, printSuppressions } from './cli/suppressions.ts'
 import { readConfigFile } from './config/read-config.ts'
 import { softwareVersion } from './version.ts'
 
@@ -103,7 +104,7 @@ function createProgram(): Command {
     .action(async (options: CommonOptions) => printKeys(await file(), output(options)))
   keys
     .command('rotate [agent]')
-    .description('new ActivityPub keys for one agent, or for all; the old ones stay published for a week')
+    .description('new keys for one agent, or for all and for mail; the old ones stay published for a while')
     .option('--revoke', 'the old ones are not published any more from now on: somebody else has one')
     .option('--json')
     .action(async (agent: string | undefined, options: CommonOptions & { revoke?: boolean }) =>
@@ -124,6 +125,16 @@ function createProgram(): Command {
         decideFollowRequest(await file(), output({}), verdict, { agent, peer }),
       )
   }
+  const suppressions = program
+    .command('suppressions')
+    .description('addresses an agent sends no mail to any more, because it came back or was complained of: list, lift')
+  suppressions
+    .command('list <agent>', { isDefault: true })
+    .option('--json')
+    .action(async (agent: string, options: CommonOptions) => printSuppressions(await file(), output(options), agent))
+  suppressions
+    .command('lift <agent> <address>')
+    .action(async (agent: string, peer: string) => liftSuppression(await file(), output({}), { agent, peer }))
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')

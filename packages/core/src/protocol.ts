@@ -115,6 +115,10 @@ export interface Channel<Routes = unknown> {
   rotateKeys?(agent?: string, options?: RotateOptions): Promise<readonly PublishedKey[]>
   /** Lets one who asks to follow an agent in, or sends him away; false when he does not ask (any more). */
   decideFollow?(agent: string, peer: string, isAccepted: boolean): Promise<boolean>
+  /** Sends a message to one of our own agents the way all of them go, to see whether it comes back; its id. @throws Unavailable, Undeliverable */
+  probe?(): Promise<string>
+  /** Sends again where nothing was sent any more (`suppressed`); false when it was not so. */
+  liftSuppression?(agent: string, peer: string): Promise<boolean>
   listen?(): Promise<Listening>
   /** Shutdown begins: answer peers that wait with what there is now. */
   release?(): void

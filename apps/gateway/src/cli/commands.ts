@@ -116,7 +116,10 @@ export async function rotateKeys(
 
 function formatRotated(rotated: Keys, isRevoking: boolean): string {
   const fate = isRevoking ? 'are not published any more' : 'stay published for a week'
-  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${fate}.`
+  const publish = rotated.keys.some(({ dns }) => dns)
+    ? ' Publish the DNS records now: what is signed is checked there.'
+    : ''
+  return `${formatKeys(rotated)}\n\nThese sign from now on; the old ones ${fate}.${publish}`
 }
 
 function formatKeys({ keys }: Keys): string {

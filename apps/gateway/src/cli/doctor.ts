@@ -1,23 +1,17 @@
 import { Resolver } from 'node:dns/promises'
-import { connect } from 'node:net'
 import type { DeliveryRecord, Log, PublishedKey } from '@postern/core'
 import { handleHostOf } from '../config/handle-host.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { createWorld } from '../world.ts'
+import type { Check } from './check.ts'
 import { checkHandleHost } from './check-handle-host.ts'
 import type { Output } from './commands.ts'
 import type { Finding, Verdict } from './finding.ts'
 import { failure, ok, warning } from './finding.ts'
+import { mailChecks } from './mail-checks/mail-checks.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { openOperatorClient } from './operator-client.ts'
-
-interface Check {
-  readonly id: string
-  /** Left out in dev mode: it asks the world outside. */
-  readonly outside?: boolean
-  run(client: OperatorClient): Promise<Verdict>
-}
 
 const checks: readonly Check[] = [
   { id: 'config.safe', run: async ({ config }) => checkSafety(config) },
@@ -35,7 +29,7 @@ const checks: readonly Check[] = [
   { id: 'discovery.actor', run: checkActor },
   { id: 'discovery.agent_card', run: checkAgentCard },
   { id: 'deliveries.dead', run: checkDeadLetters },
-  { id: 'mail.smarthost', run: checkSmarthost },
+  ...mailChecks,
   { id: 'dns.records', outside: true, run: checkDnsRecords },
   { id: 'origin.reachable', outside: true, run: checkOrigin },
   { id: 'discovery.handle_host', outside: true, run: checkHandles },
@@ -120,51 +114,20 @@ async function checkDeadLetters(client: OperatorClient): Promise<Verdict> {
   )
 }
 
-async function checkSmarthost({ config, isRunning }: OperatorClient): Promise<Verdict> {
-  const { submit } = config.email
-  if (!submit) {
-    if (config.dev && isRunning) return ok('dev mode: mail goes to the simulated world')
-    return warning(
-      'no smarthost is configured: agents cannot answer mail',
-      'Set email.submit.host and email.submit.port.',
-    )
-  }
-  const isOpen = await canConnect(submit.host, submit.port)
-  return isOpen
-    ? ok(`the smarthost ${submit.host}:${submit.port} answers`)
-    : failure(
-        `the smarthost ${submit.host}:${submit.port} does not answer`,
-        'Correct email.submit, or start the mail server.',
-      )
-}
-
-function canConnect(host: string, port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect({ host, port, timeout: 5_000 })
-    const end = (isOpen: boolean) => {
-      socket.destroy()
-      resolve(isOpen)
-    }
-    socket
-      .once('connect', () => end(true))
-      .once('error', () => end(false))
-      .once('timeout', () => end(false))
-  })
-}
-
+/** The keys; SPF and DMARC are judged by what they say, not by our proposal for them. */
 async function checkDnsRecords(client: OperatorClient): Promise<Verdict> {
   const { keys } = (await client.request('/operator/api/keys')) as { keys: readonly PublishedKey[] }
   const resolver = new Resolver({ timeout: 5_000, tries: 2 })
   const { dns: servers } = client.config.network
   if (servers?.length) resolver.setServers(servers)
   const missing: string[] = []
-  for (const { dns } of keys) {
-    if (!dns) continue
+  for (const { dns, publicKey } of keys) {
+    if (!dns || !publicKey) continue
     const records = await resolver.resolveTxt(dns.name).catch(() => [])
     if (!records.some(strings => strings.join('') === dns.value)) missing.push(dns.name)
   }
   return missing.length === 0
-    ? ok('every DNS record is published')
+    ? ok('every key is published in DNS')
     : failure(`not published as it should be: ${missing.join(', ')}`, 'Publish what "postern keys" prints.')
 }
 

@@ -8,6 +8,7 @@ import type { ActRouteOptions } from './act-routes.ts'
 import { createActRoutes } from './act-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 import { createKeyRoutes } from './key-routes.ts'
+import { createMailRoutes } from './mail-routes.ts'
 
 export interface OperatorOptions {
   readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
@@ -25,6 +26,7 @@ export function createOperatorRoutes({ desk, agents, channels, token, acting }: 
     .use(requireOperator(token))
     .route('/', createFollowerRoutes({ desk, channels }))
     .route('/', createKeyRoutes({ channels }))
+    .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))

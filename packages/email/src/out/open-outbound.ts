@@ -7,8 +7,13 @@ import { listMailRecords } from '../published-keys.ts'
 import { describeMail, renderMail } from '../render.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
+import { liftSuppression } from './lift-suppression.ts'
+import { sendProbe } from './probe.ts'
 
-type Outgoing = Pick<Channel, 'name' | 'address' | 'prepare' | 'publishedKeys' | 'rotateKeys' | 'addressesFiles'>
+type Outgoing = Pick<
+  Channel,
+  'name' | 'address' | 'prepare' | 'publishedKeys' | 'rotateKeys' | 'addressesFiles' | 'probe' | 'liftSuppression'
+>
 
 /**
  * The way out: signed mail over one smarthost. There is no `addressDeed`: what was mailed cannot be changed or taken back, and an agent writes to
@@ -34,6 +39,8 @@ export function openMailOutbound(
     // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    probe: () => sendProbe({ world, agents, signer, openTokens }),
+    liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { desk, world, agents }),
     async rotateKeys(agent, options) {
       if (agent !== undefined && !agents.find(agent)) {
         throw new Rejection('no_recipient', 'Cannot rotate keys: there is no such agent')

@@ -1,0 +1,40 @@
+import type { Relation } from '@postern/core'
+import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+/** Where an agent's mail did not arrive, or was complained of. */
+export async function printSuppressions(file: ConfigFile, output: Output, agent: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/suppressions?${new URLSearchParams({ agent })}`
+    const listed = (await client.request(path)) as { suppressions: readonly Relation[] }
+    output.print(output.json ? JSON.stringify(listed, null, 2) : formatSuppressions(listed.suppressions))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatSuppressions(suppressions: readonly Relation[]): string {
+  return formatTable(
+    ['since', 'who', 'why'],
+    suppressions.map(({ since, peer, target }) => [new Date(since).toISOString().slice(0, 19), peer, String(target)]),
+  )
+}
+
+/** The agent may write there again. */
+export async function liftSuppression(
+  file: ConfigFile,
+  output: Output,
+  lift: { readonly agent: string; readonly peer: string },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    await client.request('/operator/api/suppressions/lift', { method: 'POST', body: lift })
+    output.print(`${toTerminalLine(lift.peer)}: may be written to again`)
+  } finally {
+    await client.close()
+  }
+}
