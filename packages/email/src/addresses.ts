@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { Rejection, toAsciiDomain } from '@postern/core'
 import type { default as ParseAddresses } from 'nodemailer/lib/addressparser'
 import { decodeHeaderText } from './encoded-words.ts'
@@ -43,7 +44,18 @@ export function parseMailbox(text: string): Mailbox | undefined {
   const at = text.lastIndexOf('@')
   const local = text.slice(0, Math.max(at, 0))
   const domain = at > 0 ? toAsciiDomain(text.slice(at + 1).replace(/\.$/, '')) : undefined
-  return domain && localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
+  if (!domain || hasBrokenLabel(domain)) return undefined
+  return localPattern.test(local) ? { local: local.normalize('NFC'), domain } : undefined
+}
+
+/** An A-label that stands for no letters (RFC 5890 §2.3.2.1): it shows as itself, or as whatever a program makes of it. */
+function hasBrokenLabel(domain: string): boolean {
+  return (
+    domain.includes('xn--') &&
+    domainToUnicode(domain)
+      .split('.')
+      .some(label => label.startsWith('xn--'))
+  )
 }
 
 /** How many entries a parser may find in an address field, at most: told without parsing it. */

@@ -58,7 +58,7 @@ const latin: readonly (readonly [RegExp, string])[] = [
 export function findLookAlikes({ domain, name }: Mailbox, agents: AgentDirectory): string[] {
   const shown = domainToUnicode(domain).normalize('NFC')
   const skeleton = skeletonOf(shown)
-  const isForeign = /\P{ASCII}/u.test(shown)
+  const isForeign = /[\p{Script=Cyrillic}\p{Script=Greek}]/u.test(shown)
   const readsAsLatin = isForeign && !/\P{ASCII}/u.test(skeleton)
   const readsAsOurs = domain !== agents.domain && foldLatin(skeleton) === foldLatin(agents.domain)
   return [

@@ -53,7 +53,7 @@ function readParsed(mail: ParsedMail, header: HeaderBlock, { keepsQuotes, limits
   )
   const attachments = mail.attachments.slice(0, limits.attachments)
   const files = attachments.map(readFile)
-  const types = mail.attachments.map(({ contentType, filename }) => ({ type: contentType, name: filename }))
+  const types = mail.attachments.map(each => ({ type: fullTypeOf(each), name: each.filename }))
   const flags = [
     ...read.flags,
     ...findSecurityFlags({ header, files: types, text: read.text }),
@@ -61,6 +61,14 @@ function readParsed(mail: ParsedMail, header: HeaderBlock, { keepsQuotes, limits
   ]
   const texts = [keepText(read.fullText, 'full_text'), keepText(read.htmlText, 'html_text')].flat()
   return { text: read.text, files: [...files, ...texts], details: listDetails(read, attachments, files), flags }
+}
+
+/** The content type with what tells kinds of S/MIME apart. */
+function fullTypeOf({ contentType, headers }: Attachment): string {
+  const field = headers.get('content-type')
+  const params = typeof field === 'object' && 'params' in field ? (field.params as Record<string, string>) : {}
+  const kind = params['smime-type']
+  return kind ? `${contentType}; smime-type=${kind}` : contentType
 }
 
 function listDetails(read: MailText, attachments: readonly Attachment[], files: readonly MailFile[]): MailDetails {

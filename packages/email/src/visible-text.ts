@@ -16,6 +16,10 @@ const invisible =
 export function readVisibleText(text: string): VisibleText {
   const plain = text.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\t\n]/gu, '')
   // England, Scotland and Wales have flags made of a black one and tags.
-  const visible = plain.replace(invisible, (_, flag?: string) => flag ?? '')
-  return { text: visible.trim(), invisible: plain.length - visible.length }
+  let count = 0
+  const visible = plain.replace(invisible, (_, flag?: string) => {
+    if (flag === undefined) count += 1
+    return flag ?? ''
+  })
+  return { text: visible.trim(), invisible: count }
 }
