@@ -1,0 +1,73 @@
+/** Rows of the bug history that are about answers: what is not answered, where an answer goes and what is in it. */
+export interface OutgoingRow {
+  readonly row: number
+  readonly title: string
+  /** Tests that show it, as `file › title`: the file under the root of the repository, the title as written there. */
+  readonly shownBy: readonly string[]
+}
+
+function titlesOf(file: string, ...titles: readonly string[]): readonly string[] {
+  return titles.map(title => `packages/email/${file}.test.ts › ${title}`)
+}
+
+export const outgoing: readonly OutgoingRow[] = [
+  {
+    row: 32,
+    title: 'Reply-To elsewhere',
+    shownBy: [
+      ...titlesOf('test/conversations', 'row 32: a Reply-To to %s'),
+      ...titlesOf('test/threads', 'row 32: the Reply-To of a proven domain is used, that of another is not'),
+    ],
+  },
+  {
+    row: 57,
+    title: 'a Subject with encoded line ends and a Bcc',
+    shownBy: titlesOf('test/answers', 'row 57: what came as a header injection goes out as one line'),
+  },
+  {
+    row: 62,
+    title: 'each class of mail that must not be answered',
+    shownBy: [
+      ...titlesOf(
+        'test/automatic',
+        'row 62: %s: %s is kept and not given to the agent',
+        'row 62: a person with %s is answered',
+      ),
+      ...titlesOf(
+        'test/never-answered',
+        'row 62: of 629 bounces, complaints and vacation notices of other servers at least 613 are never answered',
+        'row 62: of 100 mails of people, from 25 programs in 25 languages, none is suppressed',
+      ),
+    ],
+  },
+  {
+    row: 63,
+    title: 'our own answer comes back',
+    shownBy: [
+      ...titlesOf(
+        'test/loops',
+        'row 63: an answer that comes back by a list under another name is known by its hop field',
+      ),
+      ...titlesOf('test/automatic', 'row 62: %s: %s is kept and not given to the agent'),
+    ],
+  },
+  {
+    row: 64,
+    title: 'two gateways with agents that answer',
+    shownBy: titlesOf(
+      'test/loops',
+      'row 64: a correspondent that is a machine',
+      'row 64: what a gateway sends says so, and another gateway does not answer it',
+    ),
+  },
+  {
+    row: 65,
+    title: 'a report about what we never sent, a forged VERP address',
+    shownBy: titlesOf('test/bounces', 'row 65: a report about a mail we never sent, or to an address that is not ours'),
+  },
+  {
+    row: 67,
+    title: 'smuggled mail through a Postfix with its default exclusions',
+    shownBy: ['apps/gateway/src/cli/mail-checks/mail-checks.test.ts › row 67: Postfix in front of the gateway'],
+  },
+]
