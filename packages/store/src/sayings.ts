@@ -63,6 +63,12 @@ export function createSayingTable(
     'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE response_seq = ? AND due_at IS NOT NULL',
   )
 
+  // Of what goes to many each delivery keeps the name alone.
+  const forgetWires = prepareQuery(
+    db,
+    'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
+  )
+
   function insert({ answer, entry, response }: SayingDraft, place: SayingPlace): number {
     const { message, thread, task } = place
     const seq = entries.append(entry, { thread, task, answers: message })
@@ -100,6 +106,7 @@ export function createSayingTable(
     retract(batch, { seq, message }, now) {
       for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
       endBroadcasts.run(now, seq)
+      forgetWires.run(message, seq)
       responses.retract(seq, now)
       entries.erase(seq)
       blobs.releaseUnnamed(batch, message, seq)

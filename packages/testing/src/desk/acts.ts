@@ -238,6 +238,25 @@ function describeDeletions(open: OpenDesk): void {
     }),
   )
   test(
+    'what is taken back is not kept in what was sent of it either',
+    withDesk(open, async ({ desk }) => {
+      await answerWith(desk, 'm1', 'regrets', { places: ['x', 'y'] })
+      const [first, second] = await leaseDeliveries(desk)
+      if (!first || !second) throw new Error('expected two deliveries')
+      await desk.settle(first, { state: 'sent', wire: { content: 'regrets' } })
+      await desk.settle(second, { state: 'later', dueAt: 9e12, error: 'busy', wire: { content: 'regrets' } })
+      await desk.act([sketchDeletion('answer to m1', ['x'])], 'c')
+      const deletion = await leaseOnlyDelivery(desk)
+      await desk.settle(deletion, { state: 'sent', wire: { type: 'Delete' } })
+      const wires = (await desk.listDeliveries({ limit: 9 })).map(({ state, wire }) => [state, wire])
+      expect(wires.toSorted()).toEqual([
+        ['dead', null],
+        ['sent', null],
+        ['sent', { type: 'Delete' }],
+      ])
+    }),
+  )
+  test(
     'what is taken back stays so: it cannot be taken back again, nor be given other words',
     withDesk(open, async ({ desk, now, advance }) => {
       const turn = await answerWith(desk, 'm1', 'regrets', { isListed: true })
