@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { domainToASCII } from 'node:url'
+import { Rejection } from '@postern/core'
+import parseAddresses from 'nodemailer/lib/addressparser/index.js'
+import { formatMailbox, openAddressReader, readAuthor } from '../../src/addresses.ts'
+import { mailLimitsSchema } from '../../src/config.ts'
+import { fieldValues, scanHeaders } from '../../src/header-scan.ts'
+import { toCrlf } from '../../src/line-ends.ts'
+import { readMailBody } from '../../src/mime-body.ts'
+import type { Scored } from './score.ts'
+
+const limits = mailLimitsSchema.parse({})
+const slowMs = 1000
+
+/** Whole messages of other people's parsers: none throws, none takes a second, and who wrote it is who nodemailer says. */
+export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
+  const names = readdirSync(folder, { recursive: true }).map(String)
+  const scored: Scored[] = []
+  for (const name of names.filter(each => /\.(?:eml|msg|txt)$/.test(each) && !/expected/.test(each))) {
+    scored.push(await scoreMessage(name, toCrlf(readFileSync(new URL(encodeURI(name), folder)))))
+  }
+  return scored
+}
+
+async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
+  const start = performance.now()
+  try {
+    const problem = await readMessage(octets)
+    const ms = Math.round(performance.now() - start)
+    return { name, isRight: !problem && ms < slowMs, note: problem ?? `${ms} ms` }
+  } catch (error) {
+    // Refused in our own words is an answer.
+    return { name, isRight: error instanceof Rejection, isRefused: true, note: String(error) }
+  }
+}
+
+async function readMessage(octets: Buffer): Promise<string | undefined> {
+  const header = scanHeaders(octets, limits)
+  const from = fieldValues(header, 'from')
+  const author = readAuthor(from, await openAddressReader())
+  const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, limits })
+  if (flags.includes('unparsable') && text === '') return 'not parsed'
+  const [other] = parseAddresses(from[0] ?? '', { flatten: true })
+  const address = other?.address.replace(/[^@]*$/, domain => domainToASCII(domain.toLowerCase()))
+  return address === formatMailbox(author) ? undefined : `${formatMailbox(author)} instead of ${address}`
+}
