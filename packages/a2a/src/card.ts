@@ -3,19 +3,18 @@ import { offeredSchemes } from './auth/challenge.ts'
 import { readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig } from './config.ts'
 import { supportedExtensions } from './extensions.ts'
+import type { Endpoints } from './interfaces.ts'
 import { renderInterfaces } from './interfaces.ts'
 
-export interface CardSource {
+export interface CardSource extends Endpoints {
   readonly agent: AgentProfile
-  /** The JSON-RPC endpoint. */
-  readonly endpoint: string
 }
 
 /**
  * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
  * this one has nothing to drop or escape: no `false`, no empty string, array or object, ASCII only.
  */
-export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): object {
+export function renderCard({ agent, ...endpoints }: CardSource, config: A2aConfig): object {
   const name = toAscii(agent.displayName) || agent.name
   const description = toAscii(agent.description) || `The agent ${name}`
   const iconUrl = agent.iconUrl && URL.canParse(agent.iconUrl) ? new URL(agent.iconUrl).href : undefined
@@ -23,7 +22,7 @@ export function renderCard({ agent, endpoint }: CardSource, config: A2aConfig): 
     name,
     description,
     version: toAscii(agent.version) || '1',
-    supportedInterfaces: renderInterfaces(endpoint, config.versions),
+    supportedInterfaces: renderInterfaces(endpoints, config.versions),
     capabilities: renderCapabilities(config),
     ...renderSecurity(config),
     defaultInputModes: config.input_modes,

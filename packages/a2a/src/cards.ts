@@ -40,7 +40,10 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
   const { origin } = house.agents
   const jku = origin + keySetPath
   const known = new Map<string, KnownCard>()
-  const endpointOf = ({ name }: AgentProfile) => `${origin}/agents/${name}/a2a`
+  const grpcAddress = config.grpc && (config.grpc.address ?? `${new URL(origin).hostname}:${config.grpc.port}`)
+  const sourceOf = (agent: AgentProfile): CardSource => {
+    return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name }
+  }
 
   async function serve(source: CardSource, key: OwnKey): Promise<ServedCard> {
     const card = renderCard(source, config)
@@ -53,16 +56,17 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
   return {
     async find(name) {
       const agent = findAddressee(name, house)
-      const endpoint = name === undefined ? `${origin}/a2a` : endpointOf(agent)
+      const source = name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress } : sourceOf(agent)
+      const { endpoint } = source
       const key = await keys.current()
       const before = known.get(endpoint)
       if (before?.agent === agent && before.kid === key.kid) return before.card
-      const card = serve({ agent, endpoint }, key)
+      const card = serve(source, key)
       known.set(endpoint, { agent, kid: key.kid, card })
       return card
     },
     async renderExtended(agent) {
-      const card = renderExtendedCard({ agent, endpoint: endpointOf(agent) }, config)
+      const card = renderExtendedCard(sourceOf(agent), config)
       return { ...card, signatures: [await signCard(card, await keys.current(), jku)] }
     },
   }

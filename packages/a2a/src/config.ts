@@ -76,6 +76,27 @@ const peerSchema = z.strictObject({
   api_key: z.strictObject({ header: z.string().regex(/^[a-z0-9-]{1,64}$/i), key: z.string().min(1) }).optional(),
 })
 
+const loopback: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
+
+const grpcSchema = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1'),
+    port: z.number().int().min(0).max(65_535),
+    /** Where callers reach it, as the card tells them: host and port, no scheme. Default: the host of `origin` and `port`. */
+    address: z
+      .string()
+      .regex(/^[a-z0-9.-]+:\d{1,5}$/i, 'must be a host and a port such as "agents.example:443"')
+      .optional(),
+    /** PEM files. */
+    tls: z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) }).optional(),
+    /** TLS ends in front of it, although it listens on a network. */
+    behind_proxy: z.boolean().default(false),
+  })
+  .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
+    path: ['tls'],
+    error: 'is needed where it listens on a network; or set behind_proxy, when a proxy ends TLS',
+  })
+
 const inputModes = [
   'text/plain',
   'text/markdown',
@@ -157,6 +178,8 @@ export const a2aConfigSchema = z.strictObject({
       extended_card: z.boolean().default(true),
     })
     .prefault({}),
+  /** The gRPC binding, on a socket of its own; off where this is left out. */
+  grpc: grpcSchema.optional(),
   /** How our agents call agents elsewhere. */
   client: z
     .strictObject({
@@ -182,3 +205,4 @@ export const a2aConfigSchema = z.strictObject({
 export type A2aConfig = z.infer<typeof a2aConfigSchema>
 export type IssuerConfig = z.infer<typeof issuerSchema>
 export type ApiKeyConfig = z.infer<typeof apiKeySchema>
+export type GrpcConfig = NonNullable<A2aConfig['grpc']>

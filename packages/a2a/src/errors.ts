@@ -110,9 +110,12 @@ export function toFault(error: unknown): Fault {
   return { ...quiet, row: faults.internal, message: 'Internal error' }
 }
 
+/** `google.rpc.ErrorInfo.domain` (A2A §9.5). */
+export const errorDomain = 'a2a-protocol.org'
+
 /** `details` of google.rpc.Status, alike on every binding (A2A §9.5, §11.6). */
 export function toErrorDetails({ row: { reason }, violations }: Fault): readonly object[] {
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' }
+  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: errorDomain }
   if (violations.length === 0) return [info]
   return [info, { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }]
 }

@@ -23,7 +23,7 @@ export { createA2aClient } from './client/agent-client.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
-/** A2A 1.0 over JSON-RPC and HTTP+JSON: agents call ours, and get their answer in the call. */
+/** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
 export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
   const { desk, world, agents } = house
   const challenger = createChallenger(config, agents.domain)
@@ -34,7 +34,7 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     perCaller: config.limits.streams_per_caller,
     idleMs: config.limits.stream_idle_seconds * 1000,
   })
-  const routes = createRoutes({
+  const rooms = {
     config,
     house,
     cards,
@@ -46,7 +46,8 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
         challenger,
       },
     ),
-  })
+  }
+  const routes = createRoutes(rooms)
   routes.route('/', createKeyRoutes(keys))
   const sender = createSender({
     name: 'a2a',
@@ -55,9 +56,12 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     describe: describeTask,
     deliver: createTaskDelivery({ desk, world }),
   })
+  const { grpc } = config
   return {
     ...sender,
     routes,
+    // Loaded only where it is switched on.
+    ...(grpc && { listen: async () => (await import('./grpc/open-grpc.ts')).openGrpcListener(grpc, rooms) }),
     links: () => [],
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),

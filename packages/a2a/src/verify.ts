@@ -19,10 +19,10 @@ export interface Call {
   /** The peer's network address. */
   readonly from: string
   readonly params: unknown
-  /** The whole request, parsed and as it came. In JSON-RPC the parameters are a member of it. */
+  /** The whole request, parsed and as it came (of gRPC: in JSON). In JSON-RPC the parameters are a member of it. */
   readonly document: unknown
   readonly bytes: Uint8Array
-  readonly binding: 'JSONRPC' | 'HTTP+JSON'
+  readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
   /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
   readonly lastEventId: string | undefined
   /** The caller has switched on the replay of events. */

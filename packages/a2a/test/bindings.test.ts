@@ -2,8 +2,10 @@ import type { SendMessageRequest } from '@a2a-js/sdk'
 import { AgentCard, Role, TaskState } from '@a2a-js/sdk'
 import type { Transport } from '@a2a-js/sdk/client'
 import { JsonRpcTransportFactory, RestTransportFactory } from '@a2a-js/sdk/client'
-import type { Agent } from '@postern/core'
+import { GrpcTransportFactory } from '@a2a-js/sdk/client/grpc'
+import type { Agent, Listening } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { identify } from './grpc-client.ts'
 import type { TestHouse } from './house.ts'
 import { openTestHouse, textOf } from './house.ts'
 import { listenOnLoopback } from './listen.ts'
@@ -27,13 +29,17 @@ const agent: Agent = {
 let house: TestHouse
 let receiver: TestReceiver
 let server: Awaited<ReturnType<typeof listenOnLoopback>>
+let grpc: Listening | undefined
 
 beforeAll(async () => {
   receiver = await openReceiver()
-  house = await openTestHouse({ agents: { desk: agent }, loopback: { 'hook.test': receiver.port } })
+  const config = { grpc: { port: 0 } }
+  house = await openTestHouse({ agents: { desk: agent }, config, loopback: { 'hook.test': receiver.port } })
   server = await listenOnLoopback(house.channel.routes)
+  grpc = await house.channel.listen?.()
 })
 afterAll(async () => {
+  await grpc?.close()
   await server.close()
   await house.close()
   await receiver.close()
@@ -73,10 +79,13 @@ function send(value: string, more: { taskId?: string; returnImmediately?: boolea
   }
 }
 
+const grpcFactory = new GrpcTransportFactory({ grpcCallOptions: { interceptors: [identify(() => house.token)] } })
+
 describe.each([
-  ['JSON-RPC', '/a2a', new JsonRpcTransportFactory({ fetchImpl })],
-  ['HTTP+JSON', '/a2a/rest', new RestTransportFactory({ fetchImpl })],
-] as const)('the official client over %s', (_, path, factory) => {
+  ['JSON-RPC', (): string => 'https://agents.test/a2a', new JsonRpcTransportFactory({ fetchImpl })],
+  ['HTTP+JSON', (): string => 'https://agents.test/a2a/rest', new RestTransportFactory({ fetchImpl })],
+  ['gRPC', (): string => `127.0.0.1:${grpc?.port}`, grpcFactory],
+] as const)('the official client over %s', (_, urlOf, factory) => {
   let client: Transport
   const begin = async (text: string, more: Parameters<typeof send>[1] = {}) => {
     const sent = await client.sendMessage(send(text, more))
@@ -85,7 +94,7 @@ describe.each([
   }
   beforeAll(async () => {
     const card = await (await fetchImpl('https://agents.test/.well-known/agent-card.json')).json()
-    client = await factory.create(`https://agents.test${path}`, AgentCard.fromJSON(card))
+    client = await factory.create(urlOf(), AgentCard.fromJSON(card))
   })
 
   test('sends, gets and lists', async () => {

@@ -1,0 +1,64 @@
+import type { Metadata } from '@grpc/grpc-js'
+import { recordRefusal } from '@postern/core'
+import type { DoorRooms, EnteredCall } from '../door.ts'
+import { findAddressee, readReplay } from '../door.ts'
+import { negotiateExtensions } from '../extensions.ts'
+import { parseRpcBody } from '../rpc.ts'
+import { isObject } from '../validate/shape.ts'
+import { negotiateVersion } from '../version.ts'
+import type { GrpcMethod } from './grpc-methods.ts'
+
+/** A call as it came: the request is still bytes. */
+export interface GrpcKnock {
+  readonly method: GrpcMethod
+  readonly metadata: Metadata
+  readonly request: Uint8Array
+  readonly from: string
+}
+
+/**
+ * Everything before an operation, the cheap first: caller, version, message, agent.
+ * @throws Rejection, Unavailable
+ */
+export async function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): Promise<EnteredCall> {
+  try {
+    return await openGrpcCall(knock, rooms)
+  } catch (error) {
+    recordRefusal(error, 'a2a', { ...rooms.house, from: knock.from })
+    throw error
+  }
+}
+
+async function openGrpcCall({ method, metadata, request, from }: GrpcKnock, rooms: DoorRooms): Promise<EnteredCall> {
+  const headers = readMetadata(metadata)
+  // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
+  const caller = await rooms.authenticate({ headers, method: 'POST', url: `http://grpc${method.path}` })
+  const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
+  const extensions = negotiateExtensions(headers.get('a2a-extensions'))
+  const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
+  // The bounds are those of the other bindings.
+  const document = parseRpcBody(bytes)
+  const { tenant, params } = takeTenant(document)
+  const agent = findAddressee(tenant, rooms.house)
+  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const }
+  return { name: method.operation, version, extensions, call: { ...call, ...readReplay(headers, extensions) } }
+}
+
+/** The package of the protobuf file is that of 1.0. */
+const offered = ['1.0'] as const
+
+/** One service serves all agents: each is a tenant, as its card says; none means the default agent (A2A §8.3). */
+function takeTenant(document: unknown): { readonly tenant: string | undefined; readonly params: unknown } {
+  if (!isObject(document)) return { tenant: undefined, params: document }
+  const { tenant, ...params } = document
+  return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, params }
+}
+
+function readMetadata(metadata: Metadata): Headers {
+  const headers = new Headers()
+  for (const name of Object.keys(metadata.getMap())) {
+    if (name.endsWith('-bin')) continue
+    for (const value of metadata.get(name)) headers.append(name, value.toString())
+  }
+  return headers
+}

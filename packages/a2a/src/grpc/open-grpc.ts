@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises'
+import type { ServerUnaryCall, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js'
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Listening } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import type { GrpcConfig } from '../config.ts'
+import type { DoorRooms, EnteredCall } from '../door.ts'
+import type { Operations } from '../operations/operation.ts'
+import { findOperation } from '../operations/operation.ts'
+import { EventStream } from '../streams/event.ts'
+import { enterGrpc } from './enter-grpc.ts'
+import type { GrpcMethod } from './grpc-methods.ts'
+import { grpcMethods } from './grpc-methods.ts'
+import { toGrpcError } from './grpc-status.ts'
+import type { GrpcStreamCall } from './stream-grpc.ts'
+import { tellGrpcStream } from './stream-grpc.ts'
+
+export interface GrpcRooms extends DoorRooms {
+  readonly operations: Operations
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>
+type AnyCall = UnaryCall | GrpcStreamCall
+
+/** Calls that one connection may have open. */
+const maxCalls = 200
+const keepaliveMs = 30_000
+/** How long calls may go on when the listener closes, ms. */
+const closingMs = 2_000
+
+/**
+ * The gRPC binding (A2A §10) on a socket of its own.
+ * @throws ConfigError when the certificate cannot be used; the error of the socket
+ */
+export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Promise<Listening> {
+  const server = new Server({
+    'grpc.max_receive_message_length': rooms.config.limits.body_bytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': maxCalls,
+    'grpc.keepalive_time_ms': keepaliveMs,
+  })
+  server.addService(defineService(), createHandlers(rooms))
+  const port = await bind(server, config)
+  return {
+    description: `A2A gRPC ${config.host}:${port}`,
+    port,
+    close: () => closeServer(server, rooms),
+  }
+}
+
+async function bind(server: Server, { host, port, tls }: GrpcConfig): Promise<number> {
+  const credentials = tls ? await readCredentials(tls) : ServerCredentials.createInsecure()
+  const name = host.includes(':') ? `[${host}]` : host
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`${name}:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)))
+  })
+}
+
+async function readCredentials({ certificate, key }: NonNullable<GrpcConfig['tls']>): Promise<ServerCredentials> {
+  try {
+    const [cert_chain, private_key] = await Promise.all([readFile(certificate), readFile(key)])
+    return ServerCredentials.createSsl(null, [{ cert_chain, private_key }])
+  } catch (cause) {
+    throw new ConfigError(
+      'a2a.grpc.tls',
+      'names files that cannot be used',
+      'Name a certificate chain and its key, in PEM.',
+      {
+        cause,
+      },
+    )
+  }
+}
+
+async function closeServer(server: Server, { house: { world } }: GrpcRooms): Promise<void> {
+  const closed = new AbortController()
+  const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
+  await Promise.race([closing, world.sleep(closingMs, closed.signal)])
+  server.forceShutdown()
+}
+
+/** Requests stay bytes until their caller is known. */
+function defineService() {
+  const keep = (bytes: Buffer) => bytes
+  const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
+  const rows = grpcMethods.map(({ operation, path, isStream }) => [
+    operation,
+    { path, requestStream: false, responseStream: isStream, ...same },
+  ])
+  return Object.fromEntries(rows)
+}
+
+function createHandlers(rooms: GrpcRooms): UntypedServiceImplementation {
+  const rows = grpcMethods.map(method => [
+    method.operation,
+    method.isStream ? createStreamHandler(method, rooms) : createUnaryHandler(method, rooms),
+  ])
+  return Object.fromEntries(rows)
+}
+
+function createUnaryHandler(method: GrpcMethod, rooms: GrpcRooms) {
+  return async (call: UnaryCall, answer: sendUnaryData<Buffer>): Promise<void> => {
+    try {
+      answer(null, method.writeResult(await takeCall(call, method, rooms)))
+    } catch (error) {
+      answer(toGrpcError(error, rooms.house))
+    }
+  }
+}
+
+function createStreamHandler(method: GrpcMethod, rooms: GrpcRooms) {
+  const writeError = (error: unknown) => toGrpcError(error, rooms.house)
+  return async (call: GrpcStreamCall): Promise<void> => {
+    try {
+      const stream = await takeCall(call, method, rooms)
+      if (!(stream instanceof EventStream)) throw new Error('a streaming operation answered without a stream')
+      tellGrpcStream(stream, call, { writeEvent: event => method.writeResult(event), writeError })
+    } catch (error) {
+      call.emit('error', writeError(error))
+    }
+  }
+}
+
+async function takeCall(call: AnyCall, method: GrpcMethod, rooms: GrpcRooms): Promise<object> {
+  const { metadata, request } = call
+  const entered = await enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()) }, rooms)
+  const result = await findOperation(entered.name, rooms.operations)(entered.call)
+  sendExtensions(call, entered)
+  return result
+}
+
+function sendExtensions(call: AnyCall, { extensions }: EnteredCall): void {
+  if (extensions.length === 0) return
+  const metadata = new Metadata()
+  metadata.set('a2a-extensions', extensions.join(', '))
+  call.sendMetadata(metadata)
+}
+
+/** `address:port`, also of IPv6 without brackets. */
+function readPeer(peer: string): string {
+  return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
+}

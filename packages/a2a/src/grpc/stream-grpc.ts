@@ -1,0 +1,54 @@
+import type { ServerWritableStream } from '@grpc/grpc-js'
+import { Rejection } from '@postern/core'
+import type { EventStream, WireStreamEvent } from '../streams/event.ts'
+
+/** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
+const maxWaiting = 1024 * 1024
+
+export interface GrpcStreamFormat {
+  writeEvent(event: WireStreamEvent): Buffer
+  /** @returns what ends the call */
+  writeError(error: unknown): object
+}
+
+export type GrpcStreamCall = ServerWritableStream<Buffer, Buffer>
+
+/** Tells a stream of events by a server-streaming call (A2A §10.4); HTTP/2 pings are its heartbeat. */
+export function tellGrpcStream(stream: EventStream, call: GrpcStreamCall, format: GrpcStreamFormat): void {
+  let waiting = 0
+  let isOver = false
+
+  function fail(error: unknown): void {
+    call.emit('error', format.writeError(error))
+  }
+
+  function write(bytes: Buffer): void {
+    waiting += bytes.length
+    call.write(bytes, () => {
+      waiting -= bytes.length
+    })
+    if (waiting <= maxWaiting) return
+    isOver = true
+    leave()
+    fail(new Rejection('rate_limited', 'Cannot go on with stream: the client reads too slowly'))
+  }
+
+  const leave = stream.start({
+    send: event => {
+      if (!isOver) write(format.writeEvent(event))
+    },
+    beat: () => {},
+    end(error) {
+      if (isOver) return
+      isOver = true
+      if (error === undefined) call.end()
+      else fail(error)
+    },
+  })
+  const abandon = () => {
+    isOver = true
+    leave()
+  }
+  if (call.cancelled) abandon()
+  else call.once('cancelled', abandon)
+}
