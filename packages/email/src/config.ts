@@ -105,7 +105,7 @@ export const emailConfigSchema = z.strictObject({
     .strictObject({
       selector: z
         .string()
-        .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i, 'must be one DNS label')
+        .regex(/^[a-z0-9]([a-z0-9-]{0,46}[a-z0-9])?$/i, 'must be a DNS label of 48 characters at most')
         .default('postern'),
     })
     .prefault({}),

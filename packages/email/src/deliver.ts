@@ -1,10 +1,12 @@
 import type { AgentDirectory, Delivery, House } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import { isoTime, Undeliverable } from '@postern/core'
 import { composeMail } from './compose.ts'
 import type { DkimSigner } from './dkim/signer.ts'
 import { giveToSibling } from './out/sibling.ts'
 import type { MailWire } from './render.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
+
+const dayMs = 24 * 3_600_000
 
 export interface MailDelivering {
   readonly house: Pick<House, 'desk' | 'world'>
@@ -29,10 +31,15 @@ export async function deliverMail(
   const message = await composeMail(wire, markMail(wire, delivery, delivering, tokens), house.desk)
   if (wire.sibling) return giveToSibling({ message, wire, delivery, sibling: wire.sibling }, delivering)
   await refuseSuppressed(delivery, wire, house)
-  const signed = await signer.sign(message, wire.date)
+  const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
   const from = tokens.bounceAddress(delivery.agent, delivery.id)
   const { response } = await house.world.submitMail({ ...wire.envelope, from }, signed)
   return { note: response }
+}
+
+/** Of the mail, so that each try sends the same octets; of one that is taken up anew after days, which its signature would not outlive, of that. */
+function chooseSigningTime({ date }: MailWire, { queuedAt }: Delivery): string {
+  return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
 function markMail(wire: MailWire, { agent, response }: Delivery, { config }: MailDelivering, tokens: AddressTokens) {

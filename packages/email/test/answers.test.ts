@@ -80,6 +80,18 @@ test('a second try sends the very same octets', async () => {
   expect((await send({ parts })).octets).toBe((await send({ parts })).octets)
 })
 
+test('one that is taken up again after days is signed anew, and says the same', async () => {
+  const signedAt = ({ octets }: { octets: string }) => Array.from(octets.matchAll(/ t=(\d+);/g), ([, t]) => Number(t))
+  const withoutSignatures = (octets: string) => octets.slice(octets.indexOf('From: '))
+  const first = await send()
+  const later = Date.parse(response.created_at) + 6 * 86_400_000
+  await house.channel.prepare({ ...delivery(), queuedAt: later }).transmit()
+  const second = { octets: submitted.at(-1)?.octets.toString('latin1') ?? '' }
+  expect(signedAt(first)).toEqual([Date.parse(response.created_at) / 1000, Date.parse(response.created_at) / 1000])
+  expect(signedAt(second)).toEqual([later / 1000, later / 1000])
+  expect(withoutSignatures(second.octets)).toBe(withoutSignatures(first.octets))
+})
+
 test('what is sent is exactly what was asked for, with every header once', async () => {
   const mail = await send()
   const header = (name: string) => mail.headers.get(name)
@@ -244,14 +256,20 @@ test('who is mentioned stands in Cc and gets a delivery of its own; itself and n
     '@echo@agents.test',
     '@alice@alice.test',
     '@bob@nodmarc.test',
+    '@colleague@agents.test',
     'x\r\nBcc: y@z.test',
   ]
   const turn = { agent: 'echo', target } as unknown as Parameters<typeof house.channel.address>[0]['turn']
   const { deliveries, aliases } = house.channel.address({ turn, response: { ...response, mentions } })
   expect(aliases).toEqual([`${response.id}@${domain}`, 'reply:0123456789abcdef'])
-  expect(deliveries.map(({ to }) => to)).toEqual(['alice@alice.test', 'bob@nodmarc.test', `helper@${domain}`])
+  expect(deliveries.map(({ to }) => to)).toEqual([
+    'alice@alice.test',
+    'bob@nodmarc.test',
+    `colleague@${domain}`,
+    `helper@${domain}`,
+  ])
   const [first, second] = await Promise.all(deliveries.slice(0, 2).map(({ target: aim }) => send({}, aim as object)))
-  expect(first?.headers.get('cc')).toEqual([`bob@nodmarc.test, helper@${domain}`])
+  expect(first?.headers.get('cc')).toEqual([`bob@nodmarc.test, colleague@${domain}, helper@${domain}`])
   expect(second?.octets).toBe(first?.octets)
   expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
     { from: bounceAddress, to: ['alice@alice.test'] },

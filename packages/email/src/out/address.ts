@@ -41,14 +41,14 @@ interface Mentioning {
   readonly agents: AgentDirectory
 }
 
-/** Who is named beside those that are answered anyway. What has our domain and is no agent is nobody. */
+/** Who is named beside those that are answered anyway. People may have addresses at the domain of the agents, too. */
 function readMentions(mentions: readonly string[], { self, target, agents }: Mentioning) {
   const known = new Set([target.mailbox, ...(target.others ?? [])])
   const mailboxes = mentions.flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
   const addresses = [...new Set(mailboxes.map(formatMailbox))].filter(address => !known.has(address))
   const ours = addresses.flatMap(address => findRecipient(address, agents)?.agent ?? []).filter(agent => agent !== self)
   return {
-    people: addresses.filter(address => !address.endsWith(`@${agents.domain}`)).slice(0, maxMentions),
+    people: addresses.filter(address => !findRecipient(address, agents)).slice(0, maxMentions),
     siblings: [...new Set(ours)].slice(0, maxMentions).map(agent => ({ agent, address: `${agent}@${agents.domain}` })),
   }
 }

@@ -19,7 +19,7 @@ export function findOthers(
   const covers = authentication.signature?.covers ?? []
   const named = header.fields.map(({ name }) => name).filter(name => name === 'to' || name === 'cc')
   if (!authentication.isVerified || !named.every(name => covers.includes(name))) return []
-  const people = [...to, ...cc].filter(mailbox => !isUnread(mailbox) && mailbox.domain !== agents.domain)
+  const people = [...to, ...cc].filter(mailbox => !isUnread(mailbox))
   const others = new Set(people.map(formatMailbox).filter(address => !findRecipient(address, agents)))
   others.delete(formatMailbox(author))
   return others.size > maxOthers ? [] : [...others]
