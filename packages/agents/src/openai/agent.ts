@@ -1,0 +1,117 @@
+import type { Agent, AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern/core'
+import type { ModelDoor } from './completion.ts'
+import { openCompletion } from './completion.ts'
+import { endAnswer } from './ending.ts'
+import { readImages } from './images.ts'
+import type { ChatMessage } from './messages.ts'
+import { composePrompt } from './prompt.ts'
+import type { Round } from './round.ts'
+import { readRound } from './round.ts'
+import { beginCall } from './run-call.ts'
+import { formatToolResult } from './tool-result.ts'
+import type { Tool } from './tools.ts'
+
+export interface Model {
+  readonly door: ModelDoor
+  /** Members of every request: `model`, `stream`, `temperature`, … */
+  readonly settings: { readonly [name: string]: Json | undefined }
+  readonly prompt: string
+  readonly tools: ReadonlyMap<string, Tool>
+  /** How often in one turn it may call tools. */
+  readonly maxRounds: number
+  readonly seesImages: boolean
+  readonly mayStaySilent: boolean
+  /** For all rounds of a turn, ms. */
+  readonly timeoutMs: number
+}
+
+/** An agent whose words a model finds. */
+export function createModelAgent(model: Model): Agent {
+  return { handle: (message, context) => converse(model, message, context) }
+}
+
+/** Asks, runs the tools that are called, and asks again with what they returned, until the model has said its answer. */
+async function* converse(
+  model: Model,
+  message: NormalizedMessage,
+  context: AgentContext,
+): AsyncGenerator<AgentChunk, void, undefined> {
+  const endsAt = model.door.world.now() + model.timeoutMs
+  const messages = [...(await openConversation(model, message, context))]
+  const ids = new Set<string>()
+  let hasSpoken = false
+  for (let left = model.maxRounds; ; left -= 1) {
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.door.world.now()) }
+    const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.door, time))
+    hasSpoken ||= round.text.trim() !== ''
+    if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
+      yield* endAnswer(round, { mayStaySilent: model.mayStaySilent, hasSpoken, log: context.log })
+      return
+    }
+    checkCalls(round, left)
+    messages.push(...(yield* runCalls(model, round, { message, context, ids })))
+  }
+}
+
+async function openConversation(model: Model, message: NormalizedMessage, context: AgentContext) {
+  return composePrompt({
+    prompt: model.prompt,
+    turns: context.history().turns,
+    message,
+    flags: context.flags ?? [],
+    images: model.seesImages ? await readImages(message, context) : [],
+    withCalls: model.tools.size > 0,
+  })
+}
+
+function describeRequest({ settings, tools }: Model, messages: readonly ChatMessage[], mayCall: boolean): object {
+  const functions = [...tools.values()].map(({ name, description, parameters }) => {
+    return { type: 'function', function: { name, description, parameters } }
+  })
+  return {
+    ...settings,
+    messages,
+    ...(functions.length > 0 && { tools: functions, tool_choice: mayCall ? 'auto' : 'none' }),
+  }
+}
+
+function checkCalls({ finish }: Round, left: number): void {
+  if (finish === 'length') throw new Error('The model was cut off while it called a tool; raise "max_tokens"')
+  if (left <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
+}
+
+interface CallRoom {
+  readonly message: NormalizedMessage
+  readonly context: AgentContext
+  /** Ids of all calls of this answer. */
+  readonly ids: Set<string>
+}
+
+/** One after the other, in the order of the model: what one does, the next may rely on. */
+async function* runCalls(
+  { tools }: Model,
+  { text, calls }: Round,
+  { message, context, ids }: CallRoom,
+): AsyncGenerator<AgentChunk, readonly ChatMessage[], undefined> {
+  const called = calls.map(call => ({ call, id: nameCall(call.id, ids) }))
+  const toolContext = { ...context, message }
+  const results: ChatMessage[] = []
+  for (const { call, id } of called) {
+    const begun = beginCall(call, id, { tools, context: toolContext })
+    yield begun.part
+    const outcome = await begun.end()
+    yield { ...begun.part, ...outcome }
+    results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
+  }
+  const tool_calls = called.map(({ call: { name, args }, id }) => {
+    return { id, type: 'function', function: { name, arguments: args.trim() || '{}' } } as const
+  })
+  return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
+}
+
+/** The model's own id, when it gave one that nothing else in the answer bears: some servers begin to count anew with each round. */
+function nameCall(given: string, ids: Set<string>): string {
+  const id = given && given.length <= 128 && !ids.has(given) ? given : `call${String(ids.size + 1).padStart(5, '0')}`
+  ids.add(id)
+  return id
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { findModelError, toStreamError } from './model-error.ts'
+
+const callDeltaSchema = z.object({
+  /** Absent from Ollama before 0.5.2, and from whole answers. */
+  index: z.number().nullish(),
+  id: z.string().nullish(),
+  function: z.object({ name: z.string().nullish(), arguments: z.unknown() }).nullish(),
+})
+
+/** Text, or pieces of which only those of text are said. */
+const contentSchema = z.union([
+  z.string(),
+  z.array(z.object({ type: z.string(), text: z.string().nullish() })).transform(joinPieces),
+])
+
+/** What was said since the chunk before; of a whole answer: everything. Reasoning, by whatever name, is left out. */
+const deltaSchema = z.object({
+  content: contentSchema.nullish(),
+  refusal: z.string().nullish(),
+  tool_calls: z.array(callDeltaSchema).nullish(),
+})
+
+const choiceSchema = z.object({
+  index: z.number().nullish(),
+  delta: deltaSchema.nullish(),
+  message: deltaSchema.nullish(),
+  finish_reason: z.string().nullish(),
+})
+
+/** OpenAI chat completions, `chat.completion.chunk` and `chat.completion`. Chunks about usage have no choices, or null. */
+const chunkSchema = z.object({ choices: z.array(choiceSchema).nullable() })
+
+export type CallDelta = z.output<typeof callDeltaSchema>
+
+export interface Chunk {
+  readonly content: string
+  readonly refusal: string
+  readonly calls: readonly CallDelta[]
+  /** Why the model stopped; undefined while it goes on. */
+  readonly finish: string | undefined
+}
+
+const nothing: Chunk = { content: '', refusal: '', calls: [], finish: undefined }
+
+/** The end that a stream names itself, without a reason. */
+export const streamEnd: Chunk = { ...nothing, finish: 'stop' }
+
+/** One event of a stream, or one whole answer. @throws Error, Unavailable */
+export function readChunk(data: string): Chunk {
+  const document = parseDocument(data)
+  const error = findModelError(document)
+  if (error) throw toStreamError(error)
+  const parsed = chunkSchema.safeParse(document)
+  if (!parsed.success) throw new Error('Cannot read the answer of the model: it is not a chat completion')
+  const choice = parsed.data.choices?.find(({ index }) => (index ?? 0) === 0)
+  const { content, refusal, tool_calls } = choice?.delta ?? choice?.message ?? {}
+  return {
+    content: content ?? '',
+    refusal: refusal ?? '',
+    calls: tool_calls ?? [],
+    finish: choice?.finish_reason || undefined,
+  }
+}
+
+function parseDocument(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    // The parser's own message quotes the text: it must not reach the log.
+    throw new Error('Cannot read the answer of the model: it is not valid JSON')
+  }
+}
+
+function joinPieces(pieces: readonly { readonly type: string; readonly text?: string | null | undefined }[]): string {
+  return pieces.map(({ type, text }) => (type === 'text' ? (text ?? '') : '')).join('')
+}

@@ -1,0 +1,9 @@
+/** At most `most` UTF-16 code units, and never half a character. */
+export function clipText(text: string, most: number): string {
+  return text.length > most
+    ? `${text
+        .slice(0, most)
+        .toWellFormed()
+        .replace(/\ufffd$/, '')}…`
+    : text
+}

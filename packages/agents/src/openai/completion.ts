@@ -1,0 +1,145 @@
+import type { OpenStream, StreamAnswer, World } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import { parseMediaType } from '@postern/http'
+import { checkPassingStatus } from '../passing-status.ts'
+import type { Chunk } from './chunk.ts'
+import { readChunk, streamEnd } from './chunk.ts'
+import { readEventData } from './event-data.ts'
+import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
+
+/** Bytes of one answer at most, thoughts and all. */
+const maxAnswerBytes = 16 * 1024 * 1024
+const maxErrorBytes = 64 * 1024
+
+/** The way to one model. */
+export interface ModelDoor {
+  readonly url: string
+  readonly apiKey: string | undefined
+  readonly openStream: OpenStream
+  readonly world: Pick<World, 'now' | 'sleep'>
+}
+
+export interface CompletionTime {
+  readonly signal: AbortSignal
+  /** Who has not begun by then, or says nothing any more, is Unavailable; who speaks on has until the signal aborts. */
+  readonly timeoutMs: number
+}
+
+/** Whoever said something this short a time ago is still speaking, ms. */
+const breathMs = 2_000
+
+type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
+
+/** By the media type of the answer, whatever was asked for: many servers answer whole, some forget to say that they stream. */
+const bodyReaders: Readonly<Record<string, ReadBody>> = {
+  'text/event-stream': readStream,
+  'text/plain': readStream,
+  '': readStream,
+  'application/json': readWhole,
+}
+
+/**
+ * Asks for one completion, and gives each piece of it as it comes.
+ * @throws Unavailable when time may heal it: 408, 425, 429, 5xx, silence, a stream that breaks off
+ * @throws Error for everything else
+ */
+export async function* openCompletion(
+  body: object,
+  door: ModelDoor,
+  { signal, timeoutMs }: CompletionTime,
+): AsyncGenerator<Chunk, void, undefined> {
+  const { url, openStream, world } = door
+  const leaving = new AbortController()
+  const silence = startSilence(leaving, world, timeoutMs)
+  try {
+    const answer = await openStream(url, {
+      ...describePost(body, door),
+      signal: AbortSignal.any([signal, leaving.signal]),
+      timeoutMs,
+      idleMs: timeoutMs,
+      maxBytes: maxAnswerBytes,
+    })
+    for await (const chunk of readCompletion(answer, world.now())) {
+      silence.hear()
+      yield chunk
+    }
+  } catch (error) {
+    // Whoever gave up knows why; the wire only knows that it was cut.
+    signal.throwIfAborted()
+    throw leaving.signal.aborted ? new Unavailable('The model went silent', { cause: error }) : error
+  } finally {
+    leaving.abort()
+  }
+}
+
+function startSilence(leaving: AbortController, { now, sleep }: ModelDoor['world'], timeoutMs: number) {
+  let heardAt = Number.NEGATIVE_INFINITY
+  void sleep(timeoutMs, leaving.signal).then(() => {
+    if (now() - heardAt >= breathMs) leaving.abort()
+  })
+  return {
+    hear() {
+      heardAt = now()
+    },
+  }
+}
+
+function describePost(body: object, { apiKey }: ModelDoor) {
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream, application/json',
+    ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+  }
+  return { method: 'POST', headers, body: JSON.stringify(body) } as const
+}
+
+async function* readCompletion(answer: StreamAnswer, now: number): AsyncGenerator<Chunk, void, undefined> {
+  const { status, headers, body } = answer
+  if (status !== 200) {
+    yield await readFailure(answer, now)
+    return
+  }
+  const { type = '' } = parseMediaType(headers.get('content-type')) ?? {}
+  const read = bodyReaders[type]
+  if (!read) throw new Error('The model answered with no chat completion; check "base_url"')
+  yield* read(body)
+}
+
+async function* readStream(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
+  for await (const data of readEventData(body)) {
+    yield data === '[DONE]' ? streamEnd : readChunk(data)
+  }
+  throw new Unavailable('The model broke off in the middle of its answer')
+}
+
+async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, void, undefined> {
+  const chunk = readChunk(await readText(body, maxAnswerBytes))
+  yield { ...chunk, finish: chunk.finish ?? 'stop' }
+}
+
+/** A refusal is an answer, too. */
+async function readFailure(answer: StreamAnswer, now: number): Promise<Chunk> {
+  checkPassingStatus('model', answer, now)
+  const error = findModelError(parseLeniently(await readText(answer.body, maxErrorBytes)))
+  if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
+  throw toStatusError(answer.status, error)
+}
+
+async function readText(body: StreamAnswer['body'], most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body) {
+    pieces.push(piece)
+    size += piece.length
+    if (size > most) break
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+function parseLeniently(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { commonAgentSchema } from '../agent-kind.ts'
+import { modulePathPattern } from '../import-module.ts'
+
+/** Members of a request that are not the operator's to set by hand. */
+const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
+
+/** `{ "use": "openai" }` */
+export const openaiAgentSchema = commonAgentSchema.extend({
+  /** The address before `/chat/completions`. The operator names it, so it may be a private one. */
+  base_url: z.url({ protocol: /^https?$/ }).refine(hasNoSecrets, 'must not hold credentials or a fragment'),
+  model: z.string().min(1).max(300),
+  /** What the model is told before everything else. */
+  prompt: z.string().max(200_000).default(''),
+  api_key: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
+    .optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().positive().optional(),
+  /** Whatever else the endpoint understands: `max_completion_tokens`, `top_p`, `reasoning_effort`, … */
+  parameters: z
+    .record(z.string(), z.json())
+    .refine(given => owned.every(name => !(name in given)), `must not have ${owned.join(', ')}`)
+    .default({}),
+  /** False: answers are asked for whole. */
+  stream: z.boolean().default(true),
+  /** A module whose exports the model may call. */
+  tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
+  /** How often in one turn the model may call tools before it has to answer. */
+  max_rounds: z.int().min(1).max(50).default(8),
+  /** Whether the model sees pictures. */
+  images: z.boolean().default(false),
+  /** Whether an empty answer means to say nothing; else it is a failure. */
+  may_stay_silent: z.boolean().default(false),
+})
+
+function hasNoSecrets(text: string): boolean {
+  const url = URL.parse(text)
+  return !url?.username && !url?.password && !url?.hash
+}

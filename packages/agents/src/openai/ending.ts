@@ -1,0 +1,53 @@
+import type { AgentChunk, Log } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import type { Round } from './round.ts'
+
+export interface EndingRoom {
+  /** Whether an answer without a word is meant. */
+  readonly mayStaySilent: boolean
+  readonly hasSpoken: boolean
+  readonly log: Log
+}
+
+type Ending = (round: Round, room: EndingRoom) => readonly AgentChunk[]
+
+/** Why a model stops, by `finish_reason`; what is not named here is an end like any other. */
+const endings: Readonly<Record<string, Ending>> = {
+  stop: endWell,
+  length: endCutOff,
+  content_filter: refuse,
+  refusal: refuse,
+  abort: breakOff,
+  error: breakOff,
+}
+
+/** What is still to be said when a model calls no tool: nothing, a refusal, a mark. @throws Error, Unavailable */
+export function endAnswer(round: Round, room: EndingRoom): readonly AgentChunk[] {
+  if (round.refusal.trim()) return refuse(round)
+  return (endings[round.finish] ?? endWell)(round, room)
+}
+
+function endWell({ text }: Round, { mayStaySilent, hasSpoken, log }: EndingRoom): readonly AgentChunk[] {
+  if (text.trim() || hasSpoken) return []
+  if (!mayStaySilent) throw new Error('The model answered with nothing')
+  log.info({}, 'the model chose to say nothing')
+  return []
+}
+
+function endCutOff({ text }: Round, { log }: EndingRoom): readonly AgentChunk[] {
+  if (!text.trim()) throw new Error('The model used up its longest answer before it said anything; raise "max_tokens"')
+  log.warn({}, 'the answer of the model was cut off; raise "max_tokens"')
+  return [' […]']
+}
+
+/** Most characters of the model's own words about it. */
+const maxReason = 2_000
+
+function refuse({ refusal }: Round): readonly AgentChunk[] {
+  const message = refusal.trim().slice(0, maxReason) || 'This will not be answered.'
+  return [{ status: 'rejected', parts: [{ kind: 'policy', policy: { kind: 'forbidden', message } }] }]
+}
+
+function breakOff(): never {
+  throw new Unavailable('The model broke off its answer')
+}

@@ -1,0 +1,63 @@
+import type { Json, NormalizedMessage, Part } from '@postern/core'
+import { clipText } from './clip-text.ts'
+
+/** Of each kind: how many are named, and the characters of each. */
+const most = { count: 20, name: 200, title: 300, url: 2_000, quote: 4_000 }
+
+type Facts = { readonly [name: string]: Json | undefined }
+
+/** How the door writes above a post that somebody quotes. */
+const quoteHeading = /^Quoted post, by \S+:/
+
+/** Who is speaking now, how that was proven, and by what way. */
+export function describeSpeaker(message: NormalizedMessage, flags: readonly string[]): Facts {
+  const { sender, received_via, received_at, kind = 'message' } = message
+  const displayName = sender.display_name ?? sender.profile?.display_name
+  return {
+    from: clipText(sender.address, most.title),
+    ...(displayName && { name: clipText(displayName, most.name) }),
+    verified: sender.verified,
+    auth_method: sender.auth_method,
+    via: received_via,
+    at: received_at,
+    ...(kind !== 'message' && { kind }),
+    ...(flags.length > 0 && { flags: [...flags] }),
+  }
+}
+
+/** What came along with the words. */
+export function describeThings(parts: readonly Part[]): Facts {
+  const quoted = parts.filter(isQuote).map(part => clipText(part.content, most.quote))
+  return {
+    ...(quoted.length > 0 && { quoted: quoted.slice(0, most.count) }),
+    ...listThings('files', parts, describeFile),
+    ...listThings('links', parts, describeLink),
+  }
+}
+
+export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
+  return part.kind === 'text' && quoteHeading.test(part.content)
+}
+
+function listThings(name: string, parts: readonly Part[], describe: (part: Part) => Facts | undefined): Facts {
+  const things = parts.map(describe).filter(thing => thing !== undefined)
+  return things.length > 0 ? { [name]: things.slice(0, most.count) } : {}
+}
+
+function describeFile(part: Part): Facts | undefined {
+  if (part.kind !== 'file' && part.kind !== 'artifact') return undefined
+  return {
+    name: clipText(part.name ?? 'unnamed', most.name),
+    ...(part.mime && { type: clipText(part.mime, most.name) }),
+    ...(part.size !== undefined && { size: part.size }),
+  }
+}
+
+function describeLink(part: Part): Facts | undefined {
+  if (part.kind !== 'link') return undefined
+  return {
+    url: clipText(part.url, most.url),
+    ...(part.title && { title: clipText(part.title, most.title) }),
+    ...(part.description && { description: clipText(part.description, most.title) }),
+  }
+}

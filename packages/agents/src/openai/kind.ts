@@ -1,0 +1,58 @@
+import type { Json } from '@postern/core'
+import type { z } from 'zod'
+import type { OpenedAgent, Opening } from '../agent-kind.ts'
+import { defineAgentKind } from '../agent-kind.ts'
+import { parseDeadline } from '../duration.ts'
+import { createModelAgent } from './agent.ts'
+import { openaiAgentSchema } from './config.ts'
+import { openToolbox } from './tools.ts'
+
+type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
+
+/** A model behind any endpoint that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, a proxy. */
+export const openaiKind = defineAgentKind({
+  usage: '"openai" (with base_url and model)',
+  matches: use => use === 'openai',
+  schema: openaiAgentSchema,
+  open: openModelAgent,
+})
+
+async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
+  const { name, world, baseDir } = opening
+  const { tools: path, base_url, api_key, deadline } = config
+  const toolbox = path === undefined ? undefined : await openToolbox(path, `agents.${name}.tools`, baseDir)
+  const agent = createModelAgent({
+    door: {
+      url: completionsUrl(base_url),
+      apiKey: api_key,
+      openStream: world.fetchFor(new URL(base_url).origin).openStream,
+      world,
+    },
+    settings: readSettings(config),
+    prompt: config.prompt,
+    tools: toolbox?.tools ?? new Map(),
+    maxRounds: config.max_rounds,
+    seesImages: config.images,
+    mayStaySilent: config.may_stay_silent,
+    // Silence that ends before the turn's own deadline is Unavailable, and therefore tried again.
+    timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
+  })
+  return { agent, ...(toolbox?.close && { close: toolbox.close }) }
+}
+
+/** A query stays where it is: Azure has its version there. */
+function completionsUrl(base: string): string {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
+  return url.href
+}
+
+function readSettings({ model, stream, temperature, max_tokens, parameters }: OpenaiAgentConfig) {
+  return {
+    ...(parameters as { readonly [name: string]: Json }),
+    model,
+    stream,
+    ...(temperature !== undefined && { temperature }),
+    ...(max_tokens !== undefined && { max_tokens }),
+  }
+}

@@ -1,0 +1,86 @@
+import type { HistoricalMessage, NormalizedMessage, Part } from '@postern/core'
+import { readHeardText } from '../heard-text.ts'
+import { clipText } from './clip-text.ts'
+import { dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
+import { describeSpeaker, describeThings, isQuote } from './evidence.ts'
+import type { ImagePiece } from './images.ts'
+import type { ChatMessage } from './messages.ts'
+import { toAssistantMessages } from './messages.ts'
+
+/** Characters of a message that a model is given. */
+const maxWords = 100_000
+
+export interface PromptParts {
+  /** The operator's own words. */
+  readonly prompt: string
+  readonly turns: readonly HistoricalMessage[]
+  readonly message: NormalizedMessage
+  readonly flags: readonly string[]
+  readonly images: readonly ImagePiece[]
+  /** Whether calls of earlier turns are told. */
+  readonly withCalls: boolean
+}
+
+/**
+ * The conversation as chat completions want it: the operator's word, then user and assistant by turns. What is the same from one
+ * message to the next stands first, to the byte, for caches of prompts; the message is the end. Pure.
+ */
+export function composePrompt({
+  prompt,
+  turns,
+  message,
+  flags,
+  images,
+  withCalls,
+}: PromptParts): readonly ChatMessage[] {
+  const isUnanswered = turns.at(-1)?.role === 'user'
+  const before = isUnanswered ? turns.slice(0, -1) : turns
+  const unanswered = isUnanswered ? turns.slice(-1).flatMap(formatPieces) : []
+  const text = [...unanswered, formatMessage(message, flags)].join('\n\n')
+  return [
+    { role: 'system', content: [prompt.trim(), dataBlockRules].filter(Boolean).join('\n\n') },
+    // Templates of many models refuse a conversation that an assistant begins.
+    ...(before[0]?.role === 'assistant' ? [opener] : []),
+    ...before.flatMap(turn => toMessages(turn, withCalls)),
+    { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text },
+  ]
+}
+
+const opener: ChatMessage = { role: 'user', content: formatDataBlock({ note: 'You spoke first.' }) }
+
+function toMessages(turn: HistoricalMessage, withCalls: boolean): readonly ChatMessage[] {
+  if (turn.role === 'assistant') return toAssistantMessages(turn.parts, withCalls)
+  return [{ role: 'user', content: formatPieces(turn).join('\n\n') }]
+}
+
+function formatMessage(message: NormalizedMessage, flags: readonly string[]): string {
+  return formatPiece({ ...describeSpeaker(message, flags), ...describeThings(message.parts) }, message.parts)
+}
+
+/** One piece for each writer of a turn. */
+function formatPieces(turn: HistoricalMessage): readonly string[] {
+  return splitWriters(turn).map(({ from, parts }) => formatPiece({ from, ...describeThings(parts) }, parts))
+}
+
+function formatPiece(facts: Parameters<typeof formatDataBlock>[0], parts: readonly Part[]): string {
+  const words = clipText(readHeardText({ parts: parts.filter(part => !isQuote(part)) }), maxWords)
+  return [formatDataBlock(facts), guardWords(words)].filter(Boolean).join('\n')
+}
+
+interface Piece {
+  readonly from: string
+  readonly parts: Part[]
+}
+
+/** Where another one goes on in a turn, the history names him in a part of its own that nobody else can write (`HistoryView`). */
+const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
+
+function splitWriters({ sender, parts }: HistoricalMessage): readonly Piece[] {
+  const pieces: Piece[] = [{ from: sender.address, parts: [] }]
+  for (const part of parts) {
+    const [, from] = (part.kind === 'text' && speakerPattern.exec(part.content)) || []
+    if (from) pieces.push({ from, parts: [] })
+    else pieces.at(-1)?.parts.push(part)
+  }
+  return pieces.filter(({ parts }, index) => parts.length > 0 || index === 0)
+}

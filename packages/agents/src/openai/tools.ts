@@ -1,0 +1,88 @@
+import type { AgentContext, NormalizedMessage } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import { z } from 'zod'
+import { importModule } from '../import-module.ts'
+
+/** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
+export interface ToolContext extends AgentContext {
+  readonly message: NormalizedMessage
+}
+
+/** What a module of tools exports, under the name that the model calls it by. */
+export interface ToolDefinition {
+  readonly description: string
+  /** JSON Schema of `args`, an object. */
+  readonly parameters?: { readonly [keyword: string]: unknown } | undefined
+  /** Returns JSON, or text. What it throws is logged; the model is told only that it failed. */
+  // biome-ignore lint/suspicious/noExplicitAny: whoever writes the schema knows the type of the arguments
+  run(args: any, context: ToolContext): unknown
+}
+
+export interface Tool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: { readonly [keyword: string]: unknown }
+  run(args: unknown, context: ToolContext): unknown
+  /** Says what is wrong with arguments; undefined when nothing is. */
+  findFault(args: unknown): string | undefined
+}
+
+/** Functions of the operator's that a model may call. */
+export interface Toolbox {
+  readonly tools: ReadonlyMap<string, Tool>
+  close?(): Promise<void> | void
+}
+
+const namePattern = /^[a-zA-Z0-9_-]{1,64}$/
+
+const definitionSchema = z.looseObject({
+  description: z.string().min(1),
+  parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }),
+  run: z.custom<ToolDefinition['run']>(value => typeof value === 'function', 'must be a function'),
+})
+
+/** Reads the module of an agent's tools; it may also export `close()`. @throws ConfigError */
+export async function openToolbox(path: string, key: string, baseDir: string): Promise<Toolbox> {
+  const { close, ...exported } = (await importModule(path, key, baseDir)) as Record<string, unknown>
+  const tools = Object.entries(exported).map(([name, value]) => readTool(name, value, key))
+  if (tools.length === 0) throw new ConfigError(key, `"${path}" exports no tool`, mend)
+  return {
+    tools: new Map(tools.map(tool => [tool.name, tool])),
+    ...(typeof close === 'function' && { close: close as () => void }),
+  }
+}
+
+const mend =
+  'A tool is: export const name = { description: "…", parameters: { /* JSON Schema */ }, run(args, context) { … } }'
+
+function readTool(name: string, value: unknown, key: string): Tool {
+  if (!namePattern.test(name)) throw new ConfigError(key, `"${name}" cannot be the name of a tool`, mend)
+  const parsed = definitionSchema.safeParse(value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, mend)
+  }
+  const { description, parameters, run } = parsed.data
+  const schema = readSchema(name, parameters, key)
+  return {
+    name,
+    description,
+    parameters,
+    run: (args, context) => run.call(value, args, context),
+    findFault: args => describeFault(schema.safeParse(args)),
+  }
+}
+
+function readSchema(name: string, parameters: Tool['parameters'], key: string): z.ZodType {
+  try {
+    return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0])
+  } catch (cause) {
+    const problem = `the tool "${name}": its parameters are no JSON Schema that can be checked`
+    throw new ConfigError(key, problem, 'Use the keywords of JSON Schema 2020-12 without if/then and $ref.', { cause })
+  }
+}
+
+function describeFault({ error }: z.ZodSafeParseResult<unknown>): string | undefined {
+  const [issue] = error?.issues ?? []
+  return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface ModelRequest {
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  /** The whole text, as it came. */
+  readonly text: string
+  readonly body: {
+    readonly model: string
+    readonly stream: boolean
+    readonly messages: readonly {
+      readonly role: string
+      readonly content: unknown
+      readonly tool_calls?: readonly { readonly id: string }[]
+      readonly tool_call_id?: string
+    }[]
+    readonly tools?: readonly unknown[]
+    readonly tool_choice?: string
+    readonly [member: string]: unknown
+  }
+}
+
+export interface ModelReply {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Written piece by piece. Anything but text and bytes is sent as JSON. */
+  readonly body?: unknown
+  readonly pieces?: readonly (string | Uint8Array)[]
+  /** After the pieces nothing more comes, and no end. */
+  readonly hangs?: boolean
+  /** After the pieces the connection breaks. */
+  readonly breaks?: boolean
+}
+
+export type Complete = (request: ModelRequest, index: number) => ModelReply | Promise<ModelReply>
+
+export interface ModelServer {
+  /** With `/v1`. */
+  readonly baseUrl: string
+  readonly requests: readonly ModelRequest[]
+  /** Resolves when the client lets go of an answer that has no end. */
+  readonly left: Promise<void>
+  close(): Promise<void>
+}
+
+/** An endpoint of chat completions on loopback that answers by script. */
+export async function openModelServer(complete: Complete): Promise<ModelServer> {
+  const requests: ModelRequest[] = []
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
+  const server = createServer(async (request, response) => {
+    response.once('close', leave)
+    const text = await readText(request)
+    const heard = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) }
+    requests.push(heard)
+    writeReply(response, await complete(heard, requests.length - 1))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    requests,
+    left,
+    close() {
+      server.closeAllConnections()
+      return new Promise(resolve => server.close(() => resolve()))
+    },
+  }
+}
+
+function writeReply(
+  response: ServerResponse,
+  { status = 200, headers, body, pieces, hangs, breaks }: ModelReply,
+): void {
+  const type = body === undefined ? 'text/event-stream' : 'application/json'
+  response.writeHead(status, { 'content-type': type, ...headers })
+  response.flushHeaders()
+  for (const piece of pieces ?? []) response.write(piece)
+  if (breaks) setImmediate(() => response.destroy())
+  else if (!hangs) response.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body))
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of request) chunks.push(chunk as Uint8Array)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** A recorded stream, `fixtures/openai/<name>.sse`. */
+export function readRecording(name: string): Buffer {
+  return readFileSync(new URL(`../../../fixtures/openai/${name}.sse`, import.meta.url))
+}
+
+/** A stream of ours: the deltas of one answer, and its end. */
+export function streamOf(deltas: readonly object[], finish = 'stop'): ModelReply {
+  const last = { choices: [{ index: 0, delta: {}, finish_reason: finish }] }
+  const chunks = [...deltas.map(delta => ({ choices: [{ index: 0, delta, finish_reason: null }] })), last]
+  return { pieces: [...chunks.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`), 'data: [DONE]\n\n'] }
+}
+
+export function say(content: string): ModelReply {
+  return streamOf([{ role: 'assistant', content: '' }, { content }])
+}
+
+export function call(name: string, args: unknown, id = 'call_1'): ModelReply {
+  const called = { index: 0, id, type: 'function', function: { name, arguments: JSON.stringify(args) } }
+  return streamOf([{ role: 'assistant', content: null, tool_calls: [called] }], 'tool_calls')
+}
