@@ -85,7 +85,8 @@ function readDocument({ status, headers, body }: FetchAnswer, now: number): Fetc
 
 function waitFor(status: number, headers: Headers, now: number): Unavailable {
   const retryAfter = parseRetryAfter(headers.get('retry-after'), now)
-  return new Unavailable(`Cannot fetch document: the answer is ${status}`, retryAfter ? { retryAfter } : {})
+  const told = { status, ...(retryAfter !== undefined && { retryAfter }) }
+  return new Unavailable(`Cannot fetch document: the answer is ${status}`, told)
 }
 
 function refuseDocument(problem: string, cause?: unknown): Undeliverable {

@@ -94,6 +94,25 @@ test('find() leaves a host alone for a minute that did not answer', async () => 
   expect(asked).toEqual(both)
 })
 
+test('find() leaves nobody alone for one address that fails, and does not ask for that one again at once', async () => {
+  const { asked, find } = openPosts(async id => {
+    if (id.endsWith('/bad')) throw new Unavailable('the answer is 500', { status: 500 })
+    return toPost(id)
+  })
+  expect(await find(`${host}/bad`)).toBeUndefined()
+  expect(await find(`${host}/bad`)).toBeUndefined()
+  expect(await find(`${host}/1`)).toBeDefined()
+  expect(asked).toEqual([`${host}/bad`, `${host}/1`])
+})
+
+test.each([429, 503])('find() leaves a host alone that answers %s', async status => {
+  const { asked, find } = openPosts(async () => {
+    throw new Unavailable('wait', { status })
+  })
+  for (const number of [1, 2]) expect(await find(`${host}/${number}`)).toBeUndefined()
+  expect(asked).toEqual([`${host}/1`])
+})
+
 test('find() passes a bug on', async () => {
   const bug = new TypeError('not a function')
   await expect(openPosts(() => Promise.reject(bug)).find(`${host}/1`)).rejects.toBe(bug)

@@ -27,11 +27,12 @@ interface Found {
 
 const maxPosts = 300
 const maxHosts = 2_000
-const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000 } as const
+const keepMs = { found: 10 * 60_000, refused: 5 * 60_000, hostDown: 60_000, fault: 60_000 } as const
 /** Who has kept us waiting for so long is not waited for by others too, ms. */
 const patienceMs = 3_000
 /** Look-ups that wait for one host, with the one under way. */
 const maxWaiting = 16
+const pleas: ReadonlySet<number> = new Set([429, 503])
 /** Look-ups a minute that strangers can make us do. */
 const ceilings = { perHost: 120, inAll: 1_200 } as const
 
@@ -56,7 +57,7 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
         const fetched = await fetchDocument(iri.href)
         return fetched.state === 'found' ? fetched.document : undefined
       } catch (error) {
-        if (error instanceof Unavailable) down.set(iri.host, true, keepMs.hostDown)
+        if (isHostDown(error)) down.set(iri.host, true, keepMs.hostDown)
         throw error
       } finally {
         askedAt.delete(iri.host)
@@ -77,8 +78,9 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       known.set(iri.href, found, keepMs.found)
       return found
     } catch (error) {
-      if (isRefusal(error)) missing.set(iri.href, { post: undefined }, keepMs.refused)
-      else if (!(error instanceof Unavailable || error instanceof Rejection)) throw error
+      if (!(error instanceof Undeliverable || error instanceof Unavailable || error instanceof Rejection)) throw error
+      const forMs = isRefusal(error) ? keepMs.refused : isFault(error) ? keepMs.fault : 0
+      if (forMs > 0) missing.set(iri.href, { post: undefined }, forMs)
       return { post: undefined }
     }
   }
@@ -91,6 +93,16 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       return isStuck || down.get(iri.host) ? undefined : (await share(iri.href, () => look(iri))).post
     },
   }
+}
+
+/** No answer, or a plea for time. That one address fails says nothing of the others: strangers choose which one is asked for. */
+function isHostDown(error: unknown): boolean {
+  return error instanceof Unavailable && (error.status === undefined || pleas.has(error.status))
+}
+
+/** Its host answered, but not with the post. */
+function isFault(error: unknown): boolean {
+  return error instanceof Unavailable && error.status !== undefined
 }
 
 /** The post is not to be had, whenever we ask; our own ceiling says nothing about it. */
