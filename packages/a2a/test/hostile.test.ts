@@ -21,12 +21,18 @@ test('a blank that breaks lines is not part of a media type', async () => {
 
 test('push credentials by the names of the protobuf file are not kept either', async () => {
   await open()
-  const push = { url: 'https://example.com/x', authentication: { scheme: 'Bearer', credentials: 'geheim-4711' }, token: 'tok-4711' }
+  const push = {
+    url: 'https://example.com/x',
+    authentication: { scheme: 'Bearer', credentials: 'geheim-4711' },
+    token: 'tok-4711',
+  }
   const admit: unknown[] = []
   const { body } = await house.say('hi', {}, { configuration: { task_push_notification_config: push } })
   expect(body.result).toBeDefined()
   const page = await house.desk.listMessages({ limit: 10 } as never)
-  const text = JSON.stringify(page) + JSON.stringify(await Promise.all((page as any).messages?.map((m: any) => house.desk.findMessage(m.id)) ?? []))
+  const text =
+    JSON.stringify(page) +
+    JSON.stringify(await Promise.all((page as any).messages?.map((m: any) => house.desk.findMessage(m.id)) ?? []))
   console.log(text.slice(0, 3000), admit.length)
   expect(text).not.toContain('4711')
 })
@@ -41,7 +47,11 @@ test('a token for messages alone sets no push config inline', async () => {
 
 test('two versions in the query are ambiguous', async () => {
   await open()
-  const { body } = await house.say('x', {}, { path: '/a2a?A2A-Version=1.0&A2A-Version=0.3', headers: { 'a2a-version': '' } })
+  const { body } = await house.say(
+    'x',
+    {},
+    { path: '/a2a?A2A-Version=1.0&A2A-Version=0.3', headers: { 'a2a-version': '' } },
+  )
   expect(body.error?.code).toBe(-32009)
 })
 
