@@ -78,9 +78,8 @@ export function createRemotePosts({ fetchDocument, isBlocked, now }: RemotePostP
       known.set(iri.href, found, keepMs.found)
       return found
     } catch (error) {
-      if (!(error instanceof Undeliverable || error instanceof Unavailable || error instanceof Rejection)) throw error
-      const forMs = isRefusal(error) ? keepMs.refused : isFault(error) ? keepMs.fault : 0
-      if (forMs > 0) missing.set(iri.href, { post: undefined }, forMs)
+      const ms = keepMissing(error)
+      if (ms > 0) missing.set(iri.href, { post: undefined }, ms)
       return { post: undefined }
     }
   }
@@ -100,12 +99,10 @@ function isHostDown(error: unknown): boolean {
   return error instanceof Unavailable && (error.status === undefined || pleas.has(error.status))
 }
 
-/** Its host answered, but not with the post. */
-function isFault(error: unknown): boolean {
-  return error instanceof Unavailable && error.status !== undefined
-}
-
-/** The post is not to be had, whenever we ask; our own ceiling says nothing about it. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof Undeliverable || (error instanceof Rejection && error.code !== 'rate_limited')
+/** How long it is remembered that a post could not be had, ms; not at all when nobody was asked: our own ceiling says nothing of it. */
+function keepMissing(error: unknown): number {
+  if (error instanceof Unavailable) return error.status === undefined ? 0 : keepMs.fault
+  if (error instanceof Rejection && error.code === 'rate_limited') return 0
+  if (error instanceof Undeliverable || error instanceof Rejection) return keepMs.refused
+  throw error
 }
