@@ -15,14 +15,10 @@ export function relaxField(field: string): string {
 /** SHA-256 of a body, relaxed (RFC 6376 §3.4.4), base64. */
 export function hashBody(body: string): string {
   const lines = body.split(crlf)
-  while (lines.at(-1) === '' || isBlank(lines.at(-1))) lines.pop()
+  while (lines.length > 0 && relaxLine(lines.at(-1) ?? '') === '') lines.pop()
   const hash = createHash('sha256')
   for (const line of lines) hash.update(`${relaxLine(line)}${crlf}`, 'latin1')
   return hash.digest('base64')
-}
-
-function isBlank(line: string | undefined): boolean {
-  return line !== undefined && relaxLine(line) === ''
 }
 
 function relaxLine(line: string): string {

@@ -32,7 +32,7 @@ export async function signMessage(message: Buffer, { domain, keys, signedAt }: D
   const fields = text.slice(0, end).split(/\r\n(?![ \t])/)
   const { names, lines } = chooseFields(fields)
   const seconds = Math.floor(signedAt / 1000)
-  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hashBody(text.slice(end + 4))};${crlf}\th=${names.join(`:${crlf}\t `)};${crlf}\tb=`
+  const common = `d=${domain}; t=${seconds}; x=${seconds + lifetimeSeconds};${crlf}\tbh=${hashBody(text.slice(end + 4))};${crlf}\th=${foldNames(names)};${crlf}\tb=`
   const signatures = await Promise.all(
     keys.map(async ({ selector, privateKey }) => {
       const algorithm = privateKey.asymmetricKeyType === 'ed25519' ? 'ed25519-sha256' : 'rsa-sha256'
@@ -49,14 +49,24 @@ function chooseFields(fields: readonly string[]): {
   readonly names: readonly string[]
   readonly lines: readonly string[]
 } {
-  const found = signedFields.map(name => ({
-    name,
-    lines: fields.map(relaxField).filter(line => line.startsWith(`${name}:`)),
-  }))
+  const relaxed = fields.map(relaxField)
+  const found = signedFields.map(name => ({ name, lines: relaxed.filter(line => line.startsWith(`${name}:`)) }))
   return {
     names: found.flatMap(({ name, lines }) => Array.from({ length: lines.length + 1 }, () => name)),
     lines: found.flatMap(({ lines }) => lines.toReversed()),
   }
+}
+
+/** Lines of 72 characters or so; white space around the colons is allowed (RFC 6376 §3.5). */
+function foldNames(names: readonly string[]): string {
+  const lines: string[] = []
+  for (const name of names) {
+    const line = lines.pop()
+    if (line === undefined) lines.push(name)
+    else if (line.length + name.length < 72) lines.push(`${line}:${name}`)
+    else lines.push(line, name)
+  }
+  return lines.join(`:${crlf}\t `)
 }
 
 function fold(base64: string): string {
