@@ -1,8 +1,8 @@
 import type { Metadata } from '@grpc/grpc-js'
 import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall } from '../door.ts'
-import { findAddressee, readReplay } from '../door.ts'
-import { negotiateExtensions } from '../extensions.ts'
+import { findAddressee } from '../door.ts'
+import { negotiateExtensions, replayExtension } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
 import { isObject } from '../validate/shape.ts'
 import { negotiateVersion } from '../version.ts'
@@ -34,14 +34,16 @@ async function openGrpcCall({ method, metadata, request, from }: GrpcKnock, room
   // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
   const caller = await rooms.authenticate({ headers, method: 'POST', url: `http://grpc${method.path}` })
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
-  const extensions = negotiateExtensions(headers.get('a2a-extensions'))
+  const extensions = negotiateExtensions(headers.get('a2a-extensions')).filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
   // The bounds are those of the other bindings.
   const document = parseRpcBody(bytes)
   const { tenant, params } = takeTenant(document)
   const agent = findAddressee(tenant, rooms.house)
-  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const }
-  return { name: method.operation, version, extensions, call: { ...call, ...readReplay(headers, extensions) } }
+  // Events have no place for an id, so that nothing can be gone on with.
+  const replay = { lastEventId: undefined, canReplay: false }
+  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, ...replay }
+  return { name: method.operation, version, extensions, call }
 }
 
 /** The package of the protobuf file is that of 1.0. */
