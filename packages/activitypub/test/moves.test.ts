@@ -78,3 +78,32 @@ test('a Move of a stranger is taken and does nothing', async () => {
   expect(peer.countOf(moved.id)).toBe(0)
   expect(await stage.stored()).toEqual([])
 })
+
+test('64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
+  stage = await openStage({ config: { block: ['other.test'] } })
+  const { alice, house, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  expect(await move(alice, moved.id)).toMatchObject({ status: 202 })
+  for (const spelling of ['https://OTHER.test./users/alice', 'https://sub.other.test:443/users/alice']) {
+    expect(await move(alice, spelling)).toMatchObject({ status: 202 })
+  }
+  expect(await findBlock(moved.id)).toBeUndefined()
+  expect(peer.requests.filter(({ host }) => host.includes('other'))).toEqual([])
+})
+
+test('accounts that move to each other, or to themselves, come to an end', async () => {
+  stage = await openStage()
+  const { alice, mallory, house, peer } = stage
+  settlePerson(peer, 'alice@good.test', { document: { alsoKnownAs: [mallory.id, alice.id] } })
+  settlePerson(peer, 'mallory@evil.test', { document: { alsoKnownAs: [alice.id, mallory.id] } })
+  for (const person of [alice, mallory]) await postActivity(house, person, composeActivity(person, 'Block', echoActor))
+  for (const [from, to] of [
+    [alice, mallory],
+    [mallory, alice],
+    [alice, alice],
+  ] as const) {
+    expect(await move(from, to.id)).toMatchObject({ status: 202 })
+  }
+  expect(peer.requests.length).toBeLessThan(8)
+})

@@ -1,8 +1,8 @@
 import type { RelationEffect } from '@postern/core'
+import { Undeliverable } from '@postern/core'
 import { parseIri } from '../iri.ts'
 import { idOf } from '../reading.ts'
 import type { RemoteActor } from '../remote-actor.ts'
-import { asPeersFault } from '../signer.ts'
 import type { ActivityKind, Lookups } from './activity-kind.ts'
 import { inThreadWith, targetActor, tellEvent, toIntake } from './intake.ts'
 
@@ -63,8 +63,18 @@ async function findTarget(
 ): Promise<RemoteActor | undefined> {
   if (text === undefined) return undefined
   const iri = parseIri(text, 'the new account')
-  const known = await asPeersFault(() => actors.find(iri))
+  const known = await findIfShown(() => actors.find(iri))
   if (!known || known.aliases.has(old)) return known
-  const fresh = await asPeersFault(() => actors.refresh(iri))
+  const fresh = await findIfShown(() => actors.refresh(iri))
   return fresh?.aliases.has(old) ? fresh : undefined
+}
+
+/** What the new account's host does not show, or is blocked, is no fault of who sends the `Move`. */
+async function findIfShown(look: () => Promise<RemoteActor | undefined>): Promise<RemoteActor | undefined> {
+  try {
+    return await look()
+  } catch (error) {
+    if (error instanceof Undeliverable) return undefined
+    throw error
+  }
 }
