@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import parseAddresses from 'nodemailer/lib/addressparser/index.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, intakeSecret, openMailHouse } from './house.ts'
@@ -254,6 +255,18 @@ describe('who wrote it', () => {
     expect(message.sender.address).toBe(address)
     expect(message.sender.display_name).toBe(name)
     expect(flags.includes('display_name_spoof')).toBe(name?.includes('@') ?? false)
+  })
+
+  test.each([
+    'Bob <bob@nodmarc.test>',
+    '"Bob, the builder" <bob@nodmarc.test>',
+    'Pete(A nice \\) chap) <pete(his account)@silly.test(his host)>',
+    'bob@nodmarc.test (Bob)',
+    '<@relay.test:j@x.test>',
+    '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
+  ])('row 29: From: %s is the same to us and to nodemailer', async from => {
+    const { message } = await expectTaken(write({ from: `From: ${from}` }))
+    expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
   })
 
   test('row 33: one of our own agents, from outside, is refused', async () => {

@@ -7,6 +7,7 @@ import { domain, openMailHouse } from './house.ts'
 import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './providers/fixture.ts'
 import type { Recorded } from './providers/requests.ts'
 import { basicOf, writeCloudMailin, writeMultipart, writePostal, writePostmark } from './providers/requests.ts'
+import { openSmtpClient } from './smtp-client.ts'
 
 const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
 const refusals: Readonly<Record<string, number>> = {
@@ -43,7 +44,10 @@ afterEach(() => house.close())
 async function openAt(providers: Readonly<Record<string, unknown>>, limits = {}): Promise<MailHouse> {
   const all = Object.fromEntries(names.map(name => [name, readProviderConfig(name)]))
   const loopback = { [snsHost]: (amazon.address() as AddressInfo).port }
-  const opened = await openMailHouse({ config: { providers: { ...all, ...providers }, limits }, loopback })
+  const opened = await openMailHouse({
+    config: { providers: { ...all, ...providers }, limits, listen: { port: 0, protocol: 'lmtp' } },
+    loopback,
+  })
   opened.world.advance(recordedAt - opened.world.now())
   return opened
 }
@@ -304,10 +308,18 @@ describe('row 73: forms', () => {
   })
 })
 
-test('row 74: the same mail from two webhooks and the intake is one turn', async () => {
+test('row 74: the same mail from three webhooks, the intake and LMTP is one turn', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
   const { message } = await house.latest()
   expect((await house.post(String(message.raw))).status).toBe(200)
+  const client = await openSmtpClient(house.listening?.port ?? 0)
+  await client.read()
+  for (const line of ['LHLO mx.nodmarc.test', 'MAIL FROM:<bob@nodmarc.test>', `RCPT TO:<echo@${domain}>`, 'DATA']) {
+    await client.say(line)
+  }
+  const octets = Buffer.from(String(message.raw)).toString('latin1')
+  expect(await client.say(`Return-Path: <bob@nodmarc.test>\r\nReceived: by us\r\n${octets}.`)).toMatch(/^250 /)
+  client.end()
   expect(await countStored()).toBe(1)
-  expect((await house.latest()).duplicates).toBe(3)
+  expect((await house.latest()).duplicates).toBe(4)
 })

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { MessageRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -129,6 +130,22 @@ describe('a signature that proves', () => {
     house.sim.dns.set('long._domainkey.open.test', { TXT: [keyRecord(key)] })
     expect((await take(sign({ key, selector: 'long' }))).sender.verified).toBe(true)
   })
+
+  test.each<[string, () => string]>([
+    ['tags behind p=', () => `${keyRecord(rsa)}; n=note; t=`],
+    ['spaces in p=', () => keyRecord(rsa).replace(/p=.*/, found => found.replace(/.{40}/g, '$& '))],
+    [
+      'p= as PKCS#1',
+      () => {
+        const der = createPublicKey(rsa).export({ type: 'pkcs1', format: 'der' })
+        return `v=DKIM1; k=rsa; p=${der.toString('base64')}`
+      },
+    ],
+  ])('row 36: a key record with %s', async (what, record) => {
+    const selector = `odd-${what.length}`
+    house.sim.dns.set(`${selector}._domainkey.open.test`, { TXT: [record()] })
+    expect((await take(sign({ selector }))).sender.verified).toBe(true)
+  })
 })
 
 test('the message of RFC 8463 passes with both of its signatures', async () => {
@@ -179,6 +196,8 @@ describe('a signature that proves nothing', () => {
     ['row 16: v=2', /^malformed/, () => sign({ tags: { v: '2' } })],
     ['row 16: no v=', /^malformed/, () => sign({ tags: { v: undefined } })],
     ['row 16: unknown algorithm', /^malformed/, () => sign({ tags: { a: 'rsa-sha512' } })],
+    ['row 16: unknown canonicalization', /^malformed/, () => sign({ tags: { c: 'strict/loose' } })],
+    ['row 16: q=http', /^malformed/, () => sign({ tags: { q: 'http' } })],
     ['row 35: NXDOMAIN for the key', 'no_key: no key', () => sign({ selector: 'absent' })],
   ]
 
@@ -380,6 +399,37 @@ describe('row 34: DNS that does not answer', () => {
   test('for a signature that cannot align anyway: not waited for', async () => {
     house.sim.dns.fail('silent._domainkey.noise.example', 'servfail')
     expect((await take(sign({ domain: 'noise.example', selector: 'silent' }))).sender.verified).toBe(false)
+  })
+})
+
+describe('row 39: a DMARC record that says nothing', () => {
+  test.each<[string, string[]]>([
+    ['there are two', ['v=DMARC1; p=reject', 'v=DMARC1; p=none']],
+    ['it is of another version', ['v=DMARC2; p=reject']],
+    ['it is no list of tags', ['v=DMARC1 p=reject']],
+    ['it is something else', ['hello']],
+  ])('%s: none', async (_what, records) => {
+    house.sim.dns.set('_dmarc.odd.test', { TXT: records })
+    house.world.advance(60_000)
+    const { record } = await take(write('ann@odd.test'))
+    expect(record.proofs.find(({ kind }) => kind === 'dmarc')).toMatchObject({ verdict: 'none' })
+  })
+})
+
+describe('a second From on a mail that is really signed', () => {
+  const often = ['from', 'from', 'to', 'subject', 'date', 'message-id']
+  const below = (message: string) => message.replace('\r\nTo: ', '\r\nFrom: Eve <eve@open.test>\r\nTo: ')
+  test.each<[string, () => string]>([
+    ['row 3: above', () => `From: Eve <eve@open.test>\r\n${sign()}`],
+    ['row 4: below, not signed twice', () => below(sign())],
+    ['row 4: below, signed twice', () => below(sign({ fields: often }))],
+  ])('%s is refused', async (_row, message) => {
+    const questions = house.sim.dns.questions.length
+    expect(await refuse(message())).toMatchObject({
+      status: 400,
+      body: { detail: 'Cannot read mail: more than one From' },
+    })
+    expect(house.sim.dns.questions.length).toBe(questions)
   })
 })
 

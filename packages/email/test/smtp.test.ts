@@ -203,6 +203,12 @@ describe('the SMTP listener', () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
+    const { client: longer } = await greet(port)
+    longer.write(`NOOP ${'x'.repeat(10 * 1024 * 1024)}`)
+    await longer.closed
+    const { client: hasty } = await greet(port)
+    hasty.write('GARBAGE\r\n'.repeat(5_000))
+    await hasty.closed
     const { client: odd } = await greet(port)
     expect(await odd.say('FROBNICATE')).toMatch(/^5\d\d /)
     expect(await odd.say('AUTH PLAIN AGEAYg==')).toMatch(/^5\d\d /)

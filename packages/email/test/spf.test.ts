@@ -14,6 +14,8 @@ beforeAll(async () => {
   spf('broken.test', 'v=spf1 ip4:nonsense -all')
   spf('far.test', `v=spf1 ${Array.from({ length: 11 }, (_, index) => `include:n${index}.far.test`).join(' ')} -all`)
   for (let index = 0; index < 11; index += 1) spf(`n${index}.far.test`, 'v=spf1 ip4:198.51.100.1 -all')
+  const grown = '%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}.%{d}'
+  spf('macro.test', `v=spf1 ${Array.from({ length: 12 }, (_, index) => `exists:${index}.${grown}`).join(' ')} -all`)
   spf('void.test', 'v=spf1 a:v1.none.test a:v2.none.test a:v3.none.test -all')
   dns.set('helo.test', { A: ['192.0.2.7'], TXT: ['v=spf1 a -all'] })
   dns.fail('down.test', 'servfail')
@@ -37,6 +39,7 @@ test.each([
   ['row 37: a policy that includes itself', 'x@loop.test', '192.0.2.9', 'permerror'],
   ['row 37: eleven look-ups', 'x@far.test', '192.0.2.9', 'permerror'],
   ['row 37: three look-ups that find nothing', 'x@void.test', '192.0.2.9', 'permerror'],
+  ['row 37: macros that grow', 'x@macro.test', '192.0.2.9', 'permerror'],
   ['DNS that fails, which decides nothing here', 'x@down.test', '192.0.2.9', 'temperror'],
   ['IPv6 in the clothes of IPv4', 'x@soft.test', '::ffff:192.0.2.9', 'pass'],
 ])('SPF of %s', async (_what, from, ip, verdict) => {

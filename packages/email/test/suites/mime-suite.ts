@@ -17,7 +17,7 @@ const slowMs = 1000
 export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
   const names = readdirSync(folder, { recursive: true }).map(String)
   const scored: Scored[] = []
-  for (const name of names.filter(each => /\.(?:eml|msg|txt)$/.test(each) && !/expected/.test(each))) {
+  for (const name of names.filter(each => /\.(?:eml|msg)$/.test(each))) {
     scored.push(await scoreMessage(name, toCrlf(readFileSync(new URL(encodeURI(name), folder)))))
   }
   return scored
