@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { AgentDirectory } from '@postern/core'
 import { formatMailbox } from '../addresses.ts'
 import { isUnread } from '../loops/automatic.ts'
@@ -30,6 +31,7 @@ export function findOthers(
  * proven never meets who is. With others it is a conversation of just these people.
  */
 export function scopeOf({ addresses: { author }, authentication }: ProvenMail, others: readonly string[]): string {
-  const people = [formatMailbox(author), ...others].toSorted()
-  return `${authentication.isVerified ? 'v' : 'u'}:${people.join(',')}`
+  const people = [formatMailbox(author), ...others].toSorted().join(',')
+  const name = others.length > 0 ? `group ${createHash('sha256').update(people).digest('hex')}` : people
+  return `${authentication.isVerified ? 'v' : 'u'}:${name}`
 }

@@ -39,6 +39,8 @@ export interface ReplyPlan {
 /** RFC 5321 §4.5.3.1.1 */
 const maxLocal = 64
 const dayMs = 24 * 3_600_000
+/** A complaint quotes one mail, and that one address a few times. */
+const maxCandidates = 50
 /** How long an answer finds its thread by the address alone. */
 const replyDays = 180
 
@@ -90,7 +92,8 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       return { ...(token && { token }), ...(rest && { tag: rest }) }
     },
     findBounce(agent, text) {
-      for (const [, last = ''] of text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi)) {
+      const found = Array.from(text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi))
+      for (const [, last = ''] of found.slice(0, maxCandidates)) {
         const token = readBounce(agent, last)
         if (token?.kind === 'bounce') return token
       }
