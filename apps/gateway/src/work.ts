@@ -24,6 +24,19 @@ export interface Work {
   stop(graceMs: number): Promise<void>
 }
 
+/**
+ * How much runs at once. A host that hangs holds each of its eight deliveries for as long as a try may take, and strangers make up
+ * as many hosts as they like: there is room for sixty of them beside everybody else.
+ */
+export const slots = {
+  turnSlots: 128,
+  turnsPerAgent: 32,
+  deliverySlots: 512,
+  broadcastSlots: 64,
+  deliveriesPerHost: 8,
+  leaseMs: 60_000,
+} as const
+
 /** Answers, delivers, and lets agents speak of themselves. */
 export function startWork(house: WorkHouse): Work {
   const { config, desk, world, agents } = house
@@ -35,14 +48,7 @@ export function startWork(house: WorkHouse): Work {
   const { findRunning: findAgent } = agents
   const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, ...house.shelf }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
-  const worker = startWorker(working, sending, world, {
-    holder: `${hostname()}:${process.pid}`,
-    turnSlots: 128,
-    turnsPerAgent: 32,
-    deliverySlots: 128,
-    deliveriesPerHost: 8,
-    leaseMs: 60_000,
-  })
+  const worker = startWorker(working, sending, world, { holder: `${hostname()}:${process.pid}`, ...slots })
   const stopping = new AbortController()
   startAgents(house, stopping.signal)
   return {

@@ -4,12 +4,13 @@ import type { Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Channel, Desk, LogFields, Worker, World } from '@postern/core'
+import type { Channel, Desk, LogFields, Worker, WorkerOptions, World } from '@postern/core'
 import { createBreaker, startWorker } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteDesk } from '@postern/store'
 import { sketchIntake } from '@postern/testing'
 import { afterEach, expect, test } from 'vitest'
+import { slots } from '../src/work.ts'
 
 const minute = 60_000
 
@@ -61,7 +62,7 @@ interface Line {
   readonly logged: readonly (readonly [string, LogFields])[]
   advance(ms: number): void
   /** Queues `count` deliveries to a host, five to a thread. */
-  queue(host: string, count: number): Promise<void>
+  queue(host: string, count: number, name?: string): Promise<void>
   work(): void
 }
 
@@ -70,8 +71,19 @@ afterEach(async () => {
   for (const thing of open.splice(0).toReversed()) await thing.close()
 })
 
+interface LineOptions {
+  readonly giveUpAfterMs: number
+  readonly timeoutMs: number
+  readonly slots: Omit<WorkerOptions, 'holder'>
+}
+
+const fewSlots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4, leaseMs: 60_000 }
+
 /** The real desk, worker and guard; the channel posts the number of a delivery and nothing else. */
-async function openLine(sinks: Readonly<Record<string, Sink>>, giveUpAfterMs = 48 * 60 * minute): Promise<Line> {
+async function openLine(
+  sinks: Readonly<Record<string, Sink>>,
+  { giveUpAfterMs = 48 * 60 * minute, timeoutMs = 150, slots = fewSlots }: Partial<LineOptions> = {},
+): Promise<Line> {
   let shift = 0
   const logged: (readonly [string, LogFields])[] = []
   const keep = (fields: LogFields, text: string) => void logged.push([text, fields])
@@ -92,7 +104,7 @@ async function openLine(sinks: Readonly<Record<string, Sink>>, giveUpAfterMs = 4
     prepare: ({ to, id }) => ({
       wire: id,
       async transmit() {
-        await fetch(`${to}/${id}`, { method: 'POST', timeoutMs: 150 })
+        await fetch(`${to}/${id}`, { method: 'POST', timeoutMs })
         return {}
       },
     }),
@@ -106,17 +118,16 @@ async function openLine(sinks: Readonly<Record<string, Sink>>, giveUpAfterMs = 4
     advance(ms) {
       shift += ms
     },
-    async queue(host, count) {
+    async queue(host, count, name = '') {
       for (let at = 0; at < count; at += 1) {
         const thread = Math.floor(at / 5)
-        const message = { thread_id: `${host} ${thread}` }
-        const deliveries = [{ to: `https://${host}/${thread}`, target: null }]
-        await desk.admit(sketchIntake(`${host} ${at}`, { message, deliveries, disposition: 'keep' }), 'c')
+        const message = { thread_id: `${host} ${name}${thread}` }
+        const deliveries = [{ to: `https://${host}/${name}${thread}`, target: null }]
+        await desk.admit(sketchIntake(`${host} ${name}${at}`, { message, deliveries, disposition: 'keep' }), 'c')
       }
     },
     work() {
-      const slots = { turnSlots: 1, turnsPerAgent: 1, deliverySlots: 64, deliveriesPerHost: 4 }
-      const options = { holder: 'test', leaseMs: 60_000, ...slots }
+      const options = { holder: 'test', ...slots }
       const worker: Worker = startWorker({ ...sending, findAgent: () => undefined } as never, sending, world, options)
       open.push({ close: () => worker.stop(500) })
     },
@@ -167,7 +178,7 @@ function opened({ logged }: Line): readonly unknown[] {
 
 test('what waits for a dead host dies with a reason when its time is over', async () => {
   const dead = await openSink()
-  const line = await openLine({ 'dead.test': dead }, 20 * minute)
+  const line = await openLine({ 'dead.test': dead }, { giveUpAfterMs: 20 * minute })
   dead.fall()
   await line.queue('dead.test', 50)
   line.work()
@@ -177,4 +188,21 @@ test('what waits for a dead host dies with a reason when its time is over', asyn
   const [delivery] = await line.desk.listDeliveries({ limit: 1 })
   expect(delivery?.last_error).toContain('its host does not answer and is left alone for a while')
   expect(dead.connections()).toBe(5)
+}, 30_000)
+
+test('fifty hosts that hang do not keep an answer to another one waiting', async () => {
+  const [dead, healthy] = [await openSink(), await openSink()]
+  const hosts = Array.from({ length: 50 }, (_, at) => `h${at}.evil.test`)
+  const sinks = { ...Object.fromEntries(hosts.map(host => [host, dead])), 'healthy.test': healthy }
+  const timeoutMs = 5_000
+  const line = await openLine(sinks, { timeoutMs, slots })
+  dead.fall()
+  for (let round = 0; round < slots.deliveriesPerHost; round += 1) {
+    for (const host of hosts) await line.queue(`${host}`, 1, `${round}`)
+  }
+  await line.queue('healthy.test', 1)
+  const began = Date.now()
+  line.work()
+  await expect.poll(() => healthy.taken.length, patience).toBe(1)
+  expect(Date.now() - began).toBeLessThan(timeoutMs)
 }, 30_000)
