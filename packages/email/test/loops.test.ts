@@ -145,3 +145,16 @@ describe('our own mail', () => {
     expect((await house.desk.findMessage(forged.mail.messageId))?.flags).toEqual([])
   })
 })
+
+test.each([
+  ['an answer to an invitation', 'REPLY', 'ignored', ['calendar_reply']],
+  ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
+  ['an invitation', 'REQUEST', 'received', []],
+])('row 62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
+  withBudgets({}, async house => {
+    const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
+    const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`
+    await house.post(`From: ${bob}\nTo: echo@${domain}\nContent-Type: multipart/alternative; boundary=b\n\n${parts}`)
+    expect(await house.latest()).toMatchObject({ state, flags })
+  }),
+)

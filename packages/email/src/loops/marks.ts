@@ -19,6 +19,9 @@ export interface Marking {
 /** What we put on everything we send (`tokens/address-tokens.ts`). */
 export const hopField = 'X-Postern-Hop'
 
+/** RFC 5546 §1.4: what comes back after an invitation. */
+const calendarAnswers: ReadonlySet<string> = new Set(['REPLY', 'COUNTER', 'DECLINECOUNTER'])
+
 /** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
   const { recipient, agents, token, answersUnaddressed } = marking
@@ -39,8 +42,8 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
   // People answer to the header; only machines know that address.
   const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
   // An invitation is a person's; the answer to one that an agent sent is for its calendar.
-  const isCalendarReply = mail.body.flags.includes('calendar_reply') ? ['calendar_reply'] : []
-  return [...marks, ...isToBounces, ...isCalendarReply]
+  const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
+  return [...marks, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
 }
 
 function isOwnMail({ header, addresses, raw }: ProvenMail, { agents, tokens, messageId }: Marking): boolean {
