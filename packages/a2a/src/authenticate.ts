@@ -32,6 +32,11 @@ export type Authenticate = (visit: Visit) => Promise<Caller> | Caller
 
 export type AuthHouse = Pick<House, 'world' | 'desk'> & { readonly agents: Pick<House['agents'], 'domain' | 'origin'> }
 
+interface FreshToken extends KnownToken {
+  /** Where it counts once. @throws Rejection */
+  readonly useUp?: (() => void) | undefined
+}
+
 /** An issuer that need not be configured: the house itself. */
 export interface OwnIssuer {
   readonly config: IssuerConfig
@@ -79,16 +84,20 @@ export function createAuthenticate(
     return apiKeyCaller(findApiKey(key), { table: scopes, ...agents })
   }
 
-  async function verifyAnew(token: string, digest: string): Promise<KnownToken> {
+  async function verifyAnew(token: string, digest: string): Promise<FreshToken> {
     const verified = await verifyToken(token, tokenRules)
     const { keys, config: issuer } = verified.issuer
-    if (issuer.single_use) takeOnce(verified, seen, now())
     const caller = tokenCaller(
       verified,
       readGrant(verified.scope, { isRequired: issuer.require_scopes, table: scopes }),
     )
-    const generation = keys.generation()
-    const known = { caller, boundTo: verified.boundTo, isCurrent: () => keys.generation() === generation }
+    const { generation, boundTo } = verified
+    const known = {
+      caller,
+      boundTo,
+      isCurrent: () => keys.generation() === generation,
+      ...(issuer.single_use && { useUp: () => takeOnce(verified, seen, now()) }),
+    }
     if (issuer.require_dpop && verified.boundTo === undefined) throw new ProofRejection('token is not bound to a key')
     if (!issuer.single_use) cache.put(digest, verified.expiresAt, known)
     return known
@@ -113,7 +122,14 @@ export function createAuthenticate(
       throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
     }
     const known = cache.find(digest)
-    return known ? admitKnown(known) : verifyAnew(token, digest).then(admitKnown)
+    return known ? admitKnown(known) : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admitKnown))
+  }
+
+  /** A token for one use is used up last: a proof that has to be made anew, with our nonce, does not cost it. */
+  async function admitFresh(known: FreshToken, admitKnown: (known: KnownToken) => Promise<Caller> | Caller) {
+    const caller = await admitKnown(known)
+    known.useUp?.()
+    return caller
   }
 
   function admit(credential: Credential, visit: Visit): Promise<Caller> | Caller {
@@ -144,13 +160,16 @@ function schemeOf(credential: Credential): AuthScheme {
 
 function trustIssuers(
   configs: readonly IssuerConfig[],
-  { world }: AuthHouse,
+  { world, agents }: AuthHouse,
   own: OwnIssuer | undefined,
 ): ReadonlyMap<string, TrustedIssuer> {
   const trusted = configs.map(config => ({ config, keys: createIssuerKeys(config.jwks, world) }))
   const all = [...(own && !configs.some(({ issuer }) => issuer === own.config.issuer) ? [own] : []), ...trusted]
   const hosts = all.map(({ config }) => hostOf(config))
-  const isHostShared = (config: IssuerConfig) => hosts.filter(host => host === hostOf(config)).length > 1
+  // Plain names at the domain of our agents are our agents', whoever else has its issuer there.
+  const isAgents = (config: IssuerConfig) => config !== own?.config && hostOf(config) === agents.domain
+  const isHostShared = (config: IssuerConfig) =>
+    isAgents(config) || hosts.filter(host => host === hostOf(config)).length > 1
   return new Map(all.map(({ config, keys }) => [config.issuer, { config, keys, isHostShared: isHostShared(config) }]))
 }
 

@@ -3,6 +3,9 @@ import { isObject } from './validate/shape.ts'
 /** What a request carries to prove something by; used up at the door, never stored. */
 const carriers = ['verifiable_credentials', 'identity_evidence']
 
+/** By its name in JSON and by the one of the protobuf file, which the raw request may use. */
+const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
+
 /** The request without credentials; the same object when there are none, so that its bytes can be kept as they came. */
 export function stripCredentials(request: unknown): unknown {
   if (!isObject(request) || !isObject(request.params)) return request
@@ -22,7 +25,7 @@ export function stripMessage(message: unknown): unknown {
 }
 
 function stripConfiguration(configuration: unknown): unknown {
-  return isObject(configuration) ? leaveOut(configuration, ['taskPushNotificationConfig']) : configuration
+  return isObject(configuration) ? leaveOut(configuration, pushConfigs) : configuration
 }
 
 function leaveOut(

@@ -53,7 +53,7 @@ function createRpcAnswer(rooms: RouteRooms) {
     const knock: Knock = {
       request: c.req.raw,
       agent: c.req.param('agent'),
-      versionQuery: c.req.query('A2A-Version'),
+      versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
       id: null,
     }
@@ -110,18 +110,22 @@ function createLegacyCardAnswer({ cards, house }: RouteRooms) {
     try {
       const { text } = await cards.find(c.req.param('agent'))
       const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
-      return c.body(JSON.stringify(renderLegacyCard(text)), 200, headers)
+      return c.body(JSON.stringify(renderLegacyCard(JSON.parse(text))), 200, headers)
     } catch (error) {
       return answerStatus(c, error, house)
     }
   }
 }
 
-function createCardAnswer({ cards, house }: RouteRooms) {
+/** Clients of 0.3 say no version and look at the same path: they, and all who do not say, get a card of both (A2A §3.6.2). */
+function createCardAnswer({ cards, house, config }: RouteRooms) {
+  const isLegacySpoken = config.versions.includes('0.3')
   return async (c: Context): Promise<Response> => {
     try {
-      const { text, etag } = await cards.find(c.req.param('agent'))
-      const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}` }
+      const named = c.req.header('a2a-version') || c.req.query('A2A-Version') || '0.3'
+      const isMixed = isLegacySpoken && /^0\.3(\.|$)/.test(named)
+      const { text, etag } = await cards.find(c.req.param('agent'), { isMixed })
+      const headers = { etag, 'cache-control': `public, max-age=${cardSeconds}`, vary: 'A2A-Version' }
       if (matchesEtag(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
       return c.body(text, 200, { ...headers, 'content-type': 'application/json' })
     } catch (error) {

@@ -1,5 +1,5 @@
 import { Rejection, Unavailable } from '@postern/core'
-import type { JWTPayload, ProtectedHeaderParameters } from 'jose'
+import type { JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
 import type { IssuerConfig } from './config.ts'
 import { loadJose } from './jose.ts'
 import type { IssuerKeys } from './jwks.ts'
@@ -23,6 +23,8 @@ export interface TokenRules {
 export interface VerifiedToken {
   readonly principal: Principal
   readonly issuer: TrustedIssuer
+  /** Of its issuer's keys, when the one it is signed with was among them. */
+  readonly generation: number
   readonly algorithm: string
   readonly keyId?: string | undefined
   /** `typ: at+jwt` (RFC 9068): the issuer says itself that this is an access token. */
@@ -54,7 +56,13 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Ver
   if (!issuer) throw refuseToken('issuer is not trusted')
   const isAccessToken = checkType(header, issuer.config)
   const { config, keys } = issuer
-  const { payload, protectedHeader } = await jwtVerify(token, (head, jws) => keys.find(head, jws), {
+  let generation = Number.NaN
+  const findKey: JWTVerifyGetKey = async (head, jws) => {
+    const key = await keys.find(head, jws)
+    generation = keys.generation()
+    return key
+  }
+  const { payload, protectedHeader } = await jwtVerify(token, findKey, {
     algorithms: [...config.algorithms],
     issuer: config.issuer,
     audience: config.audience,
@@ -69,6 +77,7 @@ export async function verifyToken(token: string, rules: TokenRules): Promise<Ver
   return {
     principal: readPrincipal(payload, config.issuer),
     issuer,
+    generation,
     algorithm,
     keyId,
     isAccessToken,

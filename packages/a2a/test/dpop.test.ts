@@ -210,6 +210,9 @@ test('createReplayMemory() turns away what it has no room for, and makes room of
   const memory = createReplayMemory(() => at, 2)
   expect([memory.take('a', 5_000), memory.take('b', 9_000), memory.take('a', 5_000)]).toEqual([true, true, false])
   expect(() => memory.take('c', 9_000)).toThrow('Cannot take request: too many in a short time')
+  // At its very end a proof still holds.
   at = 5_000
+  expect(memory.take('a', 5_000)).toBe(false)
+  at = 5_001
   expect([memory.take('c', 9_000), memory.take('b', 9_000)]).toEqual([true, false])
 })

@@ -36,6 +36,9 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
   const countAll = prepareQuery<{ total: number }>(db, `SELECT count(*) AS total FROM tasks WHERE ${matches}`)
   const readEntries = createTaskEntryReader(db)
 
+  const readResponse = ({ response_seq: seq }: TaskRow) =>
+    seq === null ? undefined : tables.responses.read(seq).response
+
   /** What was said is read when it is looked at, and that once: few callers do. */
   function toRecord(row: TaskRow, maxBytes = maxEntryBytes): TaskRecord {
     let entries: TaskRecord['entries'] | undefined
@@ -50,8 +53,20 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
         entries ??= readEntries(row.id, maxBytes)
         return entries
       },
-      response: row.response_seq === null ? undefined : tables.responses.read(row.response_seq).response,
+      response: readResponse(row),
     }
+  }
+
+  /** Of many tasks, each of which may have a large answer, those are read too only when they are looked at. */
+  function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
+    let response: { readonly read: TaskRecord['response'] } | undefined
+    return Object.defineProperty(toRecord({ ...row, response_seq: null }, maxBytes), 'response', {
+      enumerable: true,
+      get() {
+        response ??= { read: readResponse(row) }
+        return response.read
+      },
+    })
   }
 
   return {
@@ -63,7 +78,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
       const wanted = filterValues(filter)
       const { updatedAt, id } = filter.after ?? { updatedAt: Number.MAX_SAFE_INTEGER, id: '' }
       const rows = list.all(...wanted, updatedAt, id, filter.limit)
-      const tasks = rows.map(row => toRecord(row, Math.floor(maxEntryBytes / rows.length)))
+      const tasks = rows.map(row => toListedRecord(row, Math.floor(maxEntryBytes / rows.length)))
       return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
     },
     cancelTask: createCancel(store, tables),

@@ -20,14 +20,14 @@ export function createReplayMemory(now: () => number, maxEntries = 100_000): Rep
   function sweep(): void {
     if (now() - sweptAt < 1_000) return
     sweptAt = now()
-    for (const [id, until] of untilOf) if (until <= sweptAt) untilOf.delete(id)
+    for (const [id, until] of untilOf) if (until < sweptAt) untilOf.delete(id)
   }
 
   return {
     take(id, until) {
       const key = hash('sha256', id, 'base64')
       const known = untilOf.get(key)
-      if (known !== undefined && known > now()) return false
+      if (known !== undefined && known >= now()) return false
       if (untilOf.size >= maxEntries) sweep()
       if (untilOf.size >= maxEntries) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })

@@ -1,6 +1,8 @@
 import type { A2aConfig } from '../config.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Caller } from '../principal.ts'
+import { isObject } from '../validate/shape.ts'
+import type { Call } from '../verify.ts'
 import type { Challenger } from './challenge.ts'
 
 /** What a token has to allow for each operation; the names can be changed by `a2a.auth.scopes`. */
@@ -52,10 +54,17 @@ export function guardOperations(
     name,
     async call => {
       checkScope(call.caller, table[name], challenger)
+      if (setsPushConfig(call)) checkScope(call.caller, table.CreateTaskPushNotificationConfig, challenger)
       return operation(call)
     },
   ])
   return new Map(guarded)
+}
+
+/** A message that brings one along does what the operation of its own does. */
+function setsPushConfig({ params }: Pick<Call, 'params'>): boolean {
+  const configuration = isObject(params) ? params.configuration : undefined
+  return isObject(configuration) && isObject(configuration.taskPushNotificationConfig)
 }
 
 /** @throws CredentialRejection `forbidden` */

@@ -1,11 +1,12 @@
 import type { TaskFilter, TaskRecord } from '@postern/core'
 import { toCanonicalJson } from '../canonical.ts'
+import { countTaskChars } from '../count-chars.ts'
 import type { Place } from '../cursor.ts'
 import { fromWireState } from '../states.ts'
 import { showTask } from '../tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { Call } from '../verify.ts'
-import type { ListTasksParams } from '../wire.ts'
+import type { ListTasksParams, WireTask } from '../wire.ts'
 import type { Operation, Rooms } from './operation.ts'
 
 const defaultPageSize = 50
@@ -20,11 +21,12 @@ export function createListTasks({ house: { desk }, cursors }: Rooms): Operation 
     const scope = toCanonicalJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
     const page = filter ? await desk.listTasks({ ...filter, limit: pageSize + 1, after }) : { tasks: [], total: 0 }
-    const records = page.tasks.slice(0, pageSize)
     const view = { historyLength: params.historyLength ?? 0, includeArtifacts: params.includeArtifacts ?? false }
+    const tasks = await showMost(page.tasks.slice(0, pageSize), record => showTask(desk, record, view))
+    const last = page.tasks[tasks.length - 1]
     return {
-      tasks: await Promise.all(records.map(record => showTask(desk, record, view))),
-      nextPageToken: page.tasks.length > pageSize ? await cursors.seal(placeOf(records), scope) : '',
+      tasks,
+      nextPageToken: last && page.tasks.length > tasks.length ? await cursors.seal(placeOf(last), scope) : '',
       pageSize,
       totalSize: page.total,
     }
@@ -47,7 +49,25 @@ function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | un
   }
 }
 
-function placeOf(records: readonly TaskRecord[]): Place {
-  const { updatedAt = 0, id = '' } = records.at(-1) ?? {}
+function placeOf({ updatedAt, id }: TaskRecord): Place {
   return { updatedAt, id }
+}
+
+/** Characters of one page, about; a page is at least one task, however large. */
+const pageChars = 16 * 1024 * 1024
+
+/** As many of the tasks as one answer holds: a page may be smaller than asked for (A2A §3.1.4), a process has to live. */
+async function showMost(
+  records: readonly TaskRecord[],
+  show: (record: TaskRecord) => Promise<WireTask>,
+): Promise<readonly WireTask[]> {
+  const tasks: WireTask[] = []
+  let chars = 0
+  for (const record of records) {
+    const task = await show(record)
+    chars += countTaskChars(task)
+    if (chars > pageChars && tasks.length > 0) break
+    tasks.push(task)
+  }
+  return tasks
 }

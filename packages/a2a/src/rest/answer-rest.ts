@@ -26,7 +26,7 @@ export function createRestAnswer(rooms: RouteRooms) {
       agent: c.req.param('agent'),
       path: url.pathname.replace(endpoint, ''),
       query: url.searchParams,
-      versionQuery: c.req.query('A2A-Version'),
+      versionQuery: c.req.queries('A2A-Version')?.join(),
       from: peerAddress(c.env),
     }
     try {

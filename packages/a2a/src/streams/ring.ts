@@ -1,3 +1,4 @@
+import { countEventChars } from '../count-chars.ts'
 import type { WireStreamEvent } from './event.ts'
 
 export interface PlacedEvent {
@@ -15,17 +16,36 @@ export interface Ring {
 }
 
 const maxEvents = 256
+/** Characters of what is kept, about: a thousand tasks may be remembered at once. What is larger is found in the task. */
+const maxChars = 256 * 1024
 
 /** `epoch` tells the places of one ring from those of another. Without `keeps` events get their places but are not kept. */
 export function createRing(epoch: string, keeps: () => boolean): Ring {
   let count = 0
   let kept: PlacedEvent[] = []
+  let chars = 0
+
+  function keep(placed: PlacedEvent): void {
+    kept.push(placed)
+    chars += countEventChars(placed.event)
+    while (kept.length > maxEvents || chars > maxChars) {
+      const oldest = kept.shift()
+      if (!oldest) break
+      chars -= countEventChars(oldest.event)
+    }
+  }
+
+  function forget(): void {
+    kept = []
+    chars = 0
+  }
+
   return {
     put(event) {
       count += 1
       const placed = { id: `${epoch}-${count}`, event }
-      if (!keeps()) kept = []
-      else if (kept.push(placed) > maxEvents) kept.shift()
+      if (keeps()) keep(placed)
+      else forget()
       return placed
     },
     here: () => `${epoch}-${count}`,

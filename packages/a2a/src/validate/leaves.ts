@@ -6,7 +6,7 @@ const control = /[\u0000-\u001f\u007f]/
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 const equalsSign = 0x3d
 const timestamp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
-const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(\s*;[\x20-\x7e]*)?$/
+const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}([ \t]*;[\x20-\x7e]*)?$/
 const maxInt32 = 2 ** 31 - 1
 
 /** Text of any characters. */
@@ -17,9 +17,9 @@ export function identifier(max: number): Check {
   return value => {
     if (typeof value !== 'string') return violate('must be a string')
     if (value === '') return violate('must not be empty')
-    return value.length > max || control.test(value)
-      ? violate(`must be one line of at most ${max} characters`)
-      : undefined
+    if (value.length > max || control.test(value)) return violate(`must be one line of at most ${max} characters`)
+    // A store would keep every lone surrogate as one and the same character.
+    return value.isWellFormed() ? undefined : violate('must be well-formed Unicode')
   }
 }
 

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto'
+import { calculateJwkThumbprint, importJWK, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createChallenger } from '../src/auth/challenge.ts'
+import type { Authenticate, OwnIssuer } from '../src/authenticate.ts'
+import { createAuthenticate } from '../src/authenticate.ts'
+import { a2aConfigSchema } from '../src/config.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+import { makeKey } from './issuer.ts'
+
+let house: TestHouse
+beforeEach(async () => {
+  house = await openTestHouse({ works: false })
+})
+afterEach(() => house.close())
+
+const place = { domain: 'example.org', origin: 'https://gw.example.org' }
+
+function open(auth: object, own?: OwnIssuer): Authenticate {
+  const config = a2aConfigSchema.parse({ auth })
+  const { world, desk } = house
+  return createAuthenticate(config, { world, desk, agents: place }, createChallenger(config, place.domain), own)
+}
+
+const visit = (headers: Record<string, string>) => ({
+  headers: new Headers(headers),
+  method: 'POST',
+  url: 'http://127.0.0.1/a2a',
+})
+
+/** The test's issuer under another name. */
+const named = (issuer: string, more: object = {}) => {
+  const { jwks, audience } = house.issuer
+  return { issuer, jwks, audience, ...more }
+}
+
+describe('nobody gets the address of an agent of ours', () => {
+  test.each(['https://example.org', 'https://example.org:8443/realm', 'http://EXAMPLE.org/realm'])(
+    'from the issuer %s, which is at their domain',
+    async issuer => {
+      const authenticate = open({ issuers: [named(issuer)] })
+      const authorization = `Bearer ${await house.issuer.sign({ iss: issuer, sub: 'echo' })}`
+      const { address } = await authenticate(visit({ authorization }))
+      expect(address).toMatch(/^@echo~[0-9a-f]{12}@example\.org$/)
+    },
+  )
+
+  test('by an API key of the same name', async () => {
+    const authenticate = open({ api_keys: [{ name: 'echo', sha256: hash('sha256', 'key') }] })
+    const { address, owner } = await authenticate(visit({ 'x-api-key': 'key' }))
+    expect(address).toMatch(/^@echo~[0-9a-f]{12}@example\.org$/)
+    expect(owner).toBe('https://gw.example.org api_key echo')
+  })
+})
+
+test('owners of one name differ by issuer, kind of claim and kind of credential', async () => {
+  const [first, second] = ['https://a.test', 'https://a.test/x']
+  const authenticate = open({
+    issuers: [named(first), named(second)],
+    api_keys: [{ name: 'echo', sha256: hash('sha256', 'key') }],
+  })
+  const ownerOf = async (claims: object) => {
+    const authorization = `Bearer ${await house.issuer.sign({ sub: undefined, ...claims })}`
+    return (await authenticate(visit({ authorization }))).owner
+  }
+  const owners = [
+    await ownerOf({ iss: first, sub: 'echo' }),
+    await ownerOf({ iss: first, client_id: 'echo' }),
+    await ownerOf({ iss: second, sub: 'echo' }),
+    await ownerOf({ iss: first, sub: '/x sub echo' }),
+    await ownerOf({ iss: first, sub: 'client_id echo' }),
+    await ownerOf({ iss: first, sub: 'anonymous' }),
+    (await authenticate(visit({ 'x-api-key': 'key' }))).owner,
+  ]
+  expect(new Set(owners).size).toBe(owners.length)
+})
+
+test('a token verified by a key that goes while it is being verified is verified anew', async () => {
+  const { kid, publicJwk, privateKey } = await makeKey('gone')
+  const key = (await importJWK(publicJwk, 'ES256')) as CryptoKey
+  let generation = 1
+  let looked = 0
+  const keys = {
+    generation: () => generation,
+    async find() {
+      looked += 1
+      void later(50).then(() => {
+        generation = 2
+      })
+      return key
+    },
+  }
+  const config = a2aConfigSchema.parse({ auth: { issuers: [named('https://own.test')] } }).auth.issuers[0]
+  const authenticate = open({}, { config: config as OwnIssuer['config'], keys })
+  const token = await house.issuer.sign({ iss: 'https://own.test' }, {}, { kid, publicJwk, privateKey })
+  await authenticate(visit({ authorization: `Bearer ${token}` }))
+  await authenticate(visit({ authorization: `Bearer ${token}` }))
+  await authenticate(visit({ authorization: `Bearer ${token}` }))
+  expect(looked).toBe(2)
+})
+
+/** After so many microtasks: sooner than any signature is verified. */
+async function later(count: number): Promise<void> {
+  for (let at = 0; at < count; at += 1) await undefined
+}
+
+test('A18 a bound token for one use is not used up by a proof that has to be made anew', async () => {
+  const issuer = 'https://id.test'
+  const authenticate = open({ issuers: [named(issuer, { single_use: true })], dpop_nonce: true })
+  const holder = await makeKey('holder')
+  const jkt = await calculateJwkThumbprint(holder.publicJwk)
+  const token = await house.issuer.sign({ iss: issuer, jti: 'once', cnf: { jkt } })
+  const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
+  const attempt = async (nonce?: string) => {
+    const iat = Math.floor(house.world.now() / 1000)
+    const ath = hash('sha256', token, 'base64url')
+    const claims = { jti: `p-${nonce}-${Math.random()}`, htm: 'POST', htu: `${place.origin}/a2a`, iat, ath, nonce }
+    const dpop = await new SignJWT(claims)
+      .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
+      .sign(holder.privateKey)
+    return authenticate(visit({ authorization: `DPoP ${token}`, dpop }))
+  }
+  const refused = await Promise.resolve(attempt()).catch(error => error)
+  const nonce = refused.headers['dpop-nonce']
+  expect((await attempt(nonce)).subject).toBe('alice')
+  await expect(attempt(nonce)).rejects.toThrow('it was used before')
+})
