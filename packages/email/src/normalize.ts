@@ -6,7 +6,7 @@ import type { EmailConfig } from './config.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
 import { planBudgets } from './loops/budgets.ts'
-import { findMarks } from './loops/marks.ts'
+import { findMarks, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import { listMailParts } from './mail-details.ts'
 import { findOthers, scopeOf } from './out/audience.ts'
@@ -20,7 +20,7 @@ import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 export interface MailNormalizing {
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
-  readonly config: Pick<EmailConfig, 'answer_unaddressed' | 'reply_all' | 'reply_to_allow' | 'budgets'>
+  readonly config: Pick<EmailConfig, 'answer_unaddressed' | 'answer_lists' | 'reply_all' | 'reply_to_allow' | 'budgets'>
 }
 
 /** Flags of mail no agent may see: kept for the operator. */
@@ -50,14 +50,15 @@ function normalizeFor(
   const address = formatAddress({ local: agent, domain: agents.domain })
   const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
   const reply = chooseReplyAddress(mail, config.reply_to_allow)
-  const others = config.reply_all ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
+  const others =
+    config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
   const marks = findMarks(mail, {
     recipient,
     agents,
     tokens,
     token: read.token,
     messageId: thread.messageId,
-    answersUnaddressed: config.answer_unaddressed,
+    config,
   })
   const report = readMailReport(mail, agent, tokens, read.token)
   const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []

@@ -135,3 +135,18 @@ describe('with reply_all', () => {
     expect(reply.envelope.to).toEqual([answered])
   })
 })
+
+test('with answer_lists who is proven is answered alone, the list never; who is not is not', async () => {
+  const config = { answer_lists: true, reply_all: true, answer_unaddressed: true }
+  const house = await openMailHouse({ works: true, agents: { counter: counting, echo }, config })
+  const byList = {
+    to: [`counter@${domain}`, 'devs@list.test'],
+    headers: { 'List-Id': '<devs.list.test>', Precedence: 'list', 'Reply-To': 'devs@list.test' },
+  }
+  const { mail, reply } = await converse(house, { from: alice, ...byList })
+  expect([reply.envelope.to, reply.headers.get('cc')]).toEqual([['alice@alice.test'], undefined])
+  expect((await house.desk.findMessage(mail.messageId))?.deliveries).toHaveLength(1)
+  const other = await house.postMail({ from: bob, sign: false, ...byList })
+  expect((await house.desk.findMessage(other.mail.messageId))?.flags).toEqual(expect.arrayContaining(['list', 'bulk']))
+  await house.close()
+})

@@ -5,6 +5,7 @@ import type { ProvenMail, Recipient } from '../mail.ts'
 import { findRecipient } from '../recipients.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { findAutomaticMarks } from './automatic.ts'
+import { matchFieldRules } from './field-rules.ts'
 
 export interface Marking {
   readonly recipient: Recipient
@@ -13,7 +14,7 @@ export interface Marking {
   /** Of the address the mail came to. */
   readonly token: AddressToken | undefined
   readonly messageId: string | undefined
-  readonly answersUnaddressed: boolean
+  readonly config: { readonly answer_unaddressed: boolean; readonly answer_lists: boolean }
 }
 
 /** What we put on everything we send (`tokens/address-tokens.ts`). */
@@ -22,9 +23,16 @@ export const hopField = 'X-Postern-Hop'
 /** RFC 5546 §1.4: what comes back after an invitation. */
 const calendarAnswers: ReadonlySet<string> = new Set(['REPLY', 'COUNTER', 'DECLINECOUNTER'])
 
+/** Came by a list, as far as the header tells. */
+export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
+  return matchFieldRules(header).some(mark => listMarks.has(mark))
+}
+
+const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
+
 /** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
-  const { recipient, agents, token, answersUnaddressed } = marking
+  const { recipient, agents, token, config } = marking
   const { header, addresses, raw, authentication } = mail
   const names = (list: ProvenMail['addresses']['to']) =>
     list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
@@ -36,14 +44,15 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
     envelopeFrom: raw.envelope.from,
     isVerified: authentication.isVerified,
     isInTo,
-    isAddressed: answersUnaddressed || isBare || isInTo || names(addresses.cc),
+    isAddressed: config.answer_unaddressed || isBare || isInTo || names(addresses.cc),
     isOwn: isOwnMail(mail, marking),
   })
   // People answer to the header; only machines know that address.
   const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
   // An invitation is a person's; the answer to one that an agent sent is for its calendar.
   const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
-  return [...marks, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
+  const found = [...marks, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
+  return config.answer_lists && authentication.isVerified ? found.filter(mark => !listMarks.has(mark)) : found
 }
 
 function isOwnMail({ header, addresses, raw }: ProvenMail, { agents, tokens, messageId }: Marking): boolean {

@@ -22,6 +22,8 @@ export const answerBudgetsSchema = z.strictObject({
 export const answerConfigShape = {
   /** Answer mail that reached an agent without naming it in To or Cc (a forwarding, a blind copy). */
   answer_unaddressed: z.boolean().default(false),
+  /** Answer what a proven author wrote to an agent by way of a mailing list: the author alone, never the list. */
+  answer_lists: z.boolean().default(false),
   /** Answer everybody who stood in To and Cc of a proven author's mail. */
   reply_all: z.boolean().default(false),
   /** Write what is answered under the answer. */
