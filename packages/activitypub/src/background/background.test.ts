@@ -5,12 +5,17 @@ import { createBackground } from './background.ts'
 /** Nobody who is asked ever answers. */
 function openBackground() {
   let asked = 0
+  let now = 0
+  let isSlow = false
   const fetchBackground = createBackground({
-    world: { sleep: (_, signal) => new Promise(resolve => signal?.addEventListener('abort', () => resolve())) },
+    world: {
+      sleep: (_, signal) =>
+        isSlow ? Promise.resolve() : new Promise(resolve => signal?.addEventListener('abort', () => resolve())),
+    },
     desk: { knows: async () => false, findRelation: async () => undefined },
     actors: { find: async () => undefined },
     origin: 'https://agents.test',
-    now: () => 0,
+    now: () => now,
     posts: {
       find() {
         asked += 1
@@ -19,12 +24,23 @@ function openBackground() {
     },
   })
   const leaving = new AbortController()
-  const walk = (host: string) => {
-    const target = { actor: `https://${host}/users/a`, visibility: 'public' }
+  const walk = (host: string, user = 'a') => {
+    const target = { actor: `https://${host}/users/${user}`, visibility: 'public' }
     const content = { kind: 'message', in_reply_to: `https://parent-of.${host}/1` }
     return fetchBackground({ agent: 'echo', content, target } as unknown as Turn, leaving.signal)
   }
-  return { walk, leave: () => leaving.abort(), asked: () => asked }
+  return {
+    walk,
+    leave: () => leaving.abort(),
+    asked: () => asked,
+    pass(ms: number) {
+      now += ms
+    },
+    /** From now on every walk takes all its time, at once. */
+    slow() {
+      isSlow = true
+    },
+  }
 }
 
 test('37: whoever names hosts that hang has eight turns wait for them, not all', async () => {
@@ -46,4 +62,25 @@ test('37: under as many names as he likes he has sixteen turns wait, and then no
   expect(asked()).toBe(16)
   leave()
   await Promise.all(waiting)
+})
+
+test('37: who has kept a thread waiting is not waited for again for a minute', async () => {
+  const { walk, slow, pass, asked } = openBackground()
+  slow()
+  for (const _ of [1, 2, 3]) expect(await walk('evil.test')).toEqual([])
+  expect(asked()).toBe(1)
+  await walk('evil.test', 'another')
+  expect(asked()).toBe(2)
+  pass(60_000)
+  await walk('evil.test')
+  expect(asked()).toBe(3)
+})
+
+test('37: nor are others of a host where many do so', async () => {
+  const { walk, slow, asked } = openBackground()
+  slow()
+  for (let at = 0; at < 20; at += 1) await walk('evil.test', `u${at}`)
+  expect(asked()).toBe(6)
+  await walk('good.test')
+  expect(asked()).toBe(7)
 })

@@ -1,7 +1,7 @@
 import type { BackgroundEntry, Desk, Turn, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Iri } from '../iri.ts'
-import { findHost, parseIri } from '../iri.ts'
+import { parseIri } from '../iri.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import type { EntryParts, Reader } from './background-entry.ts'
 import { markQuoted, toBackgroundEntry } from './background-entry.ts'
@@ -24,7 +24,8 @@ export type FetchBackground = (turn: Turn, signal: AbortSignal) => Promise<reado
 /** For one turn: posts, UTF-16 code units of what they say, ms. */
 const budget = { posts: 20, size: 65_536, ms: 5_000 } as const
 /** At the same time; less than the turns of one agent. Without what went before, the others are answered by what they say. */
-const most = { ofHost: 8, inAll: 16 } as const
+const atOnce = { ofHost: 8, inAll: 16 } as const
+const stalled = { ofSender: 1, ofHost: 6 } as const
 
 /**
  * The posts a reply stands on, oldest first, and then the one it quotes: from its `inReplyTo` upwards until a post that is known
@@ -32,13 +33,13 @@ const most = { ofHost: 8, inAll: 16 } as const
  * followed: they name what others say belongs there, without an end.
  */
 export function createBackground(parts: BackgroundParts): FetchBackground {
-  const beginWalk = createWalkGate(most)
+  const beginWalk = createWalkGate({ atOnce, stalled, now: parts.now })
   return async function fetchBackground(turn, signal) {
     const { agent, content } = turn
     const target = readReplyTarget(turn.target)
     const parent = content.kind === undefined || content.kind === 'message' ? content.in_reply_to : undefined
     if (!parent && !target.quote) return []
-    const endWalk = beginWalk(findHost(target.actor) ?? '')
+    const endWalk = beginWalk(target.actor)
     if (!endWalk) return []
     const time = startTimeBudget(parts.world, budget.ms, signal)
     try {
@@ -47,8 +48,8 @@ export function createBackground(parts: BackgroundParts): FetchBackground {
       const [before, quoted] = await Promise.all([fetchParents(parent, walk, room), fetchQuoted(target.quote, walk)])
       return [...before, ...quoted.filter(({ nativeId }) => before.every(entry => entry.nativeId !== nativeId))]
     } finally {
+      endWalk(time.isOver())
       time.end()
-      endWalk()
     }
   }
 }

@@ -1,23 +1,52 @@
-/** Lets a walk begin for a sender's host, and gives how to say that it is over; undefined when there are too many already. */
-export type BeginWalk = (host: string) => (() => void) | undefined
+import { createExpiringMap } from '../expiring-map.ts'
+import { findHost } from '../iri.ts'
+
+/** To be called once, when a walk is over; `isStalled`: it took all the time there is. */
+export type EndWalk = (isStalled: boolean) => void
+
+/** Lets a walk begin for a sender (an actor's IRI); undefined when it must not. */
+export type BeginWalk = (sender: string) => EndWalk | undefined
+
+export interface WalkGateOptions {
+  /** Walks under way: for senders of one host, and in all. */
+  readonly atOnce: { readonly ofHost: number; readonly inAll: number }
+  /** Walks that stalled within a minute or so, after which none begins: for one sender, and for all of a host. */
+  readonly stalled: { readonly ofSender: number; readonly ofHost: number }
+  now(): number
+}
+
+const stalledMs = 60_000
+const maxSenders = 2_000
 
 /**
- * Walks under way, each of which keeps a turn waiting: of one host's senders, and in all. Whoever names hosts that hang must not
- * have all turns wait for them.
+ * A walk keeps a turn waiting, and with it its thread. Whoever names hosts that hang must not have all turns wait for them, nor a
+ * thread of others for long.
  */
-export function createWalkGate({ ofHost, inAll }: { readonly ofHost: number; readonly inAll: number }): BeginWalk {
+export function createWalkGate({ atOnce, stalled, now }: WalkGateOptions): BeginWalk {
   const walking = new Map<string, number>()
+  const stalls = createExpiringMap<number>(maxSenders, now)
   let total = 0
-  return host => {
-    const count = walking.get(host) ?? 0
-    if (count >= ofHost || total >= inAll) return undefined
-    walking.set(host, count + 1)
-    total += 1
-    return () => {
-      total -= 1
-      const left = (walking.get(host) ?? 0) - 1
-      if (left > 0) walking.set(host, left)
-      else walking.delete(host)
+
+  function isOpen(sender: string, host: string): boolean {
+    if (total >= atOnce.inAll || (walking.get(host) ?? 0) >= atOnce.ofHost) return false
+    return (stalls.get(sender) ?? 0) < stalled.ofSender && (stalls.get(host) ?? 0) < stalled.ofHost
+  }
+
+  function count(host: string, change: 1 | -1): void {
+    total += change
+    const counted = (walking.get(host) ?? 0) + change
+    if (counted > 0) walking.set(host, counted)
+    else walking.delete(host)
+  }
+
+  return sender => {
+    const host = findHost(sender) ?? ''
+    if (!isOpen(sender, host)) return undefined
+    count(host, 1)
+    return isStalled => {
+      count(host, -1)
+      if (!isStalled) return
+      for (const name of [sender, host]) stalls.set(name, (stalls.get(name) ?? 0) + 1, stalledMs)
     }
   }
 }
