@@ -6,7 +6,7 @@ import { agentConfigSchema } from './index.ts'
 
 const echo = { use: 'builtin:echo' }
 const available =
-  '"builtin:echo", "builtin:help", "webhook" (with url and secret), "a2a" (with card or address), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
+  '"builtin:echo", "builtin:help", "webhook" (with url and secret), "openai" (with base_url and model), "a2a" (with card or address), a path such as "./agents/desk.ts" (.ts, .mts, .js, .mjs)'
 
 /** What the operator reads when the house does not open. */
 async function problemOf(opening: Promise<unknown>): Promise<string> {
@@ -116,7 +116,7 @@ describe('openAgents()', () => {
 })
 
 describe('openAgents(), told something wrong,', () => {
-  test.each(['openai', 'builtin:nobody', 'desk.ts', './desk.py'])(
+  test.each(['llama', 'builtin:nobody', 'desk.ts', './desk.py'])(
     'names the key and what is available instead of "%s"',
     async use => {
       expect(await problemOf(openTestHouse({ llm: { use } }))).toBe(
@@ -191,9 +191,9 @@ describe('agentConfigSchema', () => {
   })
 
   test('says where in the entry the fault is', () => {
-    const { error } = agentConfigSchema.safeParse({ use: 'openai', model: 'x' })
+    const { error } = agentConfigSchema.safeParse({ use: 'llama', model: 'x' })
     expect(error?.issues).toMatchObject([
-      { code: 'custom', path: ['use'], message: `no agent of the kind "openai"; available: ${available}` },
+      { code: 'custom', path: ['use'], message: `no agent of the kind "llama"; available: ${available}` },
     ])
     const deeper = agentConfigSchema.safeParse({ ...echo, history: { max_chars: 'many' } })
     expect(deeper.error?.issues).toMatchObject([{ path: ['history', 'max_chars'] }])

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { findModelError, toStreamError } from './model-error.ts'
 
 const callDeltaSchema = z.object({
-  /** Absent from Ollama before 0.5.2, and from whole answers. */
+  /** Absent from older Ollama (ollama/ollama#7881), and from whole answers. */
   index: z.number().nullish(),
   id: z.string().nullish(),
   function: z.object({ name: z.string().nullish(), arguments: z.unknown() }).nullish(),

@@ -20,7 +20,7 @@ export async function* readEventData(body: AsyncIterable<Uint8Array>): AsyncGene
 
 function readField(line: string): string | undefined {
   const [, name, value = ''] = /^(data|error)(?:: ?(.*))?$/s.exec(line) ?? []
-  // llama.cpp before b6516 names a failure in a field of its own.
+  // llama.cpp named a failure in a field of its own until September 2025 (ggml-org/llama.cpp#16109).
   return name === 'error' ? `{"error":${value}}` : name && value
 }
 

@@ -8,7 +8,7 @@ const modelErrorSchema = z.object({
   message: z.string().nullish(),
 })
 
-/** OpenAI, llama.cpp and Ollama put it in `error`; vLLM before 0.11 sent it bare, some proxies only a sentence. */
+/** OpenAI, llama.cpp and Ollama put it in `error`; vLLM also sends it bare, some proxies only a sentence. */
 const errorDocumentSchema = z.union([
   z.object({ error: modelErrorSchema }).transform(({ error }) => error),
   z.object({ error: z.string() }).transform(({ error }) => ({ message: error })),
@@ -71,6 +71,8 @@ function nameError({ code, type }: ModelError): string {
 
 /** For the log alone. A key that it may quote is masked. */
 function quoteError(error: ModelError | undefined): Error | undefined {
-  const text = error?.message?.replace(/\p{Cc}+/gu, ' ').replace(/\b(?:sk|key|Bearer)[-_ ][\w*-]{8,}/gi, '(key)')
+  const text = error?.message
+    ?.replace(/\p{Cc}+/gu, ' ')
+    .replace(/\b(?:sk|pk|gsk|key)-[\w*-]{8,}|\bBearer \S+/gi, '(key)')
   return text ? new Error(text.slice(0, 300)) : undefined
 }

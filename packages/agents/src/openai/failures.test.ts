@@ -1,0 +1,163 @@
+import { Unavailable } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import type { ModelReply } from '../../test/model-server.ts'
+import { say, streamOf } from '../../test/model-server.ts'
+
+const secret = 'correct-horse-battery-staple'
+
+async function failureOf(reply: ModelReply, config: object = {}): Promise<unknown> {
+  const { ask } = await openModelAgent([reply], { config: { ...config } })
+  return ask().then(
+    () => 'no failure',
+    (reason: unknown) => reason,
+  )
+}
+
+describe('a model that time may heal is Unavailable', () => {
+  test.each([408, 425, 429, 500, 502, 503, 504, 529])('when it answers %i, with its Retry-After', async status => {
+    const error = await failureOf({ status, headers: { 'retry-after': '17' }, body: { error: { message: secret } } })
+    expect(error).toBeInstanceOf(Unavailable)
+    expect(error).toMatchObject({ message: `The model answered ${status}`, retryAfter: 17 })
+  })
+
+  test('when nobody is there', async () => {
+    const { ask, server } = await openModelAgent([])
+    await server.close()
+    await expect(ask()).rejects.toBeInstanceOf(Unavailable)
+  })
+
+  test.each([
+    ['before its first word', []],
+    ['after one', ['data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n']],
+    ['between comments', [': ping\n\n']],
+  ])('when it goes silent %s', async (_, pieces) => {
+    // The clock says that the word is long past, so that nobody has to wait for it.
+    let time = 0
+    const now = () => {
+      time += 2_000
+      return time
+    }
+    const { ask, server } = await openModelAgent([{ pieces, hangs: true }], {
+      config: { deadline: '20s' },
+      world: { now, sleep: async () => new Promise(resolve => setTimeout(resolve, 50)) },
+    })
+    await expect(ask()).rejects.toThrow(new Unavailable('The model went silent'))
+    await server.left
+  })
+
+  test('when the connection breaks, or the reason it gives is its own', async () => {
+    const pieces = ['data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n']
+    expect(await failureOf({ pieces, breaks: true })).toBeInstanceOf(Unavailable)
+    expect(await failureOf(streamOf([{ content: 'Hel' }], 'abort'))).toBeInstanceOf(Unavailable)
+    expect(await failureOf({ pieces: ['data: {"error":{"type":"overloaded_error"}}\n\n'] })).toBeInstanceOf(Unavailable)
+  })
+})
+
+describe('a model has failed', () => {
+  test.each([
+    [400, { error: { message: secret, code: 'context_length_exceeded' } }, ': context_length_exceeded'],
+    [401, { error: { message: secret, code: 'invalid_api_key' } }, ': invalid_api_key; check "api_key"'],
+    [403, 'no', '; check "api_key"'],
+    [404, { error: 'model "stub" not found' }, ': it names no reason; check "base_url" and "model"'],
+    [422, { detail: [] }, ''],
+    [307, '', ''],
+    [418, { error: { code: `${secret} ${secret}` } }, ': it names no reason'],
+  ])('when it answers %i, and says of it only what is of a fixed kind', async (status, body, said) => {
+    const error = await failureOf({ status, body, headers: { location: 'http://127.0.0.1:1/' } })
+    expect(error).not.toBeInstanceOf(Unavailable)
+    expect(error).toMatchObject({ message: `The model answered ${status}${said}` })
+  })
+
+  test('and what it says in sentences is for the log alone, without a key', async () => {
+    const message = `Incorrect API key provided: sk-proj-abcdefgh12345678.\nSee the console.`
+    const error = await failureOf({ status: 401, body: { error: { message } } })
+    expect(error).toMatchObject({ cause: { message: 'Incorrect API key provided: (key). See the console.' } })
+  })
+
+  test.each([
+    ['what it streams is no JSON', { pieces: ['data: {"choices":[\n\n'] }, 'it is not valid JSON'],
+    ['what it streams is something else', { pieces: ['data: {"text":"hi"}\n\n'] }, 'it is not a chat completion'],
+    ['its whole answer is no JSON', { body: `{"${secret}` }, 'it is not valid JSON'],
+    ['its whole answer is something else', { body: { models: [] } }, 'it is not a chat completion'],
+  ])('when %s', async (_, reply, problem) => {
+    expect(await failureOf(reply)).toEqual(new Error(`Cannot read the answer of the model: ${problem}`))
+  })
+
+  test.each([
+    ['a page', { body: '<html>', headers: { 'content-type': 'text/html' } }, /no chat completion; check "base_url"/],
+    ['nothing', say('  \n '), /answered with nothing/],
+    ['thoughts alone', say('<think>well</think>'), /answered with nothing/],
+    ['thoughts until it was cut off', streamOf([{ reasoning_content: 'w' }], 'length'), /before it said anything/],
+    [
+      'more than anybody reads',
+      streamOf(Array(30).fill({ content: 'x'.repeat(10_000) })),
+      /more than 200000 characters/,
+    ],
+    ['an endless event', { pieces: Array(40).fill('x'.repeat(64 * 1024)) }, /an event is too large/],
+    ['endless heartbeats', { pieces: Array(300).fill(`: ${'x'.repeat(64 * 1024)}\n`) }, /too large/],
+  ])('when it answers with %s', async (_, reply: ModelReply, problem) => {
+    const error = await failureOf(reply)
+    expect(error).not.toBeInstanceOf(Unavailable)
+    expect(error).toMatchObject({ message: expect.stringMatching(problem) })
+  })
+
+  test('when it speaks on beyond the deadline of the turn, whose reason it is then', async () => {
+    const controller = new AbortController()
+    const { ask, server } = await openModelAgent(() => {
+      setTimeout(() => controller.abort(new Error('the agent took too long')), 30)
+      return { pieces: ['data: {"choices":[{"delta":{"content":"on and "}}]}\n\n'], hangs: true }
+    })
+    await expect(ask('hello', { signal: controller.signal })).rejects.toThrow(new Error('the agent took too long'))
+    await server.left
+  })
+})
+
+describe('a model that refuses', () => {
+  test('by a status is a refusal too', async () => {
+    const { ask } = await openModelAgent([
+      { status: 400, body: { error: { code: 'content_filter', message: secret } } },
+    ])
+    const { answer } = await ask()
+    expect(answer).toEqual({
+      status: 'rejected',
+      parts: [{ kind: 'policy', policy: { kind: 'forbidden', message: 'This will not be answered.' } }],
+    })
+  })
+})
+
+describe('a model that answers whole', () => {
+  const whole = (message: object, finish_reason: string | null = 'stop'): ModelReply => ({
+    body: { object: 'chat.completion', choices: [{ index: 0, message, finish_reason }], usage: {} },
+  })
+
+  test('is understood, whether it was asked to or not', async () => {
+    for (const stream of [true, false]) {
+      const { ask, server } = await openModelAgent([whole({ role: 'assistant', content: 'Hello.' }, null)], {
+        config: { stream },
+      })
+      expect(textOf((await ask()).answer)).toBe('Hello.')
+      expect(server.requests[0]?.body.stream).toBe(stream)
+    }
+  })
+
+  test('may do so in pieces of which only text is said', async () => {
+    const content = [
+      { type: 'thinking', thinking: [] },
+      { type: 'text', text: 'Hello.' },
+    ]
+    const { ask } = await openModelAgent([whole({ role: 'assistant', content })])
+    expect(textOf((await ask()).answer)).toBe('Hello.')
+  })
+
+  test('may call tools', async () => {
+    const tool_calls = [{ id: 'c1', type: 'function', function: { name: 'look', arguments: { where: 'here' } } }]
+    const { ask } = await openModelAgent(
+      [whole({ content: null, tool_calls }, 'tool_calls'), whole({ content: 'No.' })],
+      {
+        config: { tools: './tools/shed.ts' },
+      },
+    )
+    expect((await ask()).answer?.parts).toMatchObject([{ result: { found: 'nothing in here' } }, { content: 'No.' }])
+  })
+})

@@ -1,0 +1,38 @@
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import { collectAnswer } from '@postern/core'
+import { onTestFinished } from 'vitest'
+import type { TestHouseOptions } from './house.ts'
+import { openTestAgent, testContext, testMessage } from './house.ts'
+import type { Complete, ModelReply } from './model-server.ts'
+import { openModelServer } from './model-server.ts'
+
+export interface ModelAgentOptions extends TestHouseOptions {
+  readonly config?: Readonly<Record<string, unknown>>
+}
+
+/** An agent of the kind `openai`, whose model answers by script. */
+export async function openModelAgent(
+  script: Complete | readonly ModelReply[],
+  { config, ...options }: ModelAgentOptions = {},
+) {
+  const complete =
+    typeof script === 'function' ? script : (_: unknown, index: number) => script[index] ?? { status: 418 }
+  const server = await openModelServer(complete)
+  onTestFinished(server.close)
+  const opened = await openTestAgent({ use: 'openai', base_url: server.baseUrl, model: 'stub', ...config }, options)
+  onTestFinished(opened.close)
+  return {
+    server,
+    close: opened.close,
+    async ask(message: string | NormalizedMessage = 'hello', context: Partial<AgentContext> = {}) {
+      const chunks: PartialResponse[] = []
+      const heard = typeof message === 'string' ? testMessage(message) : message
+      const answer = await opened.agent.handle(heard, testContext(context))
+      return { answer: await collectAnswer(answer, chunk => chunks.push(chunk)), chunks }
+    },
+  }
+}
+
+export function textOf(answer: PartialResponse | undefined): string {
+  return (answer?.parts ?? []).map(part => (part.kind === 'text' ? part.content : '')).join('|')
+}
