@@ -201,7 +201,7 @@ test('37: a host that hangs costs the answer no more than its time, and the next
   await vi.waitFor(async () => expect((await stage.stored())[0]?.state).toBe('answered'))
   house.world.advance(3_000)
   const another = servePost(peer, bob)
-  expect(await mention(stage, stage.mallory, { inReplyTo: another, context: 'https://evil.test/another' })).toEqual([])
+  expect(await mention(stage, bob, { inReplyTo: another, context: 'https://other.test/another' })).toEqual([])
   expect(slept.filter(ms => ms === 5_000)).toHaveLength(2)
   expect([hanging, another].map(peer.countOf)).toEqual([1, 0])
 })
