@@ -8,6 +8,7 @@ import { renderCard, renderExtendedCard } from './card.ts'
 import { signCard } from './card-signature.ts'
 import type { A2aConfig } from './config.ts'
 import { findAddressee } from './door.ts'
+import { renderMixedCard } from './legacy/card.ts'
 
 /** A card as it is served: signed, as text. */
 export interface ServedCard {
@@ -17,8 +18,11 @@ export interface ServedCard {
 
 /** The signed cards of this house's agents. */
 export interface Cards {
-  /** Of an agent, or of the default agent at the host. @throws A2aRejection `notFound` */
-  find(name: string | undefined): Promise<ServedCard>
+  /**
+   * Of an agent, or of the default agent at the host. `isMixed`: also with the members of 0.3.
+   * @throws A2aRejection `notFound`
+   */
+  find(name: string | undefined, options?: { readonly isMixed?: boolean }): Promise<ServedCard>
   /** What only those may read who say who they are (A2A §3.1.11). */
   renderExtended(agent: AgentProfile): Promise<object>
 }
@@ -35,7 +39,7 @@ interface KnownCard {
   readonly card: Promise<ServedCard>
 }
 
-/** A card is signed once for each key and profile: ES256 signatures differ from one to the next, cards should not. */
+/** A card is signed once for each key, profile and form: ES256 signatures differ from one to the next, cards should not. */
 export function createCards({ config, house, keys }: CardRooms): Cards {
   const { origin } = house.agents
   const jku = origin + keySetPath
@@ -45,24 +49,30 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
     return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name }
   }
 
-  async function serve(source: CardSource, key: OwnKey): Promise<ServedCard> {
-    const card = renderCard(source, config)
-    const text = JSON.stringify({ ...card, signatures: [await signCard(card, key, jku)] })
+  async function serve(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
+    const own = renderCard(source, config)
+    const card = isMixed ? renderMixedCard(own) : own
+    // Some hold a signature against the card as it came, others against the members they know: each finds his.
+    const signed = isMixed ? [card, own] : [own]
+    const text = JSON.stringify({
+      ...card,
+      signatures: await Promise.all(signed.map(each => signCard(each, key, jku))),
+    })
     // By content and key: every process of the house names the same card alike.
     const etag = `"${hash('sha256', key.kid + toCanonicalJson(card), 'base64url').slice(0, 27)}"`
     return { text, etag }
   }
 
   return {
-    async find(name) {
+    async find(name, { isMixed = false } = {}) {
       const agent = findAddressee(name, house)
       const source = name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress } : sourceOf(agent)
-      const { endpoint } = source
+      const place = `${source.endpoint} ${isMixed}`
       const key = await keys.current()
-      const before = known.get(endpoint)
+      const before = known.get(place)
       if (before?.agent === agent && before.kid === key.kid) return before.card
-      const card = serve(source, key)
-      known.set(endpoint, { agent, kid: key.kid, card })
+      const card = serve(source, key, isMixed)
+      known.set(place, { agent, kid: key.kid, card })
       return card
     },
     async renderExtended(agent) {

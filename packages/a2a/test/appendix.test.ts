@@ -74,7 +74,7 @@ const musts: Readonly<Record<string, string>> = {
   'CARD-EXT-001': 'A19 the extended card',
   'CARD-EXT-002': 'is refused to those who are let in without a credential',
   'CARD-SIGN-001': 'every card reads the same by every rule of canonicalization',
-  'CARD-SIGN-002': 'the official verifier takes it',
+  'CARD-SIGN-002': 'the official verifier takes %s',
   'CARD-SIGN-003': 'verifies by the published keys, and names them',
   'CARD-SIGN-004': 'C06 a signed card',
   'AUTH-SERVER-002': 'A01 no credential',

@@ -31,28 +31,31 @@ async function verifyServed(
   return flattenedVerify({ ...signed, payload }, createLocalJWKSet(keys as never))
 }
 
-describe.each([root, '/agents/echo/.well-known/agent-card.json'])('C02 the card at %s', path => {
-  test('verifies by the published keys, and names them', async () => {
-    const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
-    const [{ kid }] = (await readJson(keySet)).keys
-    expect(protectedHeader).toEqual({ alg: 'ES256', kid, typ: 'JOSE', jku: `https://agents.test${keySet}` })
-  })
-
-  test('changed after signing does not', async () => {
-    const card = await readJson(path)
-    await expect(verifyServed({ ...card, name: 'Evil' }, await readJson(keySet))).rejects.toMatchObject({
-      code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-card.json'])(
+  'C02 the card at %s',
+  path => {
+    test('verifies by the published keys, and names them', async () => {
+      const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
+      const [{ kid }] = (await readJson(keySet)).keys
+      expect(protectedHeader).toEqual({ alg: 'ES256', kid, typ: 'JOSE', jku: `https://agents.test${keySet}` })
     })
-  })
-})
 
-test('the official verifier takes it', async () => {
+    test('changed after signing does not', async () => {
+      const card = await readJson(path)
+      await expect(verifyServed({ ...card, name: 'Evil' }, await readJson(keySet))).rejects.toMatchObject({
+        code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED',
+      })
+    })
+  },
+)
+
+test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', async path => {
   const { keys } = await readJson(keySet)
-  const card = await readJson(root)
+  const card = await readJson(path)
   const verify = verifyAgentCardSignature(async () => keys[0])
-  await verify(card)
   // It tells of what it refuses.
   const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)
+  await verify(card)
   await expect(verify({ ...card, name: 'Evil' })).rejects.toThrow()
   told.mockRestore()
 })

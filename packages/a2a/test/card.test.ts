@@ -29,8 +29,9 @@ function findDroppable(value: unknown, at = ''): string[] {
 }
 
 test('A20 the card of the default agent is public and complete', async () => {
-  const { status, headers, body } = await house.request(root)
+  const { status, headers, body } = await house.request(root, { headers: { 'a2a-version': '1.0' } })
   expect(status).toBe(200)
+  expect(headers.get('vary')).toBe('A2A-Version')
   expect(headers.get('content-type')).toBe('application/json')
   expect(headers.get('cache-control')).toBe('public, max-age=300')
   expect(body).toEqual({
@@ -92,6 +93,7 @@ describe('every card reads the same by every rule of canonicalization', () => {
     '%s',
     async path => {
       const { text } = await house.request(path)
+      expect(findDroppable(JSON.parse((await house.request(`${path}?A2A-Version=1.0`)).text))).toEqual([])
       expect(findDroppable(JSON.parse(text))).toEqual([])
       const dropped = JSON.parse(text, (_, value) =>
         value === '' || value === false || (value && typeof value === 'object' && Object.keys(value).length === 0)
@@ -101,6 +103,30 @@ describe('every card reads the same by every rule of canonicalization', () => {
       expect(toCanonicalJson(dropped)).toBe(toCanonicalJson(JSON.parse(text)))
     },
   )
+})
+
+describe('who names no version, or 0.3, gets a card of both', () => {
+  test.each([[{}], [{ 'a2a-version': '0.3' }], [{ 'a2a-version': '' }]])('%j', async (headers: object) => {
+    const of = async (named: object) => JSON.parse((await house.request(root, { headers: { ...named } })).text)
+    const { signatures: _, ...own } = await of({ 'a2a-version': '1.0' })
+    const { signatures, ...mixed } = await of(headers)
+    expect(mixed).toMatchObject(own)
+    expect(mixed).toMatchObject({
+      protocolVersion: '0.3.0',
+      url: 'https://agents.test/a2a',
+      preferredTransport: 'JSONRPC',
+      supportsAuthenticatedExtendedCard: true,
+      securitySchemes: { bearer: { type: 'http', scheme: 'Bearer', httpAuthSecurityScheme: { scheme: 'Bearer' } } },
+      security: [{ bearer: expect.arrayContaining(['a2a:message.send']) }],
+    })
+    expect(signatures).toHaveLength(2)
+  })
+
+  test('but not where 0.3 is not spoken', async () => {
+    const modern = await openTestHouse({ config: { versions: ['1.0'] }, works: false })
+    expect(JSON.parse((await modern.request(root)).text)).not.toHaveProperty('url')
+    await modern.close()
+  })
 })
 
 test('the schemes are the ones that are enforced', () => {

@@ -10,7 +10,7 @@ interface NewCard extends JsonObject {
 }
 
 /** A card of 1.0 as clients of 0.3 read it. Unsigned: a signature is over the other document. */
-export function renderLegacyCard(text: string): JsonObject {
+export function renderLegacyCard(card: object): JsonObject {
   const {
     supportedInterfaces,
     capabilities: { extendedAgentCard, ...capabilities },
@@ -18,7 +18,7 @@ export function renderLegacyCard(text: string): JsonObject {
     securityRequirements = [],
     signatures: _,
     ...rest
-  } = JSON.parse(text) as NewCard
+  } = card as NewCard
   const url = supportedInterfaces.find(({ protocolVersion }) => protocolVersion === '0.3')?.url ?? ''
   const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, renderScheme(scheme)])
   return {
@@ -32,6 +32,17 @@ export function renderLegacyCard(text: string): JsonObject {
     ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }),
     ...(securityRequirements.length > 0 && { security: securityRequirements.map(renderRequirement) }),
   }
+}
+
+/**
+ * One card for both versions, for whoever does not say which: that of 1.0, whole, and beside its members those of 0.3. Readers of
+ * either ignore what is not theirs (A2A §5.7).
+ */
+export function renderMixedCard(card: object): object {
+  const { securitySchemes = {}, ...rest } = card as NewCard
+  const { securitySchemes: legacy = {}, ...members } = renderLegacyCard(card) as Partial<NewCard>
+  const schemes = Object.entries(securitySchemes).map(([name, scheme]) => [name, { ...legacy[name], ...scheme }])
+  return { ...members, ...rest, ...(schemes.length > 0 && { securitySchemes: Object.fromEntries(schemes) }) }
 }
 
 const types: Readonly<Record<string, string>> = {

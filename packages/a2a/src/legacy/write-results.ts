@@ -4,6 +4,7 @@ import { isWireStateAtRest } from '../states.ts'
 import type { WireStreamEvent } from '../streams/event.ts'
 import { isObject } from '../validate/shape.ts'
 import type { WireArtifact, WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
+import { renderLegacyCard } from './card.ts'
 
 /** Results of 1.0 in the words of 0.3. */
 const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown>>> = {
@@ -15,6 +16,7 @@ const writers: Readonly<Partial<Record<OperationName, (result: never) => unknown
   ListTaskPushNotificationConfigs: ({ configs }: { configs?: readonly PushConfig[] }) =>
     (configs ?? []).map(writePushConfig),
   DeleteTaskPushNotificationConfig: () => null,
+  GetExtendedAgentCard: renderLegacyCard,
 }
 
 export function writeLegacyResult(name: OperationName, result: object): unknown {
