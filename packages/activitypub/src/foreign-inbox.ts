@@ -1,4 +1,4 @@
-import type { Delivery, WithdrawalDesk, World } from '@postern/core'
+import type { Delivery, Rejection, WithdrawalDesk, World } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit } from '@postern/http'
 import { findHost } from './iri.ts'
@@ -12,12 +12,14 @@ import { readDeliveryTarget } from './reply-target.ts'
 export interface ForeignInboxes {
   /** To be called before an actor is let follow. @throws Rejection `rate_limited` too many lately with an inbox on that host */
   admitFollower(actor: Pick<RemoteActor, 'host' | 'inbox'>): void
-  /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws */
+  /** Runs `deliver`; who named an inbox that is none follows no more. @throws what `deliver` throws; Unavailable too much lately */
   watchDelivery<Result>(delivery: Delivery, deliver: () => Promise<Result>): Promise<Result>
 }
 
 /** New followers a minute with inboxes on one host that is not their own, and at once. */
 const followers = { perMinute: 1, burst: 60 } as const
+/** Deliveries a minute to such inboxes of one host: long answers are many, and who refuses is asked more than once. */
+const deliveriesPerMinute = 60
 /** There is nothing at this address, or nothing that takes posts. */
 const noInboxStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 410])
 
@@ -27,18 +29,36 @@ export interface ForeignInboxParts {
 }
 
 export function createForeignInboxes({ desk, world }: ForeignInboxParts): ForeignInboxes {
-  const limit = createRateLimit(followers, () => world.now())
+  const now = () => world.now()
+  const limit = createRateLimit(followers, now)
+  const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
+
+  function takeDelivery(host: string): void {
+    try {
+      deliveries.take(host)
+    } catch (cause) {
+      const { retryAfter = 60 } = cause as Rejection
+      throw new Unavailable('Cannot deliver: too much lately for inboxes that others named on this host', {
+        retryAfter,
+        isHearsay: true,
+        cause,
+      })
+    }
+  }
+
   return {
     admitFollower({ host, inbox }) {
       const inboxHost = findHost(inbox ?? '')
       if (inboxHost && inboxHost !== host) limit.take(inboxHost)
     },
     async watchDelivery(delivery, deliver) {
+      const foreign = findForeign(delivery)
+      if (!foreign) return deliver()
+      const { peer, host } = foreign
+      takeDelivery(host)
       try {
         return await deliver()
       } catch (error) {
-        const peer = findForeigner(delivery)
-        if (peer === undefined) throw error
         if (error instanceof Undeliverable && noInboxStatuses.has(error.status))
           await desk.withdraw('activitypub', [{ kind: 'end_relations', peer }])
         throw error instanceof Unavailable ? toHearsay(error) : error
@@ -47,11 +67,12 @@ export function createForeignInboxes({ desk, world }: ForeignInboxParts): Foreig
   }
 }
 
-/** Whose inbox it is, when it is on another host than he is. */
-function findForeigner(delivery: Delivery): string | undefined {
+/** Whose inbox it is and where, when that is another host than his. */
+function findForeign(delivery: Delivery): { readonly peer: string; readonly host: string } | undefined {
   const target = readDeliveryTarget(delivery)
   if (!('inbox' in target) || target.peer === undefined) return undefined
-  return findHost(target.inbox) === findHost(target.peer) ? undefined : target.peer
+  const host = findHost(target.inbox)
+  return host === undefined || host === findHost(target.peer) ? undefined : { peer: target.peer, host }
 }
 
 function toHearsay(cause: Unavailable): Unavailable {

@@ -85,3 +85,19 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   // What the own host of an actor says of one of its addresses is another matter.
   await expect.poll(followers).toBe(1)
 })
+
+test('41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
+  stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
+  const { peer, mallory, house } = stage
+  peer.serve('https://good.test/victim', { status: 429 })
+  const document = { inbox: 'https://good.test/victim', endpoints: undefined }
+  const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
+  house.work()
+  for (let count = 0; count < 90; count += 1) await postActivity(house, eve, composeNote(eve))
+  const waits = async () =>
+    (await house.desk.listDeliveries({ limit: 500, state: 'later' })).some(({ last_error }) =>
+      last_error?.startsWith('Cannot deliver: too much lately'),
+    )
+  await expect.poll(waits, { timeout: 10_000 }).toBe(true)
+  expect(peer.countOf('https://good.test/victim')).toBeLessThanOrEqual(61)
+}, 30_000)
