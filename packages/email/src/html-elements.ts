@@ -47,11 +47,26 @@ export const voidElements: ReadonlySet<string> = new Set([
 ])
 export const hidingAttributes =
   /\shidden(?=[\s=/>]|$)|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
-/** Text in the colour of its own ground; the other order of the two is as common. */
-export const hidingColours =
-  /(?:^|[;"'\s])color\s*:\s*(#?\w+)\b[^"'>]*\bbackground(?:-color)?\s*:\s*\1\b|background(?:-color)?\s*:\s*(#?\w+)\b[^"'>]*[;"'\s]color\s*:\s*\2\b/i
+/** Colours an element gives its text and its ground. */
+const colours = /(?:^|[;"'\s])(background(?:-color)?|color)\s*:\s*(#?\w+)/gi
+const classNames = /\sclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i
 /** What mail programs put around the message that is answered. */
-export const quotingAttributes =
-  /\sclass\s*=\s*["']?[^"'>]*\b(?:gmail_quote|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote)\b|\stype\s*=\s*["']?cite\b/i
+const quotingClass =
+  /(?:^|\s)(?:gmail_quote|gmail_quote_container|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote)(?:\s|$)/i
+const citing = /\stype\s*=\s*["']?cite\b/i
 /** Behind this Outlook quotes, to the end. */
 export const quotingMarks = /\sid\s*=\s*["']?(?:appendonsend|divRplyFwdMsg|x_divRplyFwdMsg)\b/i
+
+/** Is the text of this element in the colour of its own ground? */
+export function hidesInColour(tag: string): boolean {
+  if (!/background/i.test(tag)) return false
+  const found = [...tag.matchAll(colours)].map(([, name = '', value = '']) => [name.toLowerCase(), value.toLowerCase()])
+  const text = found.find(([name]) => name === 'color')?.[1]
+  return text !== undefined && found.some(([name, value]) => name !== 'color' && value === text)
+}
+
+/** Does this element hold the message that is answered? */
+export function quotesMessage(tag: string): boolean {
+  const names = classNames.exec(tag)
+  return quotingClass.test(names?.[1] ?? names?.[2] ?? names?.[3] ?? '') || citing.test(tag)
+}

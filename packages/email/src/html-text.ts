@@ -2,9 +2,9 @@ import { decodeEntities } from '@postern/core'
 import {
   blockElements,
   elementMarks,
+  hidesInColour,
   hidingAttributes,
-  hidingColours,
-  quotingAttributes,
+  quotesMessage,
   quotingMarks,
   silentElements,
   voidElements,
@@ -107,8 +107,8 @@ function readTag(tag: string, reading: Reading): void {
 function openTag(name: string, tag: string, reading: Reading): void {
   if (name === 'a') openLink(tag, reading)
   if (name === 'br') reading.due = Math.min(reading.due + 1, 2)
-  const isHidden = hidingAttributes.test(tag) || hidingColours.test(tag)
-  const isQuote = reading.dropsQuotes && quotingAttributes.test(tag)
+  const isHidden = hidingAttributes.test(tag) || hidesInColour(tag)
+  const isQuote = reading.dropsQuotes && quotesMessage(tag)
   reading.isOver = reading.dropsQuotes && quotingMarks.test(tag)
   const isEmpty = voidElements.has(name) || tag.endsWith('/')
   if (!isEmpty && (isHidden || isQuote || silentElements.has(name))) reading.skipped = { name, isHidden, depth: 1 }

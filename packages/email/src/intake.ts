@@ -22,7 +22,7 @@ export interface MailIntake {
 export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: House): MailIntake {
   const { desk, world, agents } = house
   const rawOf = (octets: Uint8Array, envelope: MailEnvelopeIn): RawMail => ({
-    octets,
+    octets: withoutMboxLine(octets),
     envelope,
     receivedAt: isoTime(world.now()),
   })
@@ -50,6 +50,13 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: H
   function findAgent(address: string): string | undefined {
     return findRecipient(address, agents)?.agent
   }
+}
+
+/** Pipes of mail servers put a line of the mbox format before the message (RFC 4155); it is none of it. */
+function withoutMboxLine(octets: Uint8Array): Uint8Array {
+  const start = Buffer.from(octets.buffer, octets.byteOffset, Math.min(octets.length, 1024)).toString('latin1')
+  const line = /^From \S[^\r\n]*\r?\n/.exec(start)?.[0]
+  return line ? octets.subarray(line.length) : octets
 }
 
 /** The same door for one agent only, with a proof already under way. */

@@ -315,6 +315,12 @@ describe('shape and size', () => {
     ['binary', '\x00\xff\xfe\x01', 'Cannot read mail: a header line is not a field'],
   ])('row 41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
 
+  test('the line that pipes put before a message is none of it', async () => {
+    const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
+    expect(message.raw).toMatch(/^From: Bob/)
+    await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
+  })
+
   test('row 41: a CR of its own inside a header is refused', () =>
     expectRefused(
       Buffer.from('From: a@x.test\rFrom: b@x.test\r\n\r\n'),

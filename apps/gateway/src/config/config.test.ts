@@ -104,6 +104,11 @@ describe('findUnsafeSettings()', () => {
     ['no operator token', { operator_token: undefined }, 'operator_token'],
     ['a short operator token', { operator_token: 'short' }, 'operator_token'],
     ['a short intake secret', { email: { intake: { secret: 'short' } } }, 'email.intake.secret'],
+    [
+      'a short password of a webhook',
+      { email: { providers: { postmark: { user: 'u', password: 'short' } } } },
+      'email.providers',
+    ],
   ])('refuses %s outside of dev mode and allows it there', (_, change, key) => {
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change })).map(fault => fault.key)).toEqual([key])
     expect(findUnsafeSettings(parseConfig({ ...smallest, ...change, dev: true }))).toEqual([])

@@ -41,6 +41,13 @@ const rules: readonly ProductionRule[] = [
     isBroken: ({ email }) => isGuessable(email.intake?.secret),
     error: new ConfigError('email.intake.secret', 'can be guessed', 'Use 16 or more random characters.'),
   },
+  {
+    isBroken: ({ email: { providers } }) =>
+      [providers.postmark?.password, providers.cloudmailin?.password, providers.forwardemail?.secret].some(
+        isGuessable,
+      ) || isGuessable(providers.mailgun?.signing_key),
+    error: new ConfigError('email.providers', 'has a secret that can be guessed', 'Use 16 or more random characters.'),
+  },
 ]
 
 /** The faults that make a configuration unsafe to run in production. */
