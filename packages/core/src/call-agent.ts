@@ -127,7 +127,11 @@ function createContext(turn: Turn, { working, state, acts, draft }: CallParts, {
 }
 
 /** The chain goes on from the message, whatever the agent says. */
-function createAgentCall(turn: Turn, { callAgent, presentParts }: Working, signal: AbortSignal): AgentContext['call'] {
+function createAgentCall(
+  turn: Turn,
+  { callAgent, presentParts, waiting }: Working,
+  signal: AbortSignal,
+): AgentContext['call'] {
   let count = 0
   return async (address, content, options = {}) => {
     count += 1
@@ -135,7 +139,8 @@ function createAgentCall(turn: Turn, { callAgent, presentParts }: Working, signa
     if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
     const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
     const chain = turn.content.recipient_capabilities.agent_chain
-    return callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal, retryKey })
+    const call = () => callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal, retryKey })
+    return waiting ? waiting.during(turn, call) : call()
   }
 }
 

@@ -43,6 +43,30 @@ describe('createLane()', () => {
     expect([...lane.running.keys()]).toEqual([1, 3])
   })
 
+  test('gives the slot of work that only waits to other work', async () => {
+    const waiting = new Set<number>()
+    const { lane, begun, lease, finish } = openLane([1, 2, 3, 4], {
+      groupOf: () => 'all',
+      isWaiting: piece => waiting.has(piece),
+    })
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2])
+    waiting.add(1)
+    lane.wake()
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    expect(lease.mock.lastCall).toEqual([1, new Map([['all', 1]])])
+    // It goes on: nothing new begins until there is a free slot again.
+    waiting.delete(1)
+    finish(2)
+    await settle()
+    expect(begun).toEqual([1, 2, 3])
+    finish(3)
+    await settle()
+    expect(begun).toEqual([1, 2, 3, 4])
+  })
+
   test('leaves room for others when one group hangs', async () => {
     const waiting = [1, 2, 3, 4, 10]
     const groupOf = (piece: number) => (piece < 10 ? 'hanging' : 'quick')

@@ -5,6 +5,8 @@ export interface LaneOptions<Work> {
   /** Takes up to `limit` pieces of ready work, and of no group more than fills its slots; `taken` of them are filled. */
   lease(limit: number, taken: ReadonlyMap<string, number>): Promise<readonly Work[]>
   run(work: Work): Promise<void>
+  /** Work that only waits takes no slot. When it goes on, more may run than there are slots. */
+  isWaiting?(work: Work): boolean
   isClosed(): boolean
   onError(error: unknown): void
 }
@@ -27,12 +29,17 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
   async function fill(): Promise<void> {
     do {
       isWokenMeanwhile = false
-      const limit = options.slots - running.size
+      const limit = options.slots - listBusy().length
       if (limit <= 0 || options.isClosed()) break
       const leased = await leaseQuietly(limit, countGroups())
       for (const work of leased) begin(work)
       if (leased.length === limit) isWokenMeanwhile = true
     } while (isWokenMeanwhile)
+  }
+
+  function listBusy(): readonly Work[] {
+    const all = [...running.keys()]
+    return options.isWaiting ? all.filter(work => !options.isWaiting?.(work)) : all
   }
 
   function endFilling(): void {
@@ -41,7 +48,7 @@ export function createLane<Work>(options: LaneOptions<Work>): Lane<Work> {
 
   function countGroups(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
-    for (const work of running.keys()) {
+    for (const work of listBusy()) {
       const group = options.groupOf(work)
       if (group !== undefined) counts.set(group, (counts.get(group) ?? 0) + 1)
     }

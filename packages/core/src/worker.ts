@@ -1,11 +1,13 @@
 import { findDestinationHost } from './destination-host.ts'
 import { LeaseLost } from './errors.ts'
+import type { Lane } from './lane.ts'
 import { createLane } from './lane.ts'
 import { createOneByOne } from './one-by-one.ts'
 import type { Sending } from './pipeline.ts'
 import { send } from './pipeline.ts'
 import { spreadBroadcast } from './spread.ts'
 import { workTurn } from './turn.ts'
+import { createWaitingTurns } from './waiting-turns.ts'
 import type { Broadcast, Delivery, DeliveryRank, LeaseRequest, Turn } from './work.ts'
 import type { Working } from './working.ts'
 import type { World } from './world.ts'
@@ -18,6 +20,8 @@ export interface WorkerOptions {
   readonly holder: string
   readonly turnSlots: number
   readonly turnsPerAgent: number
+  /** Calls of turns to other agents at once; default: four times the turns. */
+  readonly waitingSlots?: number | undefined
   readonly deliverySlots: number
   /** Deliveries of broadcasts at once; default: half of the others. */
   readonly broadcastSlots?: number | undefined
@@ -40,12 +44,16 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
   const abandoning = new AbortController()
   const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
-  const turns = createLane<Turn>({
+  const { turnSlots, waitingSlots = 4 * turnSlots } = options
+  const waiting = createWaitingTurns(waitingSlots, () => turns.wake())
+  const seated = { ...working, waiting }
+  const turns: Lane<Turn> = createLane<Turn>({
     ...shared,
-    slots: options.turnSlots,
+    slots: turnSlots,
+    isWaiting: waiting.has,
     groupOf: turn => turn.agent,
     lease: (limit, taken) => desk.leaseTurns({ ...leaseOf(limit), shares: { most: options.turnsPerAgent, taken } }),
-    run: turn => workTurn(turn, working, abandoning.signal),
+    run: turn => workTurn(turn, seated, abandoning.signal),
   })
   // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.
   const runInOrder = createOneByOne()

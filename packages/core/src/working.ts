@@ -5,6 +5,7 @@ import type { HistoryPolicy } from './history.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { ActHouse } from './plan-acts.ts'
 import type { RetryPolicy } from './retry.ts'
+import type { WaitingTurns } from './waiting-turns.ts'
 
 export interface RunningAgent {
   readonly agent: Agent
@@ -25,4 +26,6 @@ export interface Working extends ActHouse {
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
   /** Absent where agents elsewhere cannot be called. */
   readonly callAgent?: CallAgent | undefined
+  /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
+  readonly waiting?: WaitingTurns | undefined
 }

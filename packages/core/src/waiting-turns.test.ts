@@ -1,0 +1,52 @@
+import { expect, test, vi } from 'vitest'
+import { createGate, turn } from '../test/memory-desk.ts'
+import { createWaitingTurns } from './waiting-turns.ts'
+import type { Turn } from './work.ts'
+
+/** A turn of an agent whose message came so many hops. */
+function turnOf(agent: string, hop: number): Turn {
+  const asked = turn(1)
+  const agent_chain = { hop, max_hops: 9, is_final: false }
+  const recipient_capabilities = { ...asked.content.recipient_capabilities, ...(hop > 0 && { agent_chain }) }
+  return { ...asked, agent, content: { ...asked.content, recipient_capabilities } }
+}
+
+const refusal = 'Cannot call agent: too many calls are under way'
+
+test('createWaitingTurns() knows a turn for as long as one of its calls is under way', async () => {
+  const onWait = vi.fn()
+  const turns = createWaitingTurns(8, onWait)
+  const asked = turn(1)
+  const [first, second] = [createGate(), createGate()]
+  const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
+  expect([turns.has(asked), onWait.mock.calls.length]).toEqual([true, 2])
+  first.open()
+  await calls[0]
+  expect(turns.has(asked)).toBe(true)
+  second.open()
+  await calls[1]
+  expect(turns.has(asked)).toBe(false)
+  await expect(turns.during(asked, () => Promise.reject(new Error('theirs')))).rejects.toThrow('theirs')
+  expect(turns.has(asked)).toBe(false)
+})
+
+test('createWaitingTurns() keeps room for the next hop of what has begun, and for other agents', async () => {
+  const turns = createWaitingTurns(16, () => undefined)
+  const gate = createGate()
+  const begun: Promise<void>[] = []
+  const begin = (asked: Turn, times: number) => {
+    for (let at = 0; at < times; at += 1) begun.push(turns.during(asked, () => gate.opened))
+  }
+  const isRefused = (asked: Turn) => expect(turns.during(asked, () => gate.opened)).rejects.toThrow(refusal)
+  begin(turnOf('a', 0), 4)
+  await isRefused(turnOf('a', 0))
+  begin(turnOf('b', 0), 4)
+  await isRefused(turnOf('c', 0))
+  begin(turnOf('c', 1), 4)
+  await isRefused(turnOf('d', 1))
+  begin(turnOf('d', 2), 2)
+  await isRefused(turnOf('e', 2))
+  gate.open()
+  await Promise.all(begun)
+  await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
+})

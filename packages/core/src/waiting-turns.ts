@@ -1,0 +1,59 @@
+import { Unavailable } from './errors.ts'
+import type { Turn } from './work.ts'
+
+/**
+ * Turns that wait for another agent. They take no slot: agents that all wait for each other, in this house or by way of others,
+ * would else take every slot there is, and wait for ever for who gets none.
+ */
+export interface WaitingTurns {
+  has(turn: Turn): boolean
+  /** @throws Unavailable when too many calls are under way; whatever the call throws */
+  during<Value>(turn: Turn, call: () => Promise<Value>): Promise<Value>
+}
+
+/** Seconds. */
+const retryAfter = 5
+
+/**
+ * `most`: calls that may be under way at a time. The first hop of chains gets half of them, each further hop half of what is left,
+ * so that beginnings never keep what was begun from its end; one agent gets half of what its hop gets.
+ */
+export function createWaitingTurns(most: number, onWait: () => void): WaitingTurns {
+  const waiting = new Map<Turn, number>()
+  const ofAgent = new Map<string, number>()
+  let total = 0
+
+  function take(turn: Turn): void {
+    const hop = (turn.content.recipient_capabilities.agent_chain?.hop ?? 0) + 1
+    const room = most * (1 - 2 ** -hop)
+    if (total >= room || (ofAgent.get(turn.agent) ?? 0) >= room / 2) {
+      throw new Unavailable('Cannot call agent: too many calls are under way', { retryAfter })
+    }
+    count(turn, 1)
+  }
+
+  function count(turn: Turn, by: 1 | -1): void {
+    total += by
+    addTo(waiting, turn, by)
+    addTo(ofAgent, turn.agent, by)
+  }
+
+  return {
+    has: turn => waiting.has(turn),
+    async during(turn, call) {
+      take(turn)
+      onWait()
+      try {
+        return await call()
+      } finally {
+        count(turn, -1)
+      }
+    },
+  }
+}
+
+function addTo<Key>(counts: Map<Key, number>, key: Key, by: number): void {
+  const now = (counts.get(key) ?? 0) + by
+  if (now > 0) counts.set(key, now)
+  else counts.delete(key)
+}
