@@ -51,6 +51,16 @@ test('openOwnDoor() keeps to the bounds of the request', async () => {
   await expect(door.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
 })
 
+test('openOwnDoor() leaves a stream that begins when nobody waits for it any more', async () => {
+  leaves.mockClear()
+  const controller = new AbortController()
+  const opening = door.openStream?.('https://agents.test/a2a/stream', { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(opening).rejects.toThrow('enough')
+  await expect.poll(() => leaves.mock.calls.length).toBe(1)
+  leaves.mockClear()
+})
+
 test('openOwnDoor() streams, until the reader leaves or gives up', async () => {
   const open = (signal?: AbortSignal) => door.openStream?.('https://agents.test/a2a/stream', signal && { signal })
   for await (const piece of (await open())?.body ?? []) {

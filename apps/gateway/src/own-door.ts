@@ -27,7 +27,12 @@ export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: Ow
   const knock = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request
     const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
-    return endWith(request.signal, Promise.resolve(app.fetch(sent)))
+    const answer = Promise.resolve(app.fetch(sent))
+    return endWith(request.signal, answer).catch(error => {
+      // What comes when nobody waits any more may be a stream, which would go on.
+      void answer.then(late => late.body?.cancel()).catch(() => undefined)
+      throw error
+    })
   }
   return {
     async fetch(url, request = {}) {
