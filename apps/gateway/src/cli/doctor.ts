@@ -9,6 +9,7 @@ import { checkHandleHost } from './check-handle-host.ts'
 import type { Output } from './commands.ts'
 import type { Finding, Verdict } from './finding.ts'
 import { failure, ok, warning } from './finding.ts'
+import { isKeyRecord } from './mail-checks/dns-records.ts'
 import { mailChecks } from './mail-checks/mail-checks.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { openOperatorClient } from './operator-client.ts'
@@ -124,7 +125,7 @@ async function checkDnsRecords(client: OperatorClient): Promise<Verdict> {
   for (const { dns, publicKey } of keys) {
     if (!dns || !publicKey) continue
     const records = await resolver.resolveTxt(dns.name).catch(() => [])
-    if (!records.some(strings => strings.join('') === dns.value)) missing.push(dns.name)
+    if (!records.some(strings => isKeyRecord(strings.join(''), publicKey))) missing.push(dns.name)
   }
   return missing.length === 0
     ? ok('every key is published in DNS')

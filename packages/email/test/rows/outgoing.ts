@@ -1,16 +1,8 @@
-/** Rows of the bug history that are about answers: what is not answered, where an answer goes and what is in it. */
-export interface OutgoingRow {
-  readonly row: number
-  readonly title: string
-  /** Tests that show it, as `file › title`: the file under the root of the repository, the title as written there. */
-  readonly shownBy: readonly string[]
-}
+import type { EmailRow } from './row.ts'
+import { titlesOf } from './row.ts'
 
-function titlesOf(file: string, ...titles: readonly string[]): readonly string[] {
-  return titles.map(title => `packages/email/${file}.test.ts › ${title}`)
-}
-
-export const outgoing: readonly OutgoingRow[] = [
+/** What is not answered, where an answer goes and what is in it. */
+export const outgoing: readonly EmailRow[] = [
   {
     row: 32,
     title: 'Reply-To elsewhere',

@@ -60,3 +60,11 @@ export function judgePtr(host: string, address: string, names: readonly string[]
       : `hint: ${address} is called ${names.join(', ') || 'nothing'}, not ${host}; where it sends mail, its PTR record should say so`,
   )
 }
+
+/** Whether a DKIM record holds this key, however its tags are written (RFC 6376 §3.6.1), and is no test. */
+export function isKeyRecord(record: string, publicKey: string): boolean {
+  const tags = new Map(
+    record.split(';').map(tag => [tag.split('=', 1)[0]?.trim(), tag.replace(/^[^=]*=/, '').replace(/\s+/g, '')]),
+  )
+  return tags.get('p') === publicKey && !tags.get('t')?.split(':').includes('y')
+}

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../config/read-config.ts'
 import type { OperatorClient } from '../operator-client.ts'
 import { askClock, judgeClock } from './clock.ts'
-import { judgeDmarc, judgeMx, judgePtr, judgeSpf } from './dns-records.ts'
+import { isKeyRecord, judgeDmarc, judgeMx, judgePtr, judgeSpf } from './dns-records.ts'
 import { judgeSecret } from './mail-checks.ts'
 import { checkMailLoop } from './mail-loop.ts'
 import { judgeBareNewline, judgeSizes, judgeXforward } from './postfix.ts'
@@ -43,6 +43,16 @@ describe('DNS of the mail domain', () => {
     ['no record', [], 'error'],
   ])('DMARC: %s', (_what, texts, severity) => {
     expect(judgeDmarc(domain, texts)).toMatchObject({ severity })
+  })
+
+  test.each([
+    ['as it is printed', 'v=DKIM1; k=rsa; p=MIIB+/=', true],
+    ['with white space and another order', 'p=MII B+/= ;k=rsa; v=DKIM1', true],
+    ['of another key', 'v=DKIM1; k=rsa; p=MIIC+/=', false],
+    ['that is revoked', 'v=DKIM1; p=', false],
+    ['that is only tested', 'v=DKIM1; t=s:y; p=MIIB+/=', false],
+  ])('a DKIM record %s', (_what, record, isOurs) => {
+    expect(isKeyRecord(record, 'MIIB+/=')).toBe(isOurs)
   })
 
   test('the PTR record is only a hint', () => {
