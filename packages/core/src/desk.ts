@@ -4,7 +4,7 @@ import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
 import type { RelationDesk, WithdrawalDesk } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
-import type { BackgroundEntry, Entry, HistoryRequest, TaskFilter, TaskRecord } from './transcript.ts'
+import type { BackgroundEntry, Entry, HistoryRequest, TaskExpiry, TaskFilter, TaskRecord } from './transcript.ts'
 import type {
   Answer,
   Broadcast,
@@ -119,6 +119,11 @@ export interface TaskDesk {
   listTasks(filter: TaskFilter): Promise<{ readonly tasks: readonly TaskRecord[]; readonly total: number }>
   /** Compare-and-set to `canceled`: true if it was open. A later commit for it is refused with `LeaseLost`. */
   cancelTask(key: TaskKey): Promise<boolean>
+  /**
+   * Takes tasks out in which nothing happens any more, with all that was said in them; the oldest first, `limit` at most. Those somebody works
+   * on or is still to be told of stay. `isDone`: there are no more.
+   */
+  expireTasks(expiry: TaskExpiry): Promise<{ readonly removed: number; readonly isDone: boolean }>
   /** Adds a watch, or replaces the one of its id. `full`: `maxWatches` others watch already. */
   watchTask(key: TaskKey, watch: TaskWatch): Promise<'watching' | 'full' | 'unknown'>
   /** In the order of their ids; none for a task that does not exist. */

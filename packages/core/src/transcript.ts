@@ -61,3 +61,8 @@ export interface TaskFilter {
   /** Continue after this place (newest first). */
   readonly after?: { readonly updatedAt: number; readonly id: string } | undefined
 }
+
+/** Which tasks go: those unchanged since before a time (ms), or of one owner all but the newest so many. */
+export type TaskExpiry = ({ readonly before: number } | { readonly owner: string; readonly most: number }) & {
+  readonly limit: number
+}

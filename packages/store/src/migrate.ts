@@ -8,6 +8,7 @@ import { watchSchema } from './schema/005-watches.ts'
 import { blobFileSchema } from './schema/006-blob-files.ts'
 import { budgetSchema } from './schema/007-budgets.ts'
 import { quotaSchema } from './schema/008-quotas.ts'
+import { expirySchema } from './schema/009-expiry.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
@@ -19,6 +20,7 @@ export const migrations: readonly string[] = [
   blobFileSchema,
   budgetSchema,
   quotaSchema,
+  expirySchema,
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */

@@ -1,6 +1,7 @@
 import type { TaskDesk, TaskFilter, TaskRecord, TaskState } from '@postern/core'
 import { createCancel } from './cancel.ts'
 import { prepareQuery } from './database.ts'
+import { createTaskExpiry } from './expiry.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskEntryReader } from './task-entries.ts'
@@ -82,6 +83,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
       return { tasks, total: countAll.get(...wanted)?.total ?? 0 }
     },
     cancelTask: createCancel(store, tables),
+    ...createTaskExpiry(store, tables),
     ...createWatchDesk(store, tables.watches),
   }
 }

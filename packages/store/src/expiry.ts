@@ -1,0 +1,157 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { DeliveryRecord, MessageState, TaskDesk, TaskExpiry } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { addToTotal } from './batch.ts'
+import { prepareQuery } from './database.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Messages taken out in one transaction at most, so that others get their turn. */
+const mostMessages = 200
+
+interface TaskPlace {
+  readonly id: number
+  readonly owner: string
+}
+
+/** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
+export function createTaskExpiry({ db, write }: Store, tables: Pick<Tables, 'blobs'>): Pick<TaskDesk, 'expireTasks'> {
+  const findNext = createNextFinder(db)
+  const findMessages = prepareQuery<{ seq: number }>(
+    db,
+    "SELECT seq FROM entries WHERE task_id = ? AND role = 'user' LIMIT +?",
+  )
+  // A task whose messages are gone in part shows no answer any more.
+  const disown = prepareQuery(db, 'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
+  const removeMessage = createMessageRemoval(db, tables)
+  const removeTask = createTaskRemoval(db)
+
+  function removeOne(batch: Batch, task: TaskPlace, room: number): number {
+    const messages = findMessages.all(task.id, room)
+    disown.run(task.id)
+    const threads = new Set(messages.map(({ seq }) => removeMessage(batch, seq)))
+    if (messages.length < room) removeTask(task, threads)
+    return messages.length
+  }
+
+  return {
+    expireTasks: expiry =>
+      write(batch => {
+        const next = findNext(expiry)
+        let room = mostMessages
+        let removed = 0
+        for (const task of next) {
+          room -= removeOne(batch, task, room)
+          if (room <= 0) return { removed, isDone: false }
+          removed += 1
+        }
+        return { removed, isDone: next.length < expiry.limit }
+      }),
+  }
+}
+
+/** Nobody works on it or is still to be told of it. The newest entry stays, so that its number is not given again. */
+const isRemovable = `t.state NOT IN ('submitted', 'working')
+  AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.task_id = t.id AND w.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM entries e JOIN deliveries d ON d.message = e.seq
+    WHERE e.task_id = t.id AND e.role = 'user' AND d.ended_at IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM entries))`
+
+function createNextFinder(db: DatabaseSync): (expiry: TaskExpiry) => readonly TaskPlace[] {
+  const findOldest = prepareQuery<TaskPlace>(
+    db,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND ${isRemovable} ORDER BY t.updated_at LIMIT +?`,
+  )
+  const findBeyond = prepareQuery<TaskPlace>(
+    db,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ?1 AND (t.updated_at, t.native_id) <= (SELECT updated_at, native_id
+       FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
+       AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
+  )
+  return expiry =>
+    'before' in expiry
+      ? findOldest.all(expiry.before, expiry.limit)
+      : findBeyond.all(expiry.owner, expiry.most, expiry.limit)
+}
+
+interface RemovedMessage {
+  readonly id: string
+  readonly agent: string
+  readonly via: string
+  readonly thread_id: number
+  readonly scope: string
+}
+
+/** A message with its answer, its turn and its deliveries. @returns its thread */
+function createMessageRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>) {
+  const find = prepareQuery<RemovedMessage>(
+    db,
+    `SELECT m.id, m.agent, m.via, m.thread_id, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.number = ?`,
+  )
+  const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
+  const endDeliveries = prepareQuery<{ state: DeliveryRecord['state'] }>(
+    db,
+    'DELETE FROM deliveries WHERE message = ? RETURNING state',
+  )
+  const endResponse = prepareQuery<{ id: string }>(db, 'DELETE FROM responses WHERE message = ? RETURNING id')
+  const endName = prepareQuery(
+    db,
+    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0 AND message = ?',
+  )
+  const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
+  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
+  const endEntry = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
+  return (batch: Batch, number: number): number | undefined => {
+    const message = find.get(number)
+    if (!message) return undefined
+    const { id, agent, via, scope, thread_id } = message
+    for (const { state } of endDeliveries.all(number)) addToTotal(batch, `deliveries.${state}`, -1)
+    addToTotal(batch, `messages.${endTurn.get(number)?.state ?? 'ignored'}`, -1)
+    blobs.release(batch, number)
+    for (const name of [id, ...endResponse.all(number).map(response => response.id)]) {
+      endName.run(name, agent, via, scope, number)
+    }
+    endDuplicates.run(number)
+    endMessage.run(number)
+    endEntry.run(number)
+    return thread_id
+  }
+}
+
+/** A task without messages; its thread goes with the last of its tasks. */
+function createTaskRemoval(db: DatabaseSync) {
+  const endEntries = prepareQuery<{ thread_id: number }>(
+    db,
+    'DELETE FROM entries WHERE task_id = ? RETURNING thread_id',
+  )
+  const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
+  const endTask = prepareQuery(db, 'DELETE FROM tasks WHERE id = ?')
+  // The threads of an owner's tasks are his own, and hold nothing but conversations.
+  const endThread = prepareQuery<{ key: string; agent: string; via: string }>(
+    db,
+    `DELETE FROM threads WHERE id = ?1 AND scope = ?2
+       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, via`,
+  )
+  const endKey = prepareQuery(
+    db,
+    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
+  )
+  const endState = prepareQuery(db, 'DELETE FROM agent_states WHERE thread_id = ?')
+  const endQuotas = prepareQuery(db, 'DELETE FROM turn_quotas WHERE thread_id = ?')
+
+  function removeThread(thread: number, owner: string): void {
+    const removed = endThread.get(thread, owner)
+    if (!removed) return
+    endKey.run(removed.key, removed.agent, removed.via, owner, thread)
+    endState.run(thread)
+    endQuotas.run(thread)
+  }
+
+  return ({ id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
+    const answered = endEntries.all(id).map(({ thread_id }) => thread_id)
+    endWatches.run(id)
+    endTask.run(id)
+    for (const thread of new Set([...threads, ...answered])) if (thread !== undefined) removeThread(thread, owner)
+  }
+}
