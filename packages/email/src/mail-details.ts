@@ -16,6 +16,8 @@ export interface CalendarEvent {
 
 /** What there is to know of a mail beside its newest text and its files. */
 export interface MailDetails {
+  /** Absent where it stands for the text. */
+  readonly subject?: string | undefined
   readonly calendar?: readonly CalendarEvent[] | undefined
   /** Names of files as they were written, by the safe names they are kept under. */
   readonly file_names?: Readonly<Record<string, string>> | undefined
@@ -50,7 +52,7 @@ export function listMailParts({ text, files, details }: MailBody, subject: strin
   return [
     ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),
     ...files.map(partOfFile),
-    ...listDetailParts(details, flags),
+    ...listDetailParts({ ...(text && subject && { subject }), ...details }, flags),
   ]
 }
 

@@ -70,8 +70,14 @@ export interface MailHouseOptions {
   readonly submitMail?: SubmitMail | undefined
 }
 
+/** What there is to know of a mail beside its words is nothing to say back. */
+function sayPart(part: NormalizedMessage['parts'][number]): string[] {
+  if (part.kind === 'text') return [part.content]
+  return part.kind === 'file' ? ['[file]'] : []
+}
+
 export const echo: Agent = {
-  handle: ({ parts }) => parts.map(part => (part.kind === 'text' ? part.content : `[${part.kind}]`)).join('\n'),
+  handle: ({ parts }) => parts.flatMap(sayPart).join('\n'),
 }
 
 /** Tests send more than people do; those of the budgets set their own. */

@@ -400,7 +400,10 @@ describe('shape and size', () => {
 
   test('row 51: bare LF, bare CR and NUL in the body', async () => {
     const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
-    expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' }])
+    expect(message.parts).toEqual([
+      { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
+      { kind: 'email', subject: 'Hello' },
+    ])
     expect(message.raw).toContain('three\0')
   })
 

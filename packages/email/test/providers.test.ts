@@ -71,7 +71,10 @@ describe.each(names)('%s', name => {
     expect({ status, json }).toEqual({ status: 200, json: { status: 'accepted', messages: [{ outcome: 'accepted' }] } })
     const { message } = await house.latest()
     expect(message).toMatchObject({ id: 'recorded@nodmarc.test', recipient: `@echo@${domain}` })
-    expect(message.parts).toMatchObject([{ kind: 'text', content: 'Grüße & 100 % = all of it.' }])
+    expect(message.parts).toMatchObject([
+      { kind: 'text', content: 'Grüße & 100 % = all of it.' },
+      { kind: 'email', subject: 'Over a provider' },
+    ])
     expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
   })
 

@@ -39,6 +39,7 @@ test('an answer to our answer continues the thread and brings the history along'
   expect(heard?.parts).toMatchObject([
     { kind: 'text', mime: 'text/plain', content: 'Two' },
     { kind: 'artifact', artifact_type: 'email.full_text', mime: 'text/plain' },
+    { kind: 'email', subject: expect.stringMatching(/./) },
   ])
   expect(heard?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
