@@ -16,6 +16,15 @@ export const tokenAlgorithms = [
   'RS512',
 ] as const
 
+const durationUnits: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+const durationPattern = /^(?:0|([1-9]\d{0,4})([mhd]))$/
+
+/** ms */
+function readDuration(text: string): number {
+  const [, count = '0', unit = 'm'] = durationPattern.exec(text) ?? []
+  return Number(count) * (durationUnits[unit] ?? Number.NaN)
+}
+
 const issuerSchema = z.strictObject({
   /** The exact `iss` of its tokens; callers' addresses are at its host. */
   issuer: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).regex(/^\S+$/, 'must not hold blanks'),
@@ -156,6 +165,8 @@ export const a2aConfigSchema = z.strictObject({
       wait_seconds: z.number().positive().max(600).default(60),
       /** Tasks that one caller may have open. */
       open_tasks_per_caller: z.number().int().positive().default(1_000),
+      /** Tasks that are kept of one caller; beyond that the oldest that have ended go. */
+      tasks_per_caller: z.number().int().positive().default(100_000),
       /** Streams that one caller may have open. */
       streams_per_caller: z.number().int().positive().default(100),
       /** A stream on which nothing happens for so long ends. */
@@ -164,6 +175,12 @@ export const a2aConfigSchema = z.strictObject({
       max_hops: z.number().int().positive().default(5),
     })
     .prefault({}),
+  /** Tasks in which nothing has happened for so long are taken out, with all that was said in them; "0": they are kept. */
+  task_ttl: z
+    .string()
+    .regex(durationPattern, 'must be "0", or a number and a unit, like "30d" or "12h"')
+    .default('30d')
+    .transform(readDuration),
   /** What is spoken; without 0.3, callers have to name 1.0. */
   versions: z
     .array(z.enum(protocolVersions))

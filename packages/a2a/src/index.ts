@@ -13,6 +13,7 @@ import { createCards } from './cards.ts'
 import type { A2aConfig } from './config.ts'
 import { createCursors } from './cursor.ts'
 import { createTaskDelivery } from './deliver.ts'
+import { createExpiry } from './expire-tasks.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
@@ -34,13 +35,23 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     perCaller: config.limits.streams_per_caller,
     idleMs: config.limits.stream_idle_seconds * 1000,
   })
+  const expiry = createExpiry(house, { taskMs: config.task_ttl, most: config.limits.tasks_per_caller })
   const rooms = {
     config,
     house,
     cards,
     authenticate: createAuthenticate(config, house, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(
-      createOperations({ config, house, waiter, cursors: createCursors(desk, world), feeds, cards, challenger }),
+      createOperations({
+        config,
+        house,
+        waiter,
+        cursors: createCursors(desk, world),
+        feeds,
+        cards,
+        challenger,
+        expiry,
+      }),
       {
         table: readScopeTable(config),
         challenger,
@@ -66,6 +77,7 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
     publishedKeys: async () => (await keys.published()).map(describeKey),
     rotateKeys: async agent => (agent === undefined ? [describeKey((await keys.rotate()).publicJwk)] : []),
     release() {
+      expiry.close()
       waiter.close()
       feeds.close()
     },

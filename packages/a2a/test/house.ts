@@ -76,6 +76,8 @@ export interface TestHouseOptions {
   readonly loopback?: Readonly<Record<string, number>> | undefined
   /** Where names lead. */
   readonly lookup?: ((host: string) => Promise<readonly string[]>) | undefined
+  /** All waiting is so many times shorter. */
+  readonly pace?: number | undefined
   /** What the protocol is given in place of the desk. */
   watchDesk?(desk: Desk): Desk
 }
@@ -100,6 +102,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
   })
   const world = createTestWorld(fetch)
   clock.now = () => world.now()
+  world.hurry(options.pace ?? 1)
   const desk = await openSqliteDesk({ path: options.path ?? ':memory:', now: () => world.now(), log: world.log })
   const heard: NormalizedMessage[] = []
   const refused: Refusal[] = []

@@ -17,7 +17,7 @@ export interface AdmittedMessage extends Admitted {
 export type AdmitMessage = (call: Call) => Promise<AdmittedMessage>
 
 export function createAdmitMessage(rooms: Rooms): AdmitMessage {
-  const { house, feeds } = rooms
+  const { house, feeds, expiry } = rooms
   const { desk, world } = house
   const inbound: Inbound<Call, ProvenMessage> = {
     name: 'a2a',
@@ -35,6 +35,7 @@ export function createAdmitMessage(rooms: Rooms): AdmitMessage {
       throw conflict
     }
     feeds.track(task, admitted.message)
+    expiry.note(task.owner)
     return { ...admitted, task, params: call.params as SendMessageParams }
   }
 }

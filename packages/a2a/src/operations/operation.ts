@@ -5,6 +5,7 @@ import type { Cards } from '../cards.ts'
 import type { A2aConfig } from '../config.ts'
 import type { Cursors } from '../cursor.ts'
 import { A2aRejection } from '../errors.ts'
+import type { Expiry } from '../expire-tasks.ts'
 import type { Feeds } from '../streams/feeds.ts'
 import type { Call } from '../verify.ts'
 
@@ -55,4 +56,5 @@ export interface Rooms {
   readonly feeds: Feeds
   readonly cards: Cards
   readonly challenger: Challenger
+  readonly expiry: Pick<Expiry, 'note'>
 }

@@ -1,0 +1,59 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { a2aConfigSchema } from '../src/index.ts'
+import type { TestHouse, TestHouseOptions } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+let house: TestHouse
+afterEach(() => house?.close())
+
+/** A house in which minutes go by in milliseconds. */
+async function open(config: TestHouseOptions['config']): Promise<TestHouse> {
+  house = await openTestHouse({ config, pace: 300 })
+  return house
+}
+
+/** The tokens of before are over by now. */
+const anew = async () => ({ token: await house.issuer.sign() })
+
+const idsOf = async () => {
+  const { body } = await house.rpc('ListTasks', {}, await anew())
+  return body.result.tasks.map(({ id }: { id: string }) => id)
+}
+
+const say = async (text: string) => (await house.say(text, {}, await anew())).body.result.task.id as string
+
+describe('old tasks', () => {
+  test('are taken out when their time is over: then they are not found', async () => {
+    await open({ task_ttl: '12h' })
+    const old = await say('old')
+    house.world.advance(11 * 3_600_000)
+    const young = await say('young')
+    house.world.advance(2 * 3_600_000)
+    await expect.poll(idsOf, { timeout: 5_000 }).toEqual([young])
+    expect((await house.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+    expect((await house.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
+  })
+
+  test('are taken out beyond those a caller may keep', async () => {
+    await open({ limits: { tasks_per_caller: 2 } })
+    const ids = []
+    for (const text of ['a', 'b', 'c', 'd']) {
+      ids.unshift(await say(text))
+      house.world.advance(1_000)
+    }
+    await expect.poll(idsOf, { timeout: 5_000 }).toEqual(ids.slice(0, 2))
+  })
+})
+
+test.each([
+  ['30d', 30 * 86_400_000],
+  ['12h', 12 * 3_600_000],
+  ['90m', 90 * 60_000],
+  ['0', 0],
+])('a2a.task_ttl %j is read', (task_ttl, ms) => {
+  expect(a2aConfigSchema.parse({ task_ttl }).task_ttl).toBe(ms)
+})
+
+test.each(['', '0d', '-1d', '5', '5w', '5.5d', 30])('a2a.task_ttl %j is refused', task_ttl => {
+  expect(a2aConfigSchema.safeParse({ task_ttl }).success).toBe(false)
+})
