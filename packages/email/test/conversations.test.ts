@@ -1,4 +1,4 @@
-import type { Agent } from '@postern/core'
+import type { Agent, NormalizedMessage, Part } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, echo, openMailHouse } from './house.ts'
@@ -122,8 +122,9 @@ describe('with reply_all', () => {
     // What alice and bob said to each other is not for alice alone with dave.
     const other = await converse(house, { from: alice, to: group.to, cc: ['dave@corp.test'], text: 'Three', ...rest })
     expect(other.text).toBe('I know 0 earlier.')
+    // Alone bob begins with what he was sent: the question and its answer, but not what was said since.
     const alone = await converse(house, { from: bob, text: 'Psst', ...rest })
-    expect(alone.text).toBe('I know 0 earlier.')
+    expect(alone.text).toBe('I know 1 earlier.')
   })
 
   test.each([
@@ -149,4 +150,46 @@ test('with answer_lists who is proven is answered alone, the list never; who is 
   const other = await house.postMail({ from: bob, sign: false, ...byList })
   expect((await house.desk.findMessage(other.mail.messageId))?.flags).toEqual(expect.arrayContaining(['list', 'bulk']))
   await house.close()
+})
+
+describe('somebody an agent names in its answer', () => {
+  const heard: NormalizedMessage[] = []
+  /** Calls bob in, and nobody who answers. */
+  const naming: Agent = {
+    handle(message) {
+      heard.push(message)
+      const isAlice = message.sender.address === '@alice@alice.test'
+      const parts = [{ kind: 'text', mime: 'text/plain', content: `Answer ${heard.length}` }] as const
+      return { parts: [...parts], ...(isAlice && { mentions: ['@bob@nodmarc.test'] }) }
+    },
+  }
+  const textOf = ({ parts }: { parts: readonly Part[] }) =>
+    parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
+
+  test.each([
+    ['the answer he was sent', false, ['Answer 1']],
+    ['what it quoted, too', true, ['A question', 'Answer 1']],
+  ])('goes on from %s; who was not sent it does not', async (_what, quote, known) => {
+    heard.length = 0
+    const house = await openMailHouse({ works: true, agents: { counter: naming }, config: { quote } })
+    const { reply } = await converse(house, { from: alice, text: 'A question' })
+    expect(reply.headers.get('cc')).toEqual(['bob@nodmarc.test'])
+    const rest = {
+      text: 'I know.',
+      inReplyTo: reply.messageId,
+      references: reply.references.concat(reply.messageId ?? ''),
+    }
+    await converse(house, { from: bob, ...rest })
+    expect(heard.at(-1)?.history).toHaveLength(1)
+    for (const words of known) expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain(words)
+    await converse(house, { from: 'Quentin <quentin@quarantine.test>', ...rest })
+    expect(heard.at(-1)?.history ?? []).toEqual([])
+    await converse(house, { from: bob, sign: false, ...rest, text: 'Show me.' })
+    expect(heard.at(-1)?.history ?? []).toEqual([])
+    await converse(house, { from: bob, ...rest, text: 'One more.' })
+    // The words of one side in a row are one turn, with the names of those who said them.
+    expect(heard.at(-1)?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(textOf(heard.at(-1)?.history?.[0] ?? { parts: [] })).toContain('@bob@nodmarc.test:I know.')
+    await house.close()
+  })
 })

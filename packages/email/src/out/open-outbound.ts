@@ -7,12 +7,21 @@ import { listMailRecords } from '../published-keys.ts'
 import { describeMail, renderMail } from '../render.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
+import { createMailBackground } from './background.ts'
 import { liftSuppression } from './lift-suppression.ts'
 import { sendProbe } from './probe.ts'
 
 type Outgoing = Pick<
   Channel,
-  'name' | 'address' | 'prepare' | 'publishedKeys' | 'rotateKeys' | 'addressesFiles' | 'probe' | 'liftSuppression'
+  | 'name'
+  | 'address'
+  | 'prepare'
+  | 'fetchBackground'
+  | 'publishedKeys'
+  | 'rotateKeys'
+  | 'addressesFiles'
+  | 'probe'
+  | 'liftSuppression'
 >
 
 /**
@@ -38,6 +47,7 @@ export function openMailOutbound(
     }),
     // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,
+    fetchBackground: createMailBackground({ desk, agents, isQuoting: config.quote }),
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
     probe: () => sendProbe({ world, agents, signer, openTokens }),
     liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { desk, world, agents }),

@@ -1,0 +1,68 @@
+import type { AgentDirectory, BackgroundEntry, Channel, FoundResponse, House, Turn } from '@postern/core'
+import { formatAddress } from '@postern/core'
+import { formatMailbox, parseMailbox } from '../addresses.ts'
+import { readTarget } from '../target.ts'
+
+export interface MailBackground {
+  readonly desk: Pick<House['desk'], 'findResponse'>
+  readonly agents: AgentDirectory
+  /** Whether our answers quote what they answer. */
+  readonly isQuoting: boolean
+}
+
+/** Answers of ours that are looked up for one message. */
+const maxAnswers = 10
+
+/**
+ * Whoever was sent an answer of ours beside its author (in Cc, because an agent named him) and writes back is not in that thread; his own begins with
+ * what he was sent: the answer itself, and what it answered where that was quoted or addressed to him. Everybody who is answered now has to have been sent
+ * it. To who is not proven nothing is shown.
+ */
+export function createMailBackground({
+  desk,
+  agents,
+  isQuoting,
+}: MailBackground): NonNullable<Channel['fetchBackground']> {
+  return async turn => {
+    const answers = await Promise.all(listAnswers(turn, agents.domain).map(id => desk.findResponse(id)))
+    const people = [turn.content.sender.address.replace(/^@/, ''), ...(readTarget(turn.target).others ?? [])]
+    const seen = answers.flatMap(found => (found && wasSentTo(people, found) ? [found] : []))
+    return seen.flatMap(found => describeAnswer(found, people, { agents, isQuoting }))
+  }
+}
+
+/** Ids of our responses that a proven author's message names, oldest first. */
+function listAnswers({ content, target }: Turn, domain: string): readonly string[] {
+  if (!content.sender.verified) return []
+  const named = [...readTarget(target).references, content.in_reply_to ?? '']
+  const ours = named.flatMap(id => (id.endsWith(`@${domain}`) ? (/^[0-9a-f]{32}(?=@)/.exec(id)?.[0] ?? []) : []))
+  return [...new Set(ours)].slice(-maxAnswers)
+}
+
+function wasSentTo(people: readonly string[], { response, target, via, retractedAt }: FoundResponse): boolean {
+  if (via !== 'email' || retractedAt !== undefined || target === null) return false
+  const { mailbox, others = [] } = readTarget(target)
+  const mentioned = (response.mentions ?? []).flatMap(text => parseMailbox(text.replace(/^@/, '')) ?? [])
+  const reached = new Set([mailbox, ...others, ...mentioned.map(formatMailbox)])
+  return people.every(who => reached.has(who))
+}
+
+function describeAnswer(
+  { response, message, agent, target }: FoundResponse,
+  people: readonly string[],
+  { agents, isQuoting }: Pick<MailBackground, 'agents' | 'isQuoting'>,
+): readonly BackgroundEntry[] {
+  const asking = readTarget(target)
+  const wereAsked = people.every(who => who === asking.mailbox || asking.others?.includes(who))
+  const author = { address: formatAddress({ local: agent, domain: agents.domain }) }
+  const answer = { nativeId: `${response.id}@${agents.domain}`, author, parts: response.parts, at: response.created_at }
+  if (!isQuoting && !wereAsked) return [answer]
+  const { address, display_name } = message.sender
+  const asked = {
+    nativeId: message.id,
+    author: { address, ...(display_name && { display_name }) },
+    parts: message.parts.filter(({ kind }) => kind === 'text'),
+    at: message.received_at,
+  }
+  return [asked, answer]
+}
