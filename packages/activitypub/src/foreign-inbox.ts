@@ -17,7 +17,7 @@ export interface ForeignInboxes {
 }
 
 /** New followers a minute with inboxes on one host that is not their own, and at once. */
-const followers = { perMinute: 1, burst: 60 } as const
+const followers = { perMinute: 0.1, burst: 60 } as const
 /** Deliveries a minute to such inboxes of one host: long answers are many, and who refuses is asked more than once. */
 const deliveriesPerMinute = 60
 /** There is nothing at this address, or nothing that takes posts. */
@@ -33,16 +33,15 @@ export function createForeignInboxes({ desk, world }: ForeignInboxParts): Foreig
   const limit = createRateLimit(followers, now)
   const deliveries = createRateLimit({ perMinute: deliveriesPerMinute }, now)
 
-  function takeDelivery(host: string): void {
+  /** A copy for many is not kept for later: whoever else has this inbox would wait behind it. */
+  function takeDelivery(host: string, { broadcast }: Delivery): void {
+    const problem = 'Cannot deliver: too much lately for inboxes that others named on this host'
     try {
       deliveries.take(host)
     } catch (cause) {
+      if (broadcast !== undefined) throw new Undeliverable(problem, { cause })
       const { retryAfter = 60 } = cause as Rejection
-      throw new Unavailable('Cannot deliver: too much lately for inboxes that others named on this host', {
-        retryAfter,
-        isHearsay: true,
-        cause,
-      })
+      throw new Unavailable(problem, { retryAfter, isHearsay: true, cause })
     }
   }
 
@@ -55,7 +54,7 @@ export function createForeignInboxes({ desk, world }: ForeignInboxParts): Foreig
       const foreign = findForeign(delivery)
       if (!foreign) return deliver()
       const { peer, host } = foreign
-      takeDelivery(host)
+      takeDelivery(host, delivery)
       try {
         return await deliver()
       } catch (error) {

@@ -322,7 +322,7 @@ test('an answer is not kept waiting by a post to many followers', async () => {
   const effects = Array.from({ length: 1_000 }, (_, number) => ({
     kind: 'relate' as const,
     relation: 'follower' as const,
-    peer: `https://slow.test/users/u${number}`,
+    peer: `https://good.test/users/u${number}`,
     target: { inbox: `https://good.test/users/u${number}/inbox` },
   }))
   peer.serve('https://good.test/users/none/inbox', { status: 202 })

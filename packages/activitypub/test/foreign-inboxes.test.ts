@@ -101,3 +101,32 @@ test('41: however long an answer is, and however often it is refused, a host tha
   await expect.poll(waits, { timeout: 10_000 }).toBe(true)
   expect(peer.countOf('https://good.test/victim')).toBeLessThanOrEqual(61)
 }, 30_000)
+
+test.each([
+  ['the shared inbox', 'https://good.test/inbox', {}],
+  ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
+])('41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
+  stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
+  const { peer, mallory, house } = stage
+  const { desk, world, channel } = house
+  peer.serve(inbox, { status: 202 })
+  const alice = settlePerson(peer, 'alice@good.test', { document })
+  await postActivity(house, mallory, composeActivity(mallory, 'Follow', echoActor))
+  await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))
+  const [{ number = 0 } = {}] = await stage.stored()
+  // Since before the operator has blocked the host.
+  const target = { inbox }
+  const effects = ['1', '2'].map(
+    name => ({ kind: 'relate', relation: 'follower', peer: `https://sub.evil.test/users/${name}`, target }) as const,
+  )
+  await desk.decide(number, { effects, deliveries: [] })
+  const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  house.work()
+  await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
+  const reached = () =>
+    peer.requests
+      .filter(({ body, method, host }) => method === 'POST' && host === 'good.test' && /"Create"/.test(body))
+      .map(({ host, path }) => `https://${host}${path}`)
+  await expect.poll(reached).toEqual([inbox])
+})

@@ -1,4 +1,4 @@
-import type { Broadcast, ChannelName, RelationKind, WorkDesk } from '@postern/core'
+import type { Broadcast, ChannelName, PlannedDelivery, RelationKind, WorkDesk } from '@postern/core'
 import { parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { Store } from './store.ts'
@@ -41,7 +41,12 @@ export function createBroadcasts(
     db,
     'UPDATE broadcasts SET after_place = ?, due_at = NULL, holder = NULL, ended_at = ? WHERE id = ?',
   )
-  const isReached = prepareQuery(db, 'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? LIMIT 1')
+  // What goes to one peer alone may die with him (he has blocked the agent, or is blocked): nobody else is reached by it.
+  const findReached = prepareQuery(
+    db,
+    'SELECT 1 FROM deliveries WHERE broadcast = ? AND destination = ? AND (peer IS NULL OR peer = ?) LIMIT 1',
+  )
+  const isReached = (id: number, { to, peer }: PlannedDelivery) => findReached.get(id, to, peer ?? null) !== undefined
 
   return {
     leaseBroadcasts: ({ holder, limit, leaseMs }) =>
@@ -56,9 +61,9 @@ export function createBroadcasts(
         // Somebody else has gone on with it, or the agent has taken back what it says.
         if (!cause || cause.after_place > after) return 0
         const { message, response_seq, thread_id: thread } = cause
-        const news = planned.filter(({ to }) => !isReached.get(id, to))
+        const news = dedupe(planned).filter(each => !isReached(id, each))
         const response = response_seq ?? undefined
-        deliveries.queue(batch, dedupe(news), { message, response, thread, agent, via, now: now(), broadcast: id })
+        deliveries.queue(batch, news, { message, response, thread, agent, via, now: now(), broadcast: id })
         if (isDone) end.run(after, now(), id)
         else move.run(after, now() + 60_000, id)
         return 1
@@ -68,9 +73,11 @@ export function createBroadcasts(
   }
 }
 
-/** One delivery a place. */
-function dedupe<T extends { readonly to: string }>(planned: readonly T[]): readonly T[] {
-  return [...new Map(planned.map(each => [each.to, each])).values()]
+/** One delivery a place where it is for all who are there; else one for each. */
+function dedupe(planned: readonly PlannedDelivery[]): readonly PlannedDelivery[] {
+  const forAll = new Map(planned.filter(({ peer }) => peer === undefined).map(each => [each.to, each]))
+  const forOne = planned.filter(({ to, peer }) => peer !== undefined && !forAll.has(to))
+  return [...forAll.values(), ...new Map(forOne.map(each => [JSON.stringify([each.to, each.peer]), each])).values()]
 }
 
 function toBroadcast({ target, after_place, until_place, ...row }: BroadcastRow): Broadcast {

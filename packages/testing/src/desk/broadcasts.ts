@@ -89,6 +89,19 @@ function describeSpreading(open: OpenDesk): void {
     }),
   )
   test(
+    'what goes to one peer alone does not stand for what goes to all at the same place, nor for another peer',
+    withDesk(open, async ({ desk }) => {
+      await broadcast(desk)
+      const [shared, own] = [toDeliveryPlan('shared inbox'), toDeliveryPlan('own inbox')]
+      const forOne = [{ ...shared, peer: 'eve' }, ...['eve', 'ada'].map(peer => ({ ...own, peer }))]
+      const held = await leaseOnlyBroadcast(desk)
+      await desk.spread(held, forOne, { after: 1, isDone: false })
+      await desk.spread(held, [shared, ...forOne], { after: 2, isDone: true })
+      await desk.withdraw('a2a', [{ kind: 'forget_peer', peer: 'eve' }])
+      expect((await leaseSpread(desk)).map(({ to }) => to).toSorted()).toEqual(['own inbox', 'shared inbox'])
+    }),
+  )
+  test(
     'nothing is spread to who has blocked the agent',
     withDesk(open, async ({ desk }) => {
       await follow(desk, 'ada', 'bob')
