@@ -1,5 +1,5 @@
 import type { Desk, TaskKey, TaskRecord, World } from '@postern/core'
-import { isTerminal } from './states.ts'
+import { isAtRest } from './states.ts'
 
 export interface TaskWait {
   readonly key: TaskKey
@@ -89,10 +89,7 @@ export function isLookDue(ticks: number): boolean {
   return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }
 
-/** Over for good, or something was said after the message. */
-function isAnswered(record: TaskRecord, messageId: string): boolean {
-  if (isTerminal(record.state) || record.response?.in_reply_to === messageId) return true
-  const { entries } = record
-  const asked = entries.findLastIndex(({ role, nativeId }) => role === 'user' && nativeId === messageId)
-  return asked >= 0 && entries.slice(asked + 1).some(({ role }) => role === 'assistant')
+/** The message has its answer, or none of the task's messages waits for one any more. */
+function isAnswered({ state, response }: TaskRecord, messageId: string): boolean {
+  return isAtRest(state) || response?.in_reply_to === messageId
 }
