@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { Rejection, TurnAborted, Unavailable, Undeliverable } from '@postern/core'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createKeyRing } from '../src/auth/key-ring.ts'
 import { a2aConfigSchema, createA2aClient } from '../src/index.ts'
@@ -169,7 +169,7 @@ describe('an answer', () => {
     const canceled = new Promise<string>(resolve => {
       peer.answerRpc(({ body }) => {
         if (body.method === 'CancelTask') resolve(body.params.id)
-        else setTimeout(() => controller.abort(new Error('canceled')), 20)
+        else setTimeout(() => controller.abort(new TurnAborted('canceled')), 20)
         return taskWith('TASK_STATE_WORKING')
       })
     })
@@ -180,7 +180,7 @@ describe('an answer', () => {
   test('that will be asked for again after a shutdown is left alone', async () => {
     const controller = new AbortController()
     peer.answerRpc(() => {
-      setTimeout(() => controller.abort(new Error('the gateway is shutting down')), 20)
+      setTimeout(() => controller.abort(new TurnAborted('shutting_down')), 20)
       return taskWith('TASK_STATE_WORKING')
     })
     await expect(peer.call('x', { signal: controller.signal })).rejects.toThrow('the gateway is shutting down')

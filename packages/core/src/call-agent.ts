@@ -3,7 +3,7 @@ import type { AgentContext, AgentState } from './agent.ts'
 import { collectAnswer, isInterim } from './answer.ts'
 import { bindLog } from './bind-log.ts'
 import type { Desk } from './desk.ts'
-import { Undeliverable } from './errors.ts'
+import { TurnAborted, Undeliverable } from './errors.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -34,7 +34,7 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
   const clock = startTurnClock(running.deadlineMs, stop)
   const { signal } = clock
   const unlisten = desk.listen(`message:${turn.message}`, notice => {
-    if ((notice as { kind?: string }).kind === 'canceled') clock.abort(new Error('canceled'))
+    if ((notice as { kind?: string }).kind === 'canceled') clock.abort(new TurnAborted('canceled'))
   })
   try {
     await Promise.race([addBackground(turn, working, signal), clock.expired])

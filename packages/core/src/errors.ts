@@ -98,3 +98,19 @@ export class ConfigError extends Error {
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
+
+const abortTexts = { canceled: 'canceled', shutting_down: 'the gateway is shutting down' } as const
+
+/**
+ * Why the signal of a turn aborts, beside a `TimeoutError`: its task was canceled, and nothing of it is wanted any more; or the process
+ * shuts down, and the turn is taken up again.
+ */
+export class TurnAborted extends Error {
+  override readonly name = 'TurnAborted'
+  readonly kind: keyof typeof abortTexts
+
+  constructor(kind: keyof typeof abortTexts) {
+    super(abortTexts[kind])
+    this.kind = kind
+  }
+}

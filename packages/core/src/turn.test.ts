@@ -93,9 +93,15 @@ describe('workTurn()', () => {
 
   test('aborts the agent when the turn is canceled', async () => {
     const begun = createGate()
+    let reason: unknown
     const { memory, working } = openBench((_message, { signal }) => {
       begun.open()
-      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          reason = signal.reason
+          reject(reason)
+        }),
+      )
     })
     const worked = workTurn(turn(1), working, running)
     await begun.opened
@@ -103,6 +109,7 @@ describe('workTurn()', () => {
     memory.desk.notify('message:1', { kind: 'canceled' })
     await worked
     expect(memory.commits[0]?.answer.error).toBe('canceled')
+    expect(reason).toMatchObject({ name: 'TurnAborted', kind: 'canceled' })
   })
 
   test('stops listening when the turn is over', async () => {

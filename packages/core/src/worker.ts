@@ -1,5 +1,5 @@
 import { findDestinationHost } from './destination-host.ts'
-import { LeaseLost } from './errors.ts'
+import { LeaseLost, TurnAborted } from './errors.ts'
 import type { Lane } from './lane.ts'
 import { createLane } from './lane.ts'
 import { createOneByOne } from './one-by-one.ts'
@@ -114,7 +114,7 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
       stopping.abort()
       unlisten()
       await settleWithin(graceMs)
-      abandoning.abort(new Error('the gateway is shutting down'))
+      abandoning.abort(new TurnAborted('shutting_down'))
       await settleWithin(1_000)
     },
   }

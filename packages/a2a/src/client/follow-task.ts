@@ -1,4 +1,5 @@
 import type { World } from '@postern/core'
+import { TurnAborted } from '@postern/core'
 import type { AnswerState, FinishedAnswer } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
 import type { Line } from './exchange.ts'
@@ -57,7 +58,8 @@ async function pollTask(line: TaskLine, state: AnswerState): Promise<void> {
 
 /** The turn was canceled or has run out of time. After a shutdown the call is made again, and finds its task as it left it. */
 function isGivenUp(reason: unknown): boolean {
-  return reason instanceof Error && (reason.message === 'canceled' || reason.name === 'TimeoutError')
+  if (reason instanceof TurnAborted) return reason.kind === 'canceled'
+  return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
 /** Best effort: nobody waits for the answer any more. */
