@@ -86,7 +86,9 @@ describe('row 67: Postfix in front of the gateway', () => {
   })
 
   test('it should say who brought a mail', () => {
-    expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, email)).toMatchObject({ severity: 'ok' })
+    const trusting = { ...email, listen: email.listen && { ...email.listen, trusted_peers: ['127.0.0.1'] } }
+    expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, trusting)).toMatchObject({ severity: 'ok' })
+    expect(judgeXforward({ lmtp_send_xforward_command: 'yes' }, email)).toMatchObject({ severity: 'warning' })
     expect(judgeXforward({ lmtp_send_xforward_command: 'no' }, email)).toMatchObject({
       severity: 'warning',
       fix: expect.stringContaining('postconf -e lmtp_send_xforward_command=yes'),

@@ -50,14 +50,17 @@ export function judgeBareNewline(settings: PostfixSettings): Verdict {
 
 /** Without it SPF is asked about our own Postfix. */
 export function judgeXforward(settings: PostfixSettings, { listen }: Config['email']): Verdict {
-  const protocol = listen?.protocol ?? 'smtp'
-  const name = `${protocol}_send_xforward_command`
-  return settings[name] === 'yes'
-    ? ok('Postfix tells the gateway who brought a mail')
-    : warning(
-        'Postfix does not tell the gateway who brought a mail: SPF cannot be checked',
-        `postconf -e ${name}=yes, and name the address of Postfix in the configuration of the listener (docs/email.md).`,
+  const name = `${listen?.protocol ?? 'smtp'}_send_xforward_command`
+  if (settings[name] !== 'yes') {
+    const fix = `postconf -e ${name}=yes, and name the address of Postfix in email.listen.trusted_peers.`
+    return warning('Postfix does not tell the gateway who brought a mail: SPF cannot be checked', fix)
+  }
+  return listen?.trusted_peers.length === 0
+    ? warning(
+        'Postfix tells who brought a mail, and the gateway does not listen: SPF cannot be checked',
+        'Name the address of Postfix in email.listen.trusted_peers, such as "127.0.0.1".',
       )
+    : ok('Postfix tells the gateway who brought a mail')
 }
 
 export interface Sizes {
