@@ -19,6 +19,7 @@ export interface Model {
   readonly tools: ReadonlyMap<string, Tool>
   /** How often in one turn it may call tools. */
   readonly maxRounds: number
+  readonly showsCalls: boolean
   readonly seesImages: boolean
   readonly mayStaySilent: boolean
   /** For all rounds of a turn, ms. */
@@ -89,7 +90,7 @@ interface CallRoom {
 
 /** One after the other, in the order of the model: what one does, the next may rely on. */
 async function* runCalls(
-  { tools }: Model,
+  { tools, showsCalls }: Model,
   { text, calls }: Round,
   { message, context, ids }: CallRoom,
 ): AsyncGenerator<AgentChunk, readonly ChatMessage[], undefined> {
@@ -98,9 +99,9 @@ async function* runCalls(
   const results: ChatMessage[] = []
   for (const { call, id } of called) {
     const begun = beginCall(call, id, { tools, context: toolContext })
-    yield begun.part
+    if (showsCalls) yield begun.part
     const outcome = await begun.end()
-    yield { ...begun.part, ...outcome }
+    if (showsCalls) yield { ...begun.part, ...outcome }
     results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
   }
   const tool_calls = called.map(({ call: { name, args }, id }) => {

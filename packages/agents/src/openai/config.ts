@@ -29,6 +29,8 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   /** How often in one turn the model may call tools before it has to answer. */
   max_rounds: z.int().min(1).max(50).default(8),
+  /** Whether calls and what came of them are part of the answer: peers see them, and later turns know of them. */
+  show_tools: z.boolean().default(true),
   /** Whether the model sees pictures. */
   images: z.boolean().default(false),
   /** Whether an empty answer means to say nothing; else it is a failure. */

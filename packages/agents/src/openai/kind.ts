@@ -32,6 +32,7 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     prompt: config.prompt,
     tools: toolbox?.tools ?? new Map(),
     maxRounds: config.max_rounds,
+    showsCalls: config.show_tools,
     seesImages: config.images,
     mayStaySilent: config.may_stay_silent,
     // Silence that ends before the turn's own deadline is Unavailable, and therefore tried again.

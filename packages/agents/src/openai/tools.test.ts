@@ -129,6 +129,24 @@ describe('tools', () => {
     }
   })
 
+  test('stay inside where the configuration says so', async () => {
+    const replies = [call('look', { where: 'here' }), say('Nothing.')]
+    const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: false } })
+    const { answer, chunks } = await ask()
+    expect(JSON.stringify([answer, chunks])).not.toContain('look')
+    expect(textOf(answer)).toBe('Nothing.')
+    expect(server.requests[1]?.body.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: '{"found":"nothing in here"}',
+    })
+  })
+
+  test('and then nothing are silence, where that may be', async () => {
+    const quiet = { ...config, show_tools: false, may_stay_silent: true }
+    const { ask } = await openModelAgent([call('remember', { what: 'x' }), say('')], { config: quiet })
+    expect((await ask()).answer).toBeUndefined()
+  })
+
   test('that do not end are left when the turn is over', async () => {
     const controller = new AbortController()
     const { ask } = await openModelAgent([call('wait', {})], { config })

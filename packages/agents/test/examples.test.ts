@@ -1,0 +1,181 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { resolve } from 'node:path'
+import type { PartialResponse } from '@postern/core'
+import { collectAnswer } from '@postern/core'
+import { createGuardedFetch } from '@postern/http'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { signWebhook } from '../src/webhook-signature.ts'
+import { openTestAgent, provenSender, testContext, testMessage } from './house.ts'
+import { textOf } from './model-agent.ts'
+import { call, openModelServer, say } from './model-server.ts'
+
+// What stands in examples/ does what it says there.
+
+const examples = resolve(import.meta.dirname, '../../../examples')
+const padded = 'whsec_c2hhcmVkIHNlY3JldCBvZiBib3RoIHNpZA=='
+const secrets = [padded, padded.replaceAll('=', ''), 'plain text']
+
+const runs = (command: string, ...args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const hasPython = runs('python3', '--version')
+const hasShell = runs('bash', '--version') && runs('openssl', 'version') && runs('jq', '--version')
+const hasSystemd = hasShell && runs('systemd-socket-activate', '--version')
+
+/** The Python example as it is started by hand. */
+async function startPython(secret: string): Promise<string> {
+  const python = spawn('python3', [resolve(examples, 'python/agent.py'), '0'], {
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  onTestFinished(() => void python.kill())
+  const [line] = (await once(python.stdout, 'data')) as [Buffer]
+  return /http:\S+/.exec(line.toString())?.[0] ?? ''
+}
+
+/** What inetd and its kin do: one process for each connection. */
+async function startInetd(secret: string): Promise<string> {
+  const server = createServer({ allowHalfOpen: true }, socket => serveByShell(socket, secret))
+  server.listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+function serveByShell(socket: Socket, secret: string): void {
+  const env = { ...process.env, WEBHOOK_SECRET: secret }
+  const shell = spawn(resolve(examples, 'shell/agent.sh'), { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  socket.pipe(shell.stdin)
+  shell.stdout.pipe(socket)
+  // The script answers without reading to an end that may not come.
+  shell.stdin.on('error', () => undefined)
+  socket.on('close', () => shell.kill())
+  socket.on('error', () => undefined)
+}
+
+/** As the head of the example says. */
+async function startSystemd(secret: string): Promise<string> {
+  const free = createServer().listen(0, '127.0.0.1')
+  await once(free, 'listening')
+  const { port } = free.address() as AddressInfo
+  free.close()
+  await once(free, 'close')
+  const args = [
+    '-l',
+    `127.0.0.1:${port}`,
+    '--accept',
+    '--inetd',
+    '-E',
+    'WEBHOOK_SECRET',
+    resolve(examples, 'shell/agent.sh'),
+  ]
+  const activator = spawn('systemd-socket-activate', args, {
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  onTestFinished(() => void activator.kill())
+  await once(activator.stderr, 'data')
+  return `http://127.0.0.1:${port}/`
+}
+
+async function ask(agent: Awaited<ReturnType<typeof openTestAgent>>['agent'], text: string, sender = provenSender) {
+  const heard = await agent.handle(testMessage(text, { sender }), testContext())
+  return textOf(await collectAnswer(heard, () => undefined))
+}
+
+interface Example {
+  readonly name: string
+  readonly canRun: boolean
+  start(secret: string): Promise<string>
+  readonly proven: string
+  readonly unproven: string
+}
+
+const shellWords = {
+  proven: 'The shell heard 3 words from @alice@peer.test.',
+  unproven: 'The shell only talks to people whose address is proven.',
+}
+
+const webhooks: readonly Example[] = [
+  {
+    name: 'Python',
+    canRun: hasPython,
+    start: startPython,
+    proven: 'Python heard 3 words from @alice@peer.test (proven by ap-http-signature), after 0 turns.',
+    unproven: 'Python heard 3 words from @alice@peer.test (not proven), after 0 turns.',
+  },
+  { name: 'shell, for each connection', canRun: hasShell, start: startInetd, ...shellWords },
+  { name: 'shell, under systemd-socket-activate', canRun: hasSystemd, start: startSystemd, ...shellWords },
+]
+
+describe.each(webhooks)('the webhook agent in $name', ({ canRun, start, proven, unproven }) => {
+  test.skipIf(!canRun).each(secrets)('answers who is signed with %s', async secret => {
+    const { agent } = await openTestAgent({ use: 'webhook', url: await start(secret), secret })
+    expect(await ask(agent, 'häll"o  dear\nagent')).toBe(proven)
+    expect(await ask(agent, 'x '.repeat(100_000))).toContain(' 100000 words ')
+    const stranger = { address: '@alice@peer.test', auth_method: 'none', verified: false } as const
+    expect(await ask(agent, 'hello dear agent', stranger)).toBe(unproven)
+  })
+
+  test.skipIf(!canRun)('refuses what is not signed, by another, too long ago, or too large', async () => {
+    const url = await start(padded)
+    const key = Buffer.from('shared secret of both sid')
+    const body = JSON.stringify(testMessage('hello'))
+    const signed = (now: number, by: Uint8Array = key) => signWebhook({ id: 'msg_1', now, body }, by)
+    const fetch = createGuardedFetch({ allowPrivate: [new URL(url).origin], userAgent: 'Postern tests' })
+    onTestFinished(fetch.close)
+    const statusOf = async (headers: Readonly<Record<string, string>>, sent = body) =>
+      (await fetch(url, { method: 'POST', headers, body: sent })).status
+    expect(await statusOf(signed(Date.now()))).toBe(200)
+    expect(await statusOf({})).toBe(401)
+    expect(await statusOf(signed(Date.now(), Buffer.from('other')))).toBe(401)
+    expect(await statusOf(signed(Date.now() - 301_000))).toBe(401)
+    expect(await statusOf(signed(Date.now()), `${body} `)).toBe(401)
+    expect(await statusOf({ ...signed(Date.now()), 'webhook-timestamp': '1e9' })).toBe(401)
+    expect(await statusOf({ ...signed(Date.now()), 'webhook-signature': 'v1,' })).toBe(401)
+  })
+})
+
+test('the module in TypeScript tells who is proven, and counts per thread', async () => {
+  const { agent } = await openTestAgent({ use: resolve(examples, 'typescript/agent.ts') })
+  let kept: unknown
+  const state = {
+    get: async () => kept as never,
+    set: (value: unknown) => {
+      kept = value
+    },
+  }
+  const hear = async (sender = provenSender): Promise<PartialResponse | undefined> =>
+    collectAnswer(await agent.handle(testMessage('hi', { sender }), testContext({ state })), () => undefined)
+  expect(textOf(await hear())).toMatch(/^Welcome back to the house\. This is message 1 /)
+  const claimed = { ...provenSender, auth_method: 'none', verified: false } as const
+  expect(textOf(await hear(claimed))).toMatch(/^Hello\. This is message 2 /)
+})
+
+describe('the openai example', () => {
+  const text = readFileSync(resolve(examples, 'openai/postern.config.json'), 'utf8')
+
+  test('answers with its model, its prompt and its tool', async () => {
+    const server = await openModelServer(({ body }) =>
+      body.messages.at(-1)?.role === 'tool'
+        ? say(`Open: ${body.messages.at(-1)?.content}`)
+        : call('opening_hours', { day: 'Saturday' }),
+    )
+    onTestFinished(server.close)
+    const { shop } = JSON.parse(text).agents
+    const prompt = readFileSync(resolve(examples, 'openai', shop.prompt.file), 'utf8').trim()
+    const members = { ...shop, prompt, base_url: server.baseUrl }
+    const { agent } = await openTestAgent(members, { baseDir: resolve(examples, 'openai') })
+    expect(await ask(agent, 'When are you open on Saturday?')).toContain('Open: {"open":"ten to two"}')
+    const [request] = server.requests
+    expect(request?.body).toMatchObject({ model: 'llama3.2', temperature: 0.3, max_tokens: 600, stream: true })
+    expect(request?.body.messages[0]?.content).toContain('You answer for a small shop')
+  })
+
+  test('stands in the documentation as it is', () => {
+    const documentation = readFileSync(resolve(examples, '../docs/agents.md'), 'utf8')
+    expect(documentation).toContain(text.trim())
+  })
+})
