@@ -5,6 +5,8 @@ import { parseMediaType, peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
+import type { HeldOctets } from './held-octets.ts'
+import { createHeldOctets, expectedOctets } from './held-octets.ts'
 import type { MailIntake } from './intake.ts'
 import type { IntakeProof } from './intake-proof.ts'
 import { createIntakeProof } from './intake-proof.ts'
@@ -25,35 +27,54 @@ export function createMailRoutes(routing: MailRouting): Hono {
   const { config, intake, world } = routing
   const proof = createIntakeProof(config.intake?.secret, world)
   const maxBytes = config.limits.message_bytes
+  const held = createHeldOctets(config.limits.held_bytes)
   return new Hono()
-    .post('/email/inbound', context => answerInbound(context, routing, proof))
-    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes }))
+    .post('/email/inbound', context => answerInbound(context, { ...routing, proof, held }))
+    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes, held }))
 }
 
-async function answerInbound(
-  context: Context,
-  { config, intake, world }: MailRouting,
-  proof: IntakeProof,
-): Promise<Response> {
-  const from = peerAddress(context.env)
-  let admitted: readonly Admitted[]
+interface InboundRouting extends MailRouting {
+  readonly proof: IntakeProof
+  readonly held: HeldOctets
+}
+
+async function answerInbound(context: Context, routing: InboundRouting): Promise<Response> {
+  const { config, proof, held, world, intake } = routing
+  const { headers } = context.req.raw
   try {
-    const { octets, envelope } = await readRequest(context, config, proof).catch(error => {
-      intake.recordRefusal(error, from)
-      throw error
-    })
-    admitted = await intake.take(octets, envelope, from)
-    proof.remember(context.req.raw.headers)
+    // Before room is kept for a body that a stranger announces.
+    checkAsked(headers, proof, error => intake.recordRefusal(error, peerAddress(context.env)))
+    const admitted = await held.hold(expectedOctets(headers, config.limits.message_bytes), () =>
+      takeInbound(context, routing),
+    )
+    proof.remember(headers)
+    return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
     return challenge(toProblem(error, world.log))
   }
-  return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
 }
 
-/** Who asks is settled before anything is read, or before anything of it is looked at. */
+function checkAsked(headers: Headers, proof: IntakeProof, refuse: (error: unknown) => void): void {
+  try {
+    proof.checkHeaders(headers)
+  } catch (error) {
+    refuse(error)
+    throw error
+  }
+}
+
+async function takeInbound(context: Context, { config, intake, proof }: InboundRouting): Promise<readonly Admitted[]> {
+  const from = peerAddress(context.env)
+  const { octets, envelope } = await readRequest(context, config, proof).catch(error => {
+    intake.recordRefusal(error, from)
+    throw error
+  })
+  return intake.take(octets, envelope, from)
+}
+
+/** A signature is settled before anything of the body is looked at. */
 async function readRequest(context: Context, { limits }: MailRouting['config'], proof: IntakeProof) {
   const { raw } = context.req
-  proof.checkHeaders(raw.headers)
   const type = context.req.header('content-type')
   if (type && !mailTypes.has(parseMediaType(type)?.type ?? '')) {
     throw new Rejection('unsupported', 'Cannot accept mail: the body must be message/rfc822')

@@ -124,6 +124,23 @@ describe.each(names)('%s', name => {
     await closed.close()
   })
 
+  test('what proves nothing by its header is refused unread', async () => {
+    if (name === 'mailgun' || name === 'ses') return
+    const { headers } = readRecorded(name, 'good')
+    const body = new ReadableStream({
+      pull() {
+        throw new Error('somebody reads')
+      },
+    })
+    const request = new Request(`https://${domain}/email/inbound/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': headers['content-type'] ?? '' },
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    expect((await house.channel.routes.fetch(request)).status).toBe(401)
+  })
+
   test('a provider that is not configured does not exist', async () => {
     const other = await openMailHouse()
     expect((await deliver(name, readRecorded(name, 'good'), other)).status).toBe(404)
@@ -182,6 +199,15 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
     status: 422,
     text: 'Cannot accept mail: no such agent here',
   })
+})
+
+test('bodies that together are too large are put off', async () => {
+  const narrow = await openAt({}, { held_bytes: 500 })
+  const request = readRecorded('forwardemail', 'good')
+  const both = await Promise.all([deliver('forwardemail', request, narrow), deliver('forwardemail', request, narrow)])
+  expect(both.map(({ status }) => status).toSorted()).toEqual([200, 503])
+  expect((await deliver('forwardemail', request, narrow)).status).toBe(200)
+  await narrow.close()
 })
 
 test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refused', async name => {

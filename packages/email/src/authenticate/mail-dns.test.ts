@@ -66,6 +66,14 @@ test('a message may ask so many questions and no more', async () => {
   expect(asked).toHaveLength(3)
 })
 
+test('questions that together take too long are trouble', async () => {
+  const opened = open(async name => [[name]])
+  const budget = opened.dns.openBudget()
+  await budget.resolve('a', 'TXT')
+  opened.advance(60)
+  await expect(budget.resolve('b', 'TXT')).rejects.toMatchObject({ code: 'ETIMEOUT' })
+})
+
 test.each([
   ['64 KB in one record', [['x'.repeat(65_536)]]],
   ['a hundred and one records', Array.from({ length: 101 }, () => ['x'])],

@@ -17,6 +17,9 @@ const [presentMs, absentMs, cacheEntries] = [30_000, 2_000, 2_000]
 /** More than this in one answer is not meant for us. */
 const [maxRecords, maxAnswerChars] = [100, 64 * 1024]
 
+/** One question after the other must not take as long as all of them one by one. */
+const timeoutsPerBudget = 3
+
 interface Cached {
   readonly answer: Promise<unknown>
   until: number
@@ -48,11 +51,13 @@ export function createMailDns(world: Pick<World, 'resolveDns' | 'now' | 'sleep'>
   return {
     openBudget() {
       let asked = 0
+      const until = world.now() + limits.dns_timeout_ms * timeoutsPerBudget
       return {
         isExhausted: () => asked > limits.dns_questions,
         async resolve(name, type) {
           asked += 1
           if (asked > limits.dns_questions) throw dnsError('EBUDGET', 'too many questions')
+          if (world.now() >= until) throw dnsError('ETIMEOUT', 'all questions together took too long')
           return ask(name, type)
         },
       }

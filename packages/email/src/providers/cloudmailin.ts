@@ -7,6 +7,7 @@ import { checkBasicCredentials } from './webhook-proof.ts'
 /** CloudMailin in its format "Raw": one form field with the mail, and the envelope beside it. */
 export function openCloudMailin(credentials: BasicCredentials): MailProvider {
   return {
+    checkHeaders: headers => checkBasicCredentials(headers, credentials),
     decode({ headers, body }) {
       checkBasicCredentials(headers, credentials)
       const form = parseForm(headers, body)

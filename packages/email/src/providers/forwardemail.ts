@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { MailProvider } from './provider.ts'
 import { clientOf, missingRawMail, readWebhookJson, textSchema } from './webhook-body.ts'
-import { checkHexHmac } from './webhook-proof.ts'
+import { checkHexHmac, checkIsSigned } from './webhook-proof.ts'
 
 const payloadSchema = z.object({
   raw: z.string().optional(),
@@ -12,6 +12,7 @@ const payloadSchema = z.object({
 /** Forward Email's webhook: an HMAC of the body under the key of the domain. */
 export function openForwardEmail({ secret }: { readonly secret: string }): MailProvider {
   return {
+    checkHeaders: headers => checkIsSigned(headers, 'x-webhook-signature'),
     decode({ headers, body }) {
       checkHexHmac(headers.get('x-webhook-signature'), body, secret)
       const { raw, recipients, session } = readWebhookJson(headers, body, payloadSchema)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { formText, parseForm } from './form.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
 import { missingRawMail, readWebhookJson } from './webhook-body.ts'
-import { checkPublicSignature, readPublicKey } from './webhook-proof.ts'
+import { checkIsSigned, checkPublicSignature, readPublicKey } from './webhook-proof.ts'
 
 const payloadSchema = z.object({
   message: z.string().optional(),
@@ -18,6 +18,7 @@ const payloadSchema = z.object({
 export function openPostal({ public_key }: { readonly public_key: string }): MailProvider {
   const key = readPublicKey(public_key)
   return {
+    checkHeaders: headers => checkIsSigned(headers, 'x-postal-signature-256'),
     decode(request) {
       checkPublicSignature(request.headers.get('x-postal-signature-256'), request.body, key)
       return decodePostal(request)

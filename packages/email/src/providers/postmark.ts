@@ -9,6 +9,7 @@ const payloadSchema = z.object({ RawEmail: z.string().optional(), OriginalRecipi
 /** Postmark's inbound webhook with the raw mail included; who knows the user and password in its URL is Postmark. */
 export function openPostmark(credentials: BasicCredentials): MailProvider {
   return {
+    checkHeaders: headers => checkBasicCredentials(headers, credentials),
     decode({ headers, body }) {
       checkBasicCredentials(headers, credentials)
       const { RawEmail, OriginalRecipient } = readWebhookJson(headers, body, payloadSchema)

@@ -3,6 +3,9 @@ import { Rejection } from '@postern/core'
 import { peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { toBuffer } from '../header-scan.ts'
+import type { HeldOctets } from '../held-octets.ts'
+import { expectedOctets } from '../held-octets.ts'
 import type { MailIntake } from '../intake.ts'
 import type { ProvidersConfig } from './config.ts'
 import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
@@ -15,6 +18,7 @@ export interface ProviderRouting {
   readonly world: ProviderWorld
   /** Octets of one mail. */
   readonly maxBytes: number
+  readonly held: HeldOctets
 }
 
 interface OpenProvider {
@@ -42,26 +46,45 @@ function openProviders({ config, world }: ProviderRouting): OpenProvider[] {
 }
 
 async function answerWebhook(context: Context, open: OpenProvider, routing: ProviderRouting): Promise<Response> {
-  const { intake, world } = routing
+  const { raw } = context.req
+  const limit = limitOf(open.size, routing.maxBytes)
   const from = peerAddress(context.env)
-  const { headers } = context.req.raw
-  let mail: DecodedMail | undefined
-  let request: { readonly headers: Headers; readonly body: Buffer }
   try {
-    request = { headers, body: await readWebhook(context.req.raw, open.size, routing.maxBytes) }
-    mail = checkSize(await open.provider.decode(request), routing.maxBytes)
+    open.provider.checkHeaders?.(raw.headers)
+    return await routing.held.hold(expectedOctets(raw.headers, limit), () =>
+      takeWebhook(raw, { open, routing, from, limit }),
+    )
   } catch (error) {
-    intake.recordRefusal(error, from)
-    return answerUnread(error, open.language, world.log)
+    routing.intake.recordRefusal(error, from)
+    return answerUnread(error, open.language, routing.world.log)
   }
+}
+
+interface Taking {
+  readonly open: OpenProvider
+  readonly routing: ProviderRouting
+  readonly from: string
+  readonly limit: number
+}
+
+/** Throws only while there is no mail yet. */
+async function takeWebhook(raw: Request, { open, routing, from, limit }: Taking): Promise<Response> {
+  const { intake, world, maxBytes } = routing
+  const { provider, language } = open
+  const request = { headers: raw.headers, body: toBuffer(await readBody(raw, limit)) }
+  const mail = checkSize(await provider.decode(request), maxBytes)
   try {
     const admitted = mail ? await takeMail(mail, open, intake, from) : []
-    open.provider.remember?.(request)
+    provider.remember?.(request)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {
-    if (error instanceof Rejection) open.provider.remember?.(request)
-    return answerRefused(error, open.language, world.log)
+    if (error instanceof Rejection) provider.remember?.(request)
+    return answerRefused(error, language, world.log)
   }
+}
+
+function limitOf({ factor, rest, most = Number.POSITIVE_INFINITY }: ProviderSize, maxBytes: number): number {
+  return Math.min(Math.ceil(maxBytes * factor) + rest, most)
 }
 
 function takeMail(
@@ -71,11 +94,6 @@ function takeMail(
   from: string,
 ): Promise<readonly Admitted[]> {
   return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy } }, from)
-}
-
-async function readWebhook(request: Request, { factor, rest }: ProviderSize, maxBytes: number): Promise<Buffer> {
-  const bytes = await readBody(request, Math.ceil(maxBytes * factor) + rest)
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {

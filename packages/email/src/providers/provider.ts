@@ -17,6 +17,8 @@ export interface DecodedMail {
 
 /** One provider's webhook, opened with its configuration. */
 export interface MailProvider {
+  /** Settles by the header alone what can be, before a body is read. @throws Rejection */
+  checkHeaders?(headers: Headers): void
   /**
    * Proves the webhook and takes the mail out of it; undefined when it brings none.
    * @throws Rejection when it is not proven or not readable
@@ -41,8 +43,9 @@ export interface ProviderLanguage {
   readonly isReasonText?: true | undefined
 }
 
-/** How much larger than the mail in it a body may be. */
+/** How much larger than the mail in it a body may be, and where the provider itself has a limit, that. */
 export interface ProviderSize {
   readonly factor: number
   readonly rest: number
+  readonly most?: number | undefined
 }

@@ -26,6 +26,9 @@ const [inBase64, inForm, inJson] = [1.4, 3, 2].map(factor => ({ factor, rest: 64
   ProviderSize,
 ]
 
+/** Amazon SNS carries 256 KB, escaped once more. */
+const inSns: ProviderSize = { factor: 2, rest: 64 * 1024, most: 1024 * 1024 }
+
 /** A further provider is a file and a row here. */
 export const providerRows: { readonly [Name in ProviderName]-?: ProviderRow<Name> } = {
   postal: { open: openPostal, language: { refused: 422, bounces }, size: inBase64 },
@@ -33,7 +36,7 @@ export const providerRows: { readonly [Name in ProviderName]-?: ProviderRow<Name
   // Every other status is tried again for three days.
   sendgrid: { open: openSendGrid, language: { refused: 200 }, size: inForm },
   postmark: { open: openPostmark, language: { refused: 403 }, size: inJson },
-  ses: { open: openSes, language: { refused: 403, unproven: 403 }, size: inBase64 },
+  ses: { open: openSes, language: { refused: 403, unproven: 403 }, size: inSns },
   cloudmailin: { open: openCloudMailin, language: { refused: 422, bounces, isReasonText: true }, size: inForm },
   forwardemail: { open: openForwardEmail, language: { refused: 422, bounces }, size: inJson },
 }

@@ -5,7 +5,7 @@ import { formText, parseForm } from './form.ts'
 import type { MailProvider, ProviderWorld } from './provider.ts'
 import { createSeenTokens } from './seen-tokens.ts'
 import { checkWebhookShape, clientOf, missingRawMail } from './webhook-body.ts'
-import { checkPublicSignature, checkWebhookTime, readPublicKey, refuseWebhook } from './webhook-proof.ts'
+import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey, refuseWebhook } from './webhook-proof.ts'
 
 const [day, minute] = [86_400_000, 60_000]
 /** Retries of one webhook come for three days, and nothing says that each is signed anew. */
@@ -18,6 +18,7 @@ export function openSendGrid({ public_key }: { readonly public_key: string }, wo
   const seen = createSeenTokens(() => world.now(), window.past + window.ahead)
   const signatureOf = (headers: Headers) => headers.get('x-twilio-email-event-webhook-signature')
   return {
+    checkHeaders: headers => checkIsSigned(headers, 'x-twilio-email-event-webhook-signature'),
     decode({ headers, body }) {
       const timestamp = headers.get('x-twilio-email-event-webhook-timestamp') ?? ''
       const signature = signatureOf(headers)

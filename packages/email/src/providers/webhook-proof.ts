@@ -33,6 +33,11 @@ export function checkPublicSignature(signature: string | null, data: Buffer, key
   if (!verify('sha256', data, key, Buffer.from(signature, 'base64'))) throw refuseSignature()
 }
 
+/** @throws Rejection `unsigned` unless the header has this field */
+export function checkIsSigned(headers: Headers, field: string): void {
+  if (!headers.get(field)) throw refuseWebhook('it is not signed')
+}
+
 /** Reads a public key: PEM, or the base64 of its DER, as `p=` of a DKIM record has it. @throws Error when it is none */
 export function readPublicKey(text: string): KeyObject {
   if (text.includes('-----BEGIN')) return createPublicKey(text)
