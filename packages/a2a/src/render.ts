@@ -1,5 +1,6 @@
 import type { AnsweredTurn, Delivery, Json, NormalizedResponse, TaskState, WatchTarget } from '@postern/core'
 import { isoTime } from '@postern/core'
+import { countTaskChars } from './count-chars.ts'
 import { toWireState } from './states.ts'
 import { isResult, renderAnswer } from './tasks.ts'
 import type { WireTask } from './wire.ts'
@@ -21,19 +22,26 @@ export function addressAnswer({ turn }: AnsweredTurn) {
   return { deliveries: [{ to: `task:${id}`, target: turn.target, pulled: true }], aliases: [] }
 }
 
+/** Characters of a notification, about: who watches fetches the rest. Ten may watch one task, and all of it is kept for the operator. */
+const maxPushedChars = 256 * 1024
+
 /** The task as the answer leaves it. */
 export function renderDelivery({ target, response, message }: Delivery): TaskDocument {
   const ids = target as unknown as TaskTarget & Partial<WatchTarget>
   const isPushed = ids.watch !== undefined
   const state = (ids.state ?? response?.status ?? 'submitted') as TaskState
   const timestamp = ids.at === undefined ? (response?.created_at ?? message.received_at) : isoTime(ids.at)
-  return { task: renderState(ids, { state, timestamp, response }), isPushed }
+  const task = renderState(ids, { state, timestamp, response })
+  return {
+    task: isPushed && countTaskChars(task) > maxPushedChars ? renderState(ids, { state, timestamp }) : task,
+    isPushed,
+  }
 }
 
 interface Moment {
   readonly state: TaskState
   readonly timestamp: string
-  readonly response: NormalizedResponse | undefined
+  readonly response?: NormalizedResponse | undefined
 }
 
 function renderState({ id, context }: TaskTarget, { state, timestamp, response }: Moment): WireTask {

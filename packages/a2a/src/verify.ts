@@ -1,11 +1,10 @@
 import type { AgentChain, AgentProfile, House, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
-import { maxWatches } from '@postern/core'
 import { clampChain } from './chain.ts'
 import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
 import type { Caller } from './principal.ts'
-import { refuseMore, urlCheckOf } from './push/limits.ts'
+import { checkRoom, urlCheckOf } from './push/limits.ts'
 import type { WirePushConfig } from './push/watch.ts'
 import { toWatch } from './push/watch.ts'
 import { isTaskId, makeTaskId } from './task-id.ts'
@@ -85,8 +84,7 @@ async function resolveWatch(
 ): Promise<TaskWatch> {
   const field = 'configuration.taskPushNotificationConfig.url'
   const watch = toWatch(push, { taskId, id: makeTaskId(world), checkUrl: urlCheckOf(world), field })
-  const others = await desk.listWatches({ owner: caller.owner, id: taskId })
-  if (others.filter(({ id }) => id !== watch.id).length >= maxWatches) throw refuseMore('message.taskId')
+  checkRoom(await desk.listWatches({ owner: caller.owner, id: taskId }), watch, { task: 'message.taskId', url: field })
   return watch
 }
 

@@ -115,8 +115,9 @@ describe('PUSH configurations', () => {
 
   test('P08 no more than ten for one task, inline ones included', async () => {
     const taskId = await ask()
-    for (let at = 0; at < 10; at += 1) expect((await create(taskId, { id: `c-${at}` })).body.error).toBeUndefined()
-    const more = await create(taskId, { id: 'c-10' })
+    const at = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
+    for (let number = 0; number < 10; number += 1) expect((await create(taskId, at(number))).body.error).toBeUndefined()
+    const more = await create(taskId, at(10))
     expect(more.body.error).toMatchObject({ code: -32602 })
     expect(more.body.error?.message).toContain('has 10 push notification configs already')
     const inline = await house.say(
@@ -125,7 +126,19 @@ describe('PUSH configurations', () => {
       { configuration: { taskPushNotificationConfig: { ...config, id: 'c-11' } } },
     )
     expect(inline.body.error?.code).toBe(-32602)
-    expect((await create(taskId, { id: 'c-3' })).body.error).toBeUndefined()
+    expect((await create(taskId, at(3))).body.error).toBeUndefined()
+  })
+
+  test('P08 no more than three for one task at one receiver, who may be a victim', async () => {
+    const taskId = await ask()
+    for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
+    const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
+    expect(more.body.error?.message).toContain('url is at an origin that has 3 push notification configs')
+    const taskPushNotificationConfig = { ...config, id: 'e' }
+    const inline = await house.say('x', { taskId }, { configuration: { taskPushNotificationConfig } })
+    expect(inline.body.error?.data[1].fieldViolations[0].field).toBe('configuration.taskPushNotificationConfig.url')
+    expect((await create(taskId, { id: 'c' })).body.error).toBeUndefined()
+    expect((await create(taskId, { id: 'd', url: 'https://other.test/' })).body.error).toBeUndefined()
   })
 })
 
@@ -194,6 +207,13 @@ describe('PUSH-DELIVER notifications', () => {
     const { body } = await house.rpc('GetTask', { id, historyLength: 0 })
     expect(bodies()[1]).toEqual({ task: body.result })
     expect(body.result.contextId).toBe(contextId)
+  })
+
+  test('tell of a large answer without it', async () => {
+    const { id, contextId } = await begin(`x${'y'.repeat(300_000)}`, config)
+    await expect.poll(states).toEqual(['COMPLETED'])
+    const { state, timestamp } = bodies()[0].task.status
+    expect(bodies()).toEqual([{ task: { id, contextId, status: { state, timestamp } } }])
   })
 
   test('tell of a cancel', async () => {

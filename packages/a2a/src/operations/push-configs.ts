@@ -1,6 +1,6 @@
 import type { TaskKey, TaskWatch } from '@postern/core'
 import { A2aRejection } from '../errors.ts'
-import { refuseMore, urlCheckOf } from '../push/limits.ts'
+import { checkRoom, refuseMore, urlCheckOf } from '../push/limits.ts'
 import type { WirePushConfig } from '../push/watch.ts'
 import { showWatch, toWatch } from '../push/watch.ts'
 import { makeTaskId } from '../task-id.ts'
@@ -35,6 +35,7 @@ export function createPushOperations({ house }: Rooms): Readonly<Record<PushOper
       const key = await findTask(call)
       const parts = { taskId: key.id, id: makeTaskId(world), checkUrl, field: 'url' }
       const watch = toWatch(call.params as WirePushConfig, parts)
+      checkRoom(await desk.listWatches(key), watch, { task: 'taskId', url: 'url' })
       const outcome = await desk.watchTask(key, watch)
       if (outcome === 'full') throw refuseMore('taskId')
       if (outcome === 'unknown') throw new A2aRejection('taskNotFound', 'Task not found')

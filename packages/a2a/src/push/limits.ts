@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { TaskWatch, World } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import { checkFetchUrl } from '@postern/http'
 import { A2aRejection } from '../errors.ts'
@@ -7,6 +7,26 @@ import type { CheckUrl } from './watch.ts'
 /** The stage of the guard that asks no DNS; what the operator has opened is open here too. */
 export function urlCheckOf({ checkUrl = checkFetchUrl }: Pick<World, 'checkUrl'>): CheckUrl {
   return url => checkUrl(url)
+}
+
+/** Configs of one task at one origin: each notification goes to all of them, and the receiver need not have asked for any. */
+const mostAtOrigin = 3
+
+/** @throws A2aRejection `invalidParams` when one more does not fit beside the task's `watches`; `fields` name the task and the address */
+export function checkRoom(
+  watches: readonly TaskWatch[],
+  watch: TaskWatch,
+  fields: { readonly task: string; readonly url: string },
+): void {
+  const others = watches.filter(({ id }) => id !== watch.id)
+  if (others.length >= maxWatches) throw refuseMore(fields.task)
+  const originOf = ({ to }: TaskWatch) => new URL(to).origin
+  if (others.filter(other => originOf(other) === originOf(watch)).length < mostAtOrigin) return
+  const description = `is at an origin that has ${mostAtOrigin} push notification configs of this task already`
+  const violations = [{ field: fields.url, description }]
+  throw new A2aRejection('invalidParams', `Cannot set push notification config: ${fields.url} ${description}`, {
+    violations,
+  })
 }
 
 export function refuseMore(field: string): A2aRejection {
