@@ -13,12 +13,29 @@ const socketLimits = {
   maxHeaderSize: 32 * 1024,
 }
 
+/** Of an answer something has to be taken within this time, ms: what nobody reads is not held for ever. */
+const stallMs = 60_000
+
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  /** Default 60 s. */
+  readonly stallMs?: number | undefined
+}
+
 /** @throws ConfigError when the address is taken or not ours */
 export async function listenHttp(
   app: Hono,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port, stallMs: patience = stallMs }: ListenOptions,
 ): Promise<Listening> {
-  const server = createServer(socketLimits, getRequestListener(app.fetch, { overrideGlobalObjects: false }))
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const server = createServer(socketLimits, (request, response) => {
+    // Who waits for an answer may wait: only one that is there has to be taken.
+    response.setTimeout(patience, () => {
+      if (request.socket.writableLength > 0) request.socket.destroy()
+    })
+    void answer(request, response)
+  })
   // More is counted and refused by the app; Node would silently drop what exceeds its own count.
   server.maxHeadersCount = 0
   await new Promise<void>((resolve, reject) => {

@@ -1,0 +1,73 @@
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { listenHttp } from './listen.ts'
+
+const stallMs = 200
+
+/** A client that asks, and reads nothing until it is told to. */
+function ask(port: number, path: string) {
+  const socket = connect(port, '127.0.0.1')
+  let bytes = 0
+  let isClosed = false
+  socket.on('data', chunk => {
+    bytes += chunk.length
+  })
+  socket.on('close', () => {
+    isClosed = true
+  })
+  socket.on('error', () => undefined)
+  socket.pause()
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: a.test\r\n\r\n`)
+  return { socket, bytes: () => bytes, isClosed: () => isClosed }
+}
+
+test('listenHttp() closes on who does not take his answer, and bears with who waits for it or takes it slowly', async () => {
+  let held = 0
+  const large = (size: number) => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        held += 65_536
+        controller.enqueue(new Uint8Array(65_536))
+        if (held >= size) controller.close()
+      },
+      cancel() {
+        held = -1
+      },
+    })
+    return new Response(body)
+  }
+  const app = new Hono()
+    .get('/large', () => large(256 * 1024 * 1024))
+    .get('/late', async context => {
+      await delay(3 * stallMs)
+      return context.text('late')
+    })
+    .get('/whole', context => context.body(new Uint8Array(16 * 1024 * 1024)))
+  const listening = await listenHttp(app, { host: '127.0.0.1', port: 0, stallMs })
+  const port = listening.port ?? 0
+
+  const stalled = ask(port, '/large')
+  await expect.poll(() => held, { timeout: 5_000 }).toBe(-1)
+  stalled.socket.destroy()
+
+  const patient = ask(port, '/late')
+  patient.socket.resume()
+  await expect.poll(patient.bytes, { timeout: 5_000 }).toBeGreaterThan(0)
+  expect(patient.isClosed()).toBe(false)
+  await delay(2 * stallMs)
+  expect(patient.isClosed()).toBe(false)
+
+  const slow = ask(port, '/whole')
+  for (let at = 0; at < 400 && slow.bytes() < 16 * 1024 * 1024; at += 1) {
+    slow.socket.resume()
+    await delay(4)
+    slow.socket.pause()
+    await delay(stallMs / 8)
+    if (slow.isClosed()) break
+  }
+  expect(slow.bytes()).toBeGreaterThan(16 * 1024 * 1024)
+  for (const { socket } of [patient, slow]) socket.destroy()
+  await listening.close()
+}, 30_000)
