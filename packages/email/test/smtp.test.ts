@@ -85,6 +85,19 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
+  test('SMTPUTF8: letters beyond ASCII in envelope and header (RFC 6531, RFC 6532)', async () => {
+    const { client } = await greet(port)
+    const utf8 = (text: string) => Buffer.from(text).toString('latin1')
+    expect(await client.say(utf8('MAIL FROM:<jörg@nodmarc.test> SMTPUTF8'))).toMatch(/^250 /)
+    expect(await client.say(utf8(`RCPT TO:<ëcho@${domain}>`))).toMatch(/^550 5\.1\.1 /)
+    await client.say(`RCPT TO:<echo@${domain}>`)
+    await client.say('DATA')
+    expect(await client.say(utf8(`${write('Jörg <jörg@nodmarc.test>')}.`))).toMatch(/^250 /)
+    const { message } = await house.latest()
+    expect(message.sender).toMatchObject({ address: '@jörg@nodmarc.test', display_name: 'Jörg' })
+    client.end()
+  })
+
   test.each([
     ['two From', () => `From: a@x.test\r\n${write()}`, '554 5.6.0 Cannot read mail: more than one From'],
     [
