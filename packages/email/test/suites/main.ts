@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { scoreArc } from './arc-suite.ts'
+import { scoreDkim } from './dkim-suite.ts'
 import { scoreMime } from './mime-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
 import type { Scored } from './score.ts'
@@ -13,6 +14,7 @@ const suites: readonly (readonly [title: string, path: string, score: (file: URL
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],
   ['SPF, RFC 4408', 'pyspf/test/rfc4408-tests.yml', scoreSpf],
   ['ARC, RFC 8617', 'arc_test_suite/tests/arc-draft-validation-tests.yml', scoreArc],
+  ['DKIM, signed mail of Stalwart', 'mail-auth/resources/dkim/', scoreDkim],
   ['messages, mikel/mail', 'mail/spec/fixtures/emails/', scoreMime],
   ['messages, mail-parser', 'mail-parser/resources/eml/', scoreMime],
   ['messages, mime4j', 'james-mime4j/core/src/test/resources/', scoreMime],
