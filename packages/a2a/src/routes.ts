@@ -14,10 +14,10 @@ import type { OperationName, Operations } from './operations/operation.ts'
 import { findOperation } from './operations/operation.ts'
 import { createRestAnswer } from './rest/answer-rest.ts'
 import { renderRpcError, renderRpcResult } from './rpc.ts'
-import type { WireStreamEvent } from './streams/event.ts'
 import { EventStream } from './streams/event.ts'
-import type { SseFormat } from './streams/sse.ts'
-import { renderSse, sseHeaders } from './streams/sse.ts'
+import type { EventWriter, SseFormat } from './streams/sse.ts'
+import { createEventWriter, renderSse, sseHeaders, writePlainEvent } from './streams/sse.ts'
+import type { ProtocolVersion } from './version.ts'
 
 export interface RouteRooms extends DoorRooms {
   readonly operations: Operations
@@ -71,11 +71,16 @@ function createRpcAnswer(rooms: RouteRooms) {
   }
 }
 
+const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
+  '1.0': writePlainEvent,
+  '0.3': createEventWriter(writeLegacyEvent),
+}
+
 /** Each event is a whole response of JSON-RPC (A2A §9.4.2). */
 function formatFor(id: Knock['id'], { call, version }: EnteredCall, house: House): SseFormat {
-  const inVersion = version === '0.3' ? writeLegacyEvent : (event: WireStreamEvent) => event
   return {
-    formatEvent: event => JSON.stringify(renderRpcResult(id, inVersion(event))),
+    writeEvent: eventWriters[version],
+    frame: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
     formatError: error => JSON.stringify(renderRpcError(id, openFault(error, house))),
     withIds: call.canReplay,
   }

@@ -9,7 +9,7 @@ import { findOperation } from '../operations/operation.ts'
 import type { RouteRooms } from '../routes.ts'
 import { EventStream } from '../streams/event.ts'
 import type { SseFormat } from '../streams/sse.ts'
-import { renderSse, sseHeaders } from '../streams/sse.ts'
+import { renderSse, sseHeaders, writePlainEvent } from '../streams/sse.ts'
 import type { RestKnock } from './enter-rest.ts'
 import { enterRest } from './enter-rest.ts'
 import { MethodNotAllowed } from './find-route.ts'
@@ -51,7 +51,7 @@ function headersFor(c: Context, { extensions }: EnteredCall): Record<string, str
 
 /** Each event is a bare StreamResponse; what breaks a stream off is not told in it (A2A §11.7). */
 function formatFor({ call }: EnteredCall): SseFormat {
-  return { formatEvent: event => JSON.stringify(event), formatError: () => undefined, withIds: call.canReplay }
+  return { writeEvent: writePlainEvent, frame: ['', ''], formatError: () => undefined, withIds: call.canReplay }
 }
 
 function streamHeaders({ extensions }: EnteredCall): Record<string, string> {
