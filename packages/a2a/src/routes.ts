@@ -8,10 +8,13 @@ import { faultHeaders, jsonHeaders, openFault, refuseMethod, renderStatus } from
 import type { Cards } from './cards.ts'
 import type { DoorRooms, EnteredCall, Knock } from './door.ts'
 import { enterRpc, extensionHeaders } from './door.ts'
+import type { LargeAnswers } from './large-answers.ts'
+import { createLargeAnswers } from './large-answers.ts'
 import { renderLegacyCard } from './legacy/card.ts'
 import { writeLegacyEvent, writeLegacyResult } from './legacy/write-results.ts'
 import type { OperationName, Operations } from './operations/operation.ts'
 import { findOperation } from './operations/operation.ts'
+import { listenerKeyOf } from './operations/subscribe-to-task.ts'
 import { createRestAnswer } from './rest/answer-rest.ts'
 import { renderRpcError, renderRpcResult } from './rpc.ts'
 import { EventStream } from './streams/event.ts'
@@ -24,10 +27,15 @@ export interface RouteRooms extends DoorRooms {
   readonly cards: Cards
 }
 
+export interface AnswerRooms extends RouteRooms {
+  readonly largeAnswers: LargeAnswers
+}
+
 const cardSeconds = 300
 
 /** The JSON-RPC and HTTP+JSON endpoints and the cards of all agents (`interface.md`, routes). */
-export function createRoutes(rooms: RouteRooms): Hono {
+export function createRoutes(routeRooms: RouteRooms): Hono {
+  const rooms = { ...routeRooms, largeAnswers: createLargeAnswers() }
   const routes = new Hono()
   const answerRpc = createRpcAnswer(rooms)
   const answerCard = createCardAnswer(rooms)
@@ -48,7 +56,7 @@ export function createRoutes(rooms: RouteRooms): Hono {
   return routes
 }
 
-function createRpcAnswer(rooms: RouteRooms) {
+function createRpcAnswer(rooms: AnswerRooms) {
   return async (c: Context): Promise<Response> => {
     const knock: Knock = {
       request: c.req.raw,
@@ -64,7 +72,9 @@ function createRpcAnswer(rooms: RouteRooms) {
         const format = formatFor(knock.id, entered, rooms.house)
         return c.body(renderSse(result, format), 200, { ...headersFor(entered), ...sseHeaders })
       }
-      return c.body(JSON.stringify(renderRpcResult(knock.id, inVersionOf(entered, result))), 200, headersFor(entered))
+      const text = JSON.stringify(renderRpcResult(knock.id, inVersionOf(entered, result)))
+      const { body, headers } = rooms.largeAnswers.open(text, listenerKeyOf(entered.call))
+      return c.body(body, 200, { ...headersFor(entered), ...headers })
     } catch (error) {
       return answerRpcFault(c, knock.id, error, rooms.house)
     }

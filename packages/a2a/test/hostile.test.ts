@@ -121,3 +121,34 @@ describe('large answers', () => {
     expect(ring.after(large.id)).toHaveLength(1)
   })
 })
+
+test.each(['/a2a', '/a2a/rest'])(
+  'who asks at %s for large answers and takes none is refused after a while, and nobody else',
+  async path => {
+    await open()
+    const { id } = (await house.say('x'.repeat(3_900_000))).body.result.task
+    const other = await house.issuer.sign({ sub: 'bob' })
+    const ask = async (token = house.token) => {
+      const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` }
+      const rpc = {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id } }),
+      }
+      const init = path === '/a2a' ? rpc : { headers }
+      return house.channel.routes.request(path === '/a2a' ? path : `${path}/tasks/${id}`, init)
+    }
+    const taken: Response[] = []
+    for (let at = 0; at < 20; at += 1) taken.push(await ask())
+    const refused = taken.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(3)
+    expect([refused[0]?.headers.get('retry-after'), await refused[0]?.text()]).toEqual([
+      '5',
+      expect.stringContaining('RATE_LIMITED'),
+    ])
+    expect((await ask(other)).status).not.toBe(429)
+    await Promise.all(taken.filter(({ bodyUsed }) => !bodyUsed).map(({ body }) => body?.cancel()))
+    const again = await ask()
+    expect([again.status, (await again.text()).length]).toEqual([200, Number(again.headers.get('content-length'))])
+  },
+)

@@ -6,7 +6,8 @@ import type { Headers } from '../answer-fault.ts'
 import { faultHeaders, openFault, renderStatus } from '../answer-fault.ts'
 import type { EnteredCall } from '../door.ts'
 import { findOperation } from '../operations/operation.ts'
-import type { RouteRooms } from '../routes.ts'
+import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
+import type { AnswerRooms } from '../routes.ts'
 import { EventStream } from '../streams/event.ts'
 import type { SseFormat } from '../streams/sse.ts'
 import { renderSse, sseHeaders, writePlainEvent } from '../streams/sse.ts'
@@ -18,7 +19,7 @@ import { chooseRestType } from './media.ts'
 const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
 /** The HTTP+JSON binding (A2A §11) of one agent, at every path behind its endpoint. */
-export function createRestAnswer(rooms: RouteRooms) {
+export function createRestAnswer(rooms: AnswerRooms) {
   return async (c: Context): Promise<Response> => {
     const url = new URL(c.req.url)
     const knock: RestKnock = {
@@ -34,7 +35,8 @@ export function createRestAnswer(rooms: RouteRooms) {
       const result = await findOperation(entered.name, rooms.operations)(entered.call)
       if (result instanceof EventStream)
         return c.body(renderSse(result, formatFor(entered)), 200, streamHeaders(entered))
-      return c.body(JSON.stringify(result), 200, headersFor(c, entered))
+      const { body, headers } = rooms.largeAnswers.open(JSON.stringify(result), listenerKeyOf(entered.call))
+      return c.body(body, 200, { ...headersFor(c, entered), ...headers })
     } catch (error) {
       return answerRestFault(c, error, rooms.house)
     }
