@@ -1,3 +1,4 @@
+import { probeCalls } from './a2a/calls.ts'
 import { openA2aCase } from './a2a/case.ts'
 import { openActivityPubCase } from './activitypub/case.ts'
 import { probeFanout } from './fanout/probe.ts'
@@ -26,6 +27,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   memory: probeMemory,
   growth: probeGrowth,
   fanout: probeFanout,
+  calls: probeCalls,
 }
 
 export function isRace(job: Job): job is RaceJob {

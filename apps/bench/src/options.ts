@@ -1,8 +1,12 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const jobs = ['activitypub', 'a2a', 'mail', 'flood', 'memory', 'growth', 'fanout', 'start'] as const
+export const jobs = ['activitypub', 'a2a', 'mail', 'flood', 'memory', 'growth', 'fanout', 'start', 'calls'] as const
 export type Job = (typeof jobs)[number]
+
+/** Done only when they are named. */
+const detailed: readonly Job[] = ['calls']
+const usual = jobs.filter(job => !detailed.includes(job))
 
 export interface BenchOptions {
   readonly only: readonly Job[]
@@ -21,7 +25,7 @@ export interface BenchOptions {
 
 export const usage = `npm run bench -- [options]
 
-  --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all)
+  --only <job>     one of ${jobs.join(', ')}; may be repeated (default: all but ${detailed.join(', ')})
   --rounds <n>     measured rounds after one that warms up (default 5)
   --seconds <s>    how long each server is kept busy in each round (default 3)
   --quick          fewer of everything: 2 rounds of 1 s, 10 000 messages, 10 000 stored messages
@@ -35,7 +39,7 @@ export function parseOptions(argv: readonly string[]): BenchOptions {
   const { values } = parseArgs({
     args: [...argv],
     options: {
-      only: { type: 'string', multiple: true, default: [...jobs] },
+      only: { type: 'string', multiple: true, default: usual },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },

@@ -2,41 +2,46 @@ import type { BenchCase, Contender } from '../harness/case.ts'
 import { formatRequest } from '../harness/http-message.ts'
 import { describeGateway, gatewayHost } from '../ours/describe.ts'
 import type { Issuer } from './issuer.ts'
-import { openIssuer } from './issuer.ts'
+import { openAgentIssuer, path } from './issuer.ts'
 
-const path = '/agents/brief/a2a'
 const callers = 8
 
 /** `SendMessage` by JSON-RPC, A2A 1.0: a short question, answered in the call. */
 export async function openA2aCase(): Promise<BenchCase> {
-  const issuer = await openIssuer(`https://${gatewayHost}${path}`)
-  const tokens = issuer.mintTokens(callers)
-  const run = process.pid.toString(36)
-  let serial = 0
-  const prepareOne = (variant: string | undefined): Uint8Array => {
-    const number = serial++
-    const token = variant === 'jwt' ? tokens[number % callers] : undefined
-    return formatSendMessage(`${run}-${number}`, token)
-  }
+  const issuer = await openAgentIssuer()
   return {
     name: 'a2a',
     title: 'A2A SendMessage',
     connections: 24,
     contenders: listContenders(issuer),
-    prepare: async (count, variant) => Array.from({ length: count }, () => prepareOne(variant)),
+    prepare: createCallMaker(issuer, 'SendMessage'),
     isAccepted: ({ status, body }) =>
       status === 200 && body.includes('"result"') && !body.includes('TASK_STATE_FAILED'),
     close: async () => issuer.close(),
   }
 }
 
-function formatSendMessage(id: string, token: string | undefined): Uint8Array {
+let serial = 0
+
+/** Calls that were never made before; those of the variant `jwt` bear tokens of a few callers. */
+export function createCallMaker(issuer: Issuer, method: string): BenchCase['prepare'] {
+  const tokens = issuer.mintTokens(callers)
+  const run = process.pid.toString(36)
+  const prepareOne = (variant: string | undefined): Uint8Array => {
+    const number = serial++
+    const token = variant === 'jwt' ? tokens[number % callers] : undefined
+    return formatCall(method, `${run}-${number}`, token)
+  }
+  return async (count, variant) => Array.from({ length: count }, () => prepareOne(variant))
+}
+
+function formatCall(method: string, id: string, token: string | undefined): Uint8Array {
   const message = {
     messageId: `message-${id}`,
     role: 'ROLE_USER',
     parts: [{ text: `When does the last train back from the coast leave on Sunday? (${id})` }],
   }
-  const call = { jsonrpc: '2.0', id, method: 'SendMessage', params: { message } }
+  const call = { jsonrpc: '2.0', id, method, params: { message } }
   const headers = {
     host: gatewayHost,
     'content-type': 'application/json',
@@ -68,6 +73,12 @@ function listContenders({ host, port, trusted }: Issuer): readonly Contender[] {
       entry: sdk,
       setup: { answer: 'task' },
       aim: 2.5,
+    },
+    {
+      name: 'SDK 1.3.0 on Hono, task',
+      note: 'the same, its JSON-RPC handler behind Hono (information)',
+      entry: sdk,
+      setup: { answer: 'task', framework: 'hono' },
     },
     {
       name: 'SDK 1.3.0 on Express, message',

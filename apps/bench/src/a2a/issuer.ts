@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import type { Site } from '../harness/site.ts'
 import { openSite } from '../harness/site.ts'
+import { gatewayHost } from '../ours/describe.ts'
 
 const host = 'issuer.test'
 const keyId = 'bench-1'
@@ -17,7 +18,15 @@ export interface Issuer {
   close(): void
 }
 
-export async function openIssuer(audience: string): Promise<Issuer> {
+/** The JSON-RPC endpoint of the agent that is called. */
+export const path = '/agents/brief/a2a'
+
+/** The one that vouches for its callers. */
+export function openAgentIssuer(): Promise<Issuer> {
+  return openIssuer(`https://${gatewayHost}${path}`)
+}
+
+async function openIssuer(audience: string): Promise<Issuer> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: keyId, alg: 'ES256', use: 'sig' }
   const document = { type: 'application/json', text: JSON.stringify({ keys: [jwk] }) }

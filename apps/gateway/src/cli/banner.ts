@@ -12,7 +12,7 @@ export function formatBanner({ gateway, config, listening }: Running, hasSimulat
     `Postern ${softwareVersion} listens on ${http?.description}${config.dev ? ' (dev mode)' : ''}`,
     '',
     `  agents    ${addresses.join(', ')}`,
-    ...others.map(({ description }) => `  mail      ${description}`),
+    ...others.map(({ description }) => `  ${description.startsWith('A2A') ? 'a2a ' : 'mail'}      ${description}`),
     `  operator  ${http?.description}/operator/api/messages`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',

@@ -1,0 +1,80 @@
+import type { BenchCase, Contender } from '../harness/case.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { runRounds } from '../harness/rounds.ts'
+import type { Line } from '../harness/summary.ts'
+import { summarizeCase } from '../harness/summary.ts'
+import { describeGateway } from '../ours/describe.ts'
+import { createCallMaker } from './case.ts'
+import type { Issuer } from './issuer.ts'
+import { openAgentIssuer } from './issuer.ts'
+
+/** What one call is, and how the SDK's agent answers it. */
+const kinds = {
+  call: { method: 'SendMessage', answer: 'task', title: 'A2A call' },
+  stream: { method: 'SendStreamingMessage', answer: 'updates', title: 'A2A stream' },
+} as const
+
+type Kind = keyof typeof kinds
+
+const connectionCounts = [1, 10, 50] as const
+
+/**
+ * CPU time and p99 of a call and of a stream (a task, an artifact, the end), without and with JWT, at 1, 10 and 50 connections, beside the
+ * SDK on Express and on Hono, and bare Hono.
+ */
+export async function probeCalls(options: ProbeOptions): Promise<readonly Figure[]> {
+  const issuer = await openAgentIssuer()
+  const figures: Figure[] = []
+  try {
+    for (const kind of Object.keys(kinds) as Kind[]) {
+      for (const connections of options.quick ? [10] : connectionCounts) {
+        const benchCase = openCalls(kind, connections, issuer)
+        const rounds = options.quick ? 1 : Math.min(options.rounds, 3)
+        const results = await runRounds(benchCase, { ...options, rounds })
+        figures.push(...summarizeCase(benchCase.title, results).flatMap(toFigures))
+      }
+    }
+  } finally {
+    issuer.close()
+  }
+  return figures
+}
+
+function openCalls(kind: Kind, connections: number, issuer: Issuer): BenchCase {
+  const { method, answer, title } = kinds[kind]
+  const sdk = new URL('./sdk.ts', import.meta.url)
+  const { host, port, trusted } = issuer
+  const contenders: readonly Contender[] = [
+    {
+      name: 'Postern',
+      note: 'anonymous, validated, durable',
+      ...describeGateway({ a2a: { auth: { anonymous: true } } }),
+    },
+    {
+      name: 'Postern, ES256 JWT',
+      note: 'the same with a bearer token',
+      ...describeGateway({ a2a: { auth: { issuers: [trusted] } }, network: { loopback: { [host]: port } } }),
+      variant: 'jwt',
+    },
+    { name: 'SDK on Express', note: 'tasks in memory', entry: sdk, setup: { answer } },
+    { name: 'SDK on Hono', note: 'the same', entry: sdk, setup: { answer, framework: 'hono' } },
+    { name: 'bare Hono', note: 'a constant answer', entry: new URL('./constant.ts', import.meta.url), setup: {} },
+  ]
+  return {
+    name: `calls, ${kind} at ${connections}`,
+    title: `${title}, ${connections} connection${connections > 1 ? 's' : ''}`,
+    connections,
+    contenders,
+    prepare: createCallMaker(issuer, method),
+    isAccepted: ({ status, body }) => status === 200 && body.includes('TASK_STATE_COMPLETED'),
+    close: async () => undefined,
+  }
+}
+
+function toFigures({ case: title, name, note, cpuMicros, p99, ratio }: Line): readonly Figure[] {
+  const against = ratio === undefined ? {} : { ratio, against: '× ours' }
+  return [
+    { case: title, name, note, value: cpuMicros, unit: 'µs CPU', ...against },
+    { case: title, name: `${name}, p99`, note: 'at 30 % of its own top rate', value: p99, unit: 'ms' },
+  ]
+}

@@ -1,0 +1,44 @@
+import { Hono } from 'hono'
+import { listenFetch } from '../harness/hono-server.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+
+interface Call {
+  readonly id: string
+  readonly method: string
+}
+
+const status = { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-01T00:00:00.000Z' }
+const ids = { taskId: 'task', contextId: 'context' }
+const artifact = { artifactId: 'answer', parts: [{ text: 'ok' }] }
+const task = { id: 'task', contextId: 'context', status }
+
+/** Nothing but Hono: a body parsed, a constant answered; nothing checked, kept or made durable. */
+await serveMeasured(async () => {
+  let handled = 0
+  const app = new Hono().post('/agents/:agent/a2a', async context => {
+    const { id, method } = await context.req.json<Call>()
+    handled++
+    if (method === 'SendMessage') {
+      return context.json({ jsonrpc: '2.0', id, result: { task: { ...task, artifacts: [artifact] } } })
+    }
+    return context.body(streamConstant(id), 200, { 'content-type': 'text/event-stream' })
+  })
+  return { port: await listenFetch(app.fetch), handled: () => handled }
+})
+
+function streamConstant(id: string): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const events = [
+    { task },
+    { artifactUpdate: { ...ids, artifact, lastChunk: true } },
+    { statusUpdate: { ...ids, status } },
+  ]
+  return new ReadableStream({
+    start(controller) {
+      for (const result of events) {
+        controller.enqueue(encoder.encode(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result })}\n\n`))
+      }
+      controller.close()
+    },
+  })
+}
