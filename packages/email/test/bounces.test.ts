@@ -1,9 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readDeliveryStatus } from '../src/bounces/delivery-status.ts'
-import { scanHeaders } from '../src/header-scan.ts'
-import { emailConfigSchema } from '../src/index.ts'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 
@@ -203,28 +199,4 @@ describe('feedback reports (RFC 5965)', () => {
     await complain(`echo+b.1.${'0'.repeat(20)}@${domain}`)
     expect(await suppressed('fan@nodmarc.test')).toBeUndefined()
   })
-})
-
-test('reports of other servers are read: the fields decide, words never do', () => {
-  const { limits } = emailConfigSchema.parse({})
-  const root = new URL('../../../fixtures/email/sisimai/', import.meta.url)
-  const reports = readdirSync(root).flatMap(name => {
-    const octets = Buffer.from(readFileSync(new URL(name, root), 'latin1').replace(/^From .*\r?\n/, ''), 'latin1')
-    if (!/^Content-Type:\s*message\/delivery-status/im.test(octets.toString('latin1'))) return []
-    try {
-      return [{ name, status: readDeliveryStatus(octets, scanHeaders(octets, limits)) }]
-    } catch {
-      return []
-    }
-  })
-  const read = reports.filter(({ status }) => status !== undefined)
-  const actions = Object.groupBy(read, ({ status }) => status?.action ?? '')
-  process.stdout.write(
-    `delivery reports: ${read.length} of ${reports.length} read; ${Object.entries(actions)
-      .map(([action, found]) => `${action} ${found?.length}`)
-      .join(', ')}\n`,
-  )
-  expect(reports.length).toBeGreaterThan(250)
-  expect(read.length / reports.length).toBeGreaterThan(0.95)
-  for (const { status } of read) expect(status?.status).toMatch(/^[245]\.\d{1,3}\.\d{1,3}$/)
 })

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { scoreArc } from './arc-suite.ts'
 import { scoreDkim } from './dkim-suite.ts'
 import { scoreMime } from './mime-suite.ts'
+import { scoreNeverAnswered } from './never-answered-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
 import type { Scored } from './score.ts'
 import { printScore, sayLine } from './score.ts'
@@ -18,6 +19,7 @@ const suites: readonly (readonly [title: string, path: string, score: (file: URL
   ['messages, mikel/mail', 'mail/spec/fixtures/emails/', scoreMime],
   ['messages, mail-parser', 'mail-parser/resources/eml/', scoreMime],
   ['messages, mime4j', 'james-mime4j/core/src/test/resources/', scoreMime],
+  ['automatic mail, Sisimai', 'set-of-emails/maildir/bsd/', scoreNeverAnswered],
   ['replies, Discourse', 'email_reply_trimmer/test/emails/', scoreReplies],
 ]
 
