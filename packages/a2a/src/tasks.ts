@@ -1,5 +1,6 @@
 import type { Desk, Entry, NormalizedResponse, Part, TaskRecord } from '@postern/core'
 import { isoTime } from '@postern/core'
+import { countPartChars } from './count-chars.ts'
 import { readKnownBytes } from './parts/known-bytes.ts'
 import type { KnownBytes } from './parts/write-parts.ts'
 import { writeParts } from './parts/write-parts.ts'
@@ -70,6 +71,19 @@ function pickHistory(record: TaskRecord, historyLength: number): readonly Entry[
   const last = entries.at(-1)
   const past = response && last?.role === 'assistant' ? entries.slice(0, -1) : entries
   return past.slice(-historyLength)
+}
+
+/** The task with so much of its history, newest last, as stays within about `maxChars`: how much there is is the server's choice. */
+export function trimHistory(task: WireTask, maxChars: number): WireTask {
+  const { history = [], ...rest } = task
+  let chars = 0
+  const first = history.findLastIndex(({ parts }) => {
+    chars += countPartChars(parts)
+    return chars > maxChars
+  })
+  if (first < 0) return task
+  const kept = history.slice(first + 1)
+  return kept.length > 0 ? { ...rest, history: kept } : rest
 }
 
 type TaskIds = Pick<TaskRecord, 'id' | 'context'>

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { createRing } from '../src/streams/ring.ts'
 import type { TestHouse, TestHouseOptions } from './house.ts'
 import { openTestHouse } from './house.ts'
+import { openStream } from './sse.ts'
 
 let house: TestHouse
 afterEach(() => house?.close())
@@ -152,3 +153,17 @@ test.each(['/a2a', '/a2a/rest'])(
     expect([again.status, (await again.text()).length]).toEqual([200, Number(again.headers.get('content-length'))])
   },
 )
+
+test('the first event of a subscription holds no more of the past than many listeners may hold', async () => {
+  const asks: Agent = {
+    handle: () => ({ status: 'input_required', parts: [{ kind: 'text', mime: 'text/plain', content: '?' }] }),
+  }
+  await open({ agents: { asks } })
+  const { id } = (await house.say('x'.repeat(400_000))).body.result.task
+  for (const text of ['y'.repeat(400_000), 'last']) await house.say(text, { taskId: id })
+  const stream = await openStream(house, 'SubscribeToTask', { id })
+  const { task } = (await stream.next())?.data ?? {}
+  const said = task.history.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text[0])
+  expect(said).toEqual(['?', 'y', '?', 'l'])
+  await stream.abort()
+})

@@ -2,7 +2,7 @@ import type { Desk, NormalizedResponse, Part, TaskKey, TaskRecord, TaskState, Wo
 import { isoTime } from '@postern/core'
 import { isAtRest, isTerminal, toWireState } from '../states.ts'
 import type { TaskView } from '../tasks.ts'
-import { isResult, showParts, showTask } from '../tasks.ts'
+import { isResult, showParts, showTask, trimHistory } from '../tasks.ts'
 import type { WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
 import type { Sink, WireStreamEvent } from './event.ts'
 import type { ChunkNotice, LiveAnswer } from './live-answer.ts'
@@ -50,6 +50,9 @@ export interface FeedOptions {
   /** Nobody listens any more. */
   onIdle(): void
 }
+
+/** Characters of what was said before, in the first event of a stream: each of many listeners may hold one until it is read. */
+const maxPastChars = 512 * 1024
 
 /** How long the newest piece waits for the next one, so that the last can be marked as such, ms. */
 const holdMs = 20
@@ -123,7 +126,9 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     context = record.context
     await tellDifference(record)
     const missed = listener.after === undefined ? undefined : ring.after(listener.after)
-    const task = missed ? undefined : await addLive(await showTask(desk, record, listener.view))
+    const task = missed
+      ? undefined
+      : await addLive(trimHistory(await showTask(desk, record, listener.view), maxPastChars))
     if (!waiting.has(listener)) return
     const first = missed ?? [{ id: ring.here(), event: { task: task as WireTask } }]
     for (const { event, id } of first) listener.sink.send(event, id)
