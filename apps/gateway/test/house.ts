@@ -58,7 +58,8 @@ export async function openTestHouse(
 ): Promise<TestHouse> {
   const world = await openSimWorld()
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-house-'))
-  let config = parseConfig(describeTestConfig(world, dataDir, override(world)))
+  let tree = describeTestConfig(world, dataDir, override(world))
+  let config = parseConfig(tree)
   const log = createLog({ level: config.log.level, readable: false })
   let gateway: Gateway
   let url = ''
@@ -95,7 +96,8 @@ export async function openTestHouse(
     deliveries: async () => (await ask<{ deliveries: DeliveryRecord[] }>('/deliveries?limit=500')).deliveries,
     async restart(changes = {}) {
       await gateway.stop()
-      config = parseConfig({ ...config, ...changes })
+      tree = { ...tree, ...changes }
+      config = parseConfig(tree)
       await start()
     },
     async close() {
