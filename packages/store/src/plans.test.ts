@@ -54,3 +54,11 @@ test('nothing is sorted that grows with the number of messages', async () => {
   const sorting = (await collectStatements()).filter(sql => isSorting(sql) && !allowedSorts.test(sql))
   expect(sorting).toEqual([])
 })
+
+test('open tasks are counted without those that have ended', async () => {
+  const db = new DatabaseSync(':memory:')
+  migrateDatabase(db)
+  const counting = (await collectStatements()).filter(sql => /AS open FROM/.test(sql))
+  expect(counting).toHaveLength(1)
+  expect(counting.flatMap(sql => explain(db, sql)).join()).toContain('INDEX tasks_open (owner=?)')
+})

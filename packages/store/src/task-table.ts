@@ -21,9 +21,10 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
     db,
     "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at) VALUES (?, ?, ?, ?, 'submitted', ?)",
   )
+  // Left to itself it would go through all tasks of the owner.
   const countOpen = prepareQuery<{ open: number }>(
     db,
-    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks WHERE owner = ? AND state IN ('submitted', 'working', 'input_required') LIMIT +?)`,
+    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ? AND state IN ('submitted', 'working', 'input_required') LIMIT +?)`,
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const finish = prepareQuery(
