@@ -1,6 +1,5 @@
 import type { Admitted, Desk, Intake } from '@postern/core'
-import { createRateLimit } from '@postern/http'
-import { networkOf } from './client-address.ts'
+import { createRateLimit, networkOf } from '@postern/http'
 import type { Config } from './config/schema.ts'
 import { productionLimits } from './config/schema.ts'
 

@@ -5,6 +5,7 @@ import { createChallenger } from '../src/auth/challenge.ts'
 import type { Authenticate, OwnIssuer } from '../src/authenticate.ts'
 import { createAuthenticate } from '../src/authenticate.ts'
 import { a2aConfigSchema } from '../src/config.ts'
+import { listenerKeyOf } from '../src/operations/subscribe-to-task.ts'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
 import { makeKey } from './issuer.ts'
@@ -125,4 +126,12 @@ test('A18 a bound token for one use is not used up by a proof that has to be mad
   const nonce = refused.headers['dpop-nonce']
   expect((await attempt(nonce)).subject).toBe('alice')
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
+})
+
+test('S05 whoever proves nothing has no streams for each of the addresses of one network', () => {
+  const keyOf = (from: string, isAnonymous = true) =>
+    listenerKeyOf({ caller: { owner: 'o', isAnonymous }, from } as Parameters<typeof listenerKeyOf>[0])
+  expect(keyOf('2001:db8::1')).toBe(keyOf('2001:db8::ffff:2'))
+  expect(new Set([keyOf('2001:db8::1'), keyOf('2001:db8:0:1::1'), keyOf('192.0.2.1'), keyOf('192.0.2.2')]).size).toBe(4)
+  expect(keyOf('192.0.2.1', false)).toBe(keyOf('192.0.2.2', false))
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { peerAddress } from './peer-address.ts'
+import { networkOf, peerAddress } from './peer-address.ts'
 
 test('peerAddress() says where a request came from, an IPv4 address also on a socket of both families', async () => {
   const { promise, resolve } = Promise.withResolvers<string>()
@@ -29,4 +29,16 @@ test('peerAddress() leaves an IPv6 address as it is', () => {
 test('peerAddress() takes the client that the program has found behind its proxies', () => {
   const incoming = { socket: { remoteAddress: '10.0.0.1' } }
   expect(peerAddress({ incoming, clientAddress: '192.0.2.7' })).toBe('192.0.2.7')
+})
+
+test.each([
+  ['192.0.2.7', '192.0.2.7'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:0DB8:1:2::9', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['64:ff9b::192.0.2.7', '64:ff9b:0:0::/64'],
+  ['', ''],
+])('networkOf("%s") is %s', (address, network) => {
+  expect(networkOf(address)).toBe(network)
 })

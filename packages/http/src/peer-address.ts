@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net'
+
 interface ServerEnv {
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } | undefined } | undefined
   /** As the program has found it behind its own proxies. */
@@ -8,4 +10,13 @@ interface ServerEnv {
 export function peerAddress(env: unknown): string {
   const { clientAddress, incoming } = (env as ServerEnv | null | undefined) ?? {}
   return clientAddress ?? (incoming?.socket?.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
+}
+
+/** What one subscriber has: an IPv4 address, or 64 bits of IPv6, of which the other 64 are theirs to choose (RFC 7421). */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address
+  const [left = [], right = []] = address.split('::').map(half => (half ? half.split(':') : []))
+  const lost = 8 - left.length - right.length - (address.includes('.') ? 1 : 0)
+  const groups = [...left, ...Array.from({ length: lost }, () => '0'), ...right].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
 }

@@ -1,3 +1,4 @@
+import { networkOf } from '@postern/http'
 import { A2aRejection } from '../errors.ts'
 import { isTerminal } from '../states.ts'
 import { checkParams } from '../validate/params.ts'
@@ -29,7 +30,7 @@ export function createSubscribeToTask({ house: { desk }, feeds }: Rooms): Operat
   }
 }
 
-/** Whoever proves nothing shares one owner with others who do not; the network tells them apart. */
+/** Whoever proves nothing shares one owner with others who do not; the network tells them apart, not the many addresses one of them may have. */
 export function listenerKeyOf({ caller, from }: Call): string {
-  return caller.isAnonymous ? `${caller.owner} ${from}` : caller.owner
+  return caller.isAnonymous ? `${caller.owner} ${networkOf(from)}` : caller.owner
 }
