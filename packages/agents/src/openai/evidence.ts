@@ -29,10 +29,19 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
 export function describeThings(parts: readonly Part[]): Facts {
   const quoted = parts.filter(isQuote).map(part => clipText(part.content, most.quote))
   return {
+    ...readSubject(parts),
     ...(quoted.length > 0 && { quoted: quoted.slice(0, most.count) }),
     ...listThings('files', parts, describeFile),
     ...listThings('links', parts, describeLink),
   }
+}
+
+/** Mail comes with a part of its own kind, beside its words. */
+function readSubject(parts: readonly Part[]): Facts {
+  const details: { readonly kind: string; readonly subject?: unknown } | undefined = parts.find(
+    part => (part.kind as string) === 'email',
+  )
+  return typeof details?.subject === 'string' ? { subject: clipText(details.subject, most.title) } : {}
 }
 
 export function isQuote(part: Part): part is Part & { readonly kind: 'text' } {
