@@ -20,8 +20,8 @@ export interface TestIssuer {
   key: SigningKey
   /** What is served; may be changed. */
   keys: JWK[]
-  /** How the key set is answered; default 200 with `keys`. */
-  answer: 'keys' | 'down' | 'garbage' | 'redirect' | 'huge'
+  /** How the key set is answered; default 200 with `keys`. `slow`: the head, and nothing after it. */
+  answer: 'keys' | 'down' | 'garbage' | 'redirect' | 'huge' | 'slow'
   /** How often the keys were asked for. */
   fetches: number
   sign(
@@ -43,6 +43,7 @@ const answers: Readonly<Record<TestIssuer['answer'], (issuer: TestIssuer) => rea
   garbage: () => [200, '<html>'],
   redirect: () => [302, ''],
   huge: () => [200, ' '.repeat(300 * 1024)],
+  slow: () => [200, ''],
 }
 
 export async function openIssuer(now: () => number, host = 'issuer.test'): Promise<TestIssuer> {
@@ -50,7 +51,9 @@ export async function openIssuer(now: () => number, host = 'issuer.test'): Promi
   const server = createServer((_, response) => {
     issuer.fetches += 1
     const [status, body] = answers[issuer.answer](issuer)
-    response.writeHead(status, { 'content-type': 'application/json', location: 'https://evil.test/keys' }).end(body)
+    response.writeHead(status, { 'content-type': 'application/json', location: 'https://evil.test/keys' })
+    if (issuer.answer === 'slow') response.flushHeaders()
+    else response.end(body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const issuer: TestIssuer = {

@@ -49,6 +49,9 @@ const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => As
     yield say('half')
     throw new Error('db password is hunter2')
   },
+  async *message() {
+    yield { as: 'message', parts: [say('just this')] }
+  },
   async *odd() {
     yield say('a\r\nb\ndata: c\u2028d\r\n\r\nevent: x')
   },
@@ -192,6 +195,12 @@ describe.each([
         parts: [{ text: 'one two three', mediaType: 'text/plain' }],
       },
     ])
+  })
+
+  test('CORE-STREAM-002 an agent that answers with a bare message is streamed as a task: no stream is both', async () => {
+    const events = (await (await send('message', options)).rest()) ?? []
+    expect(told(events)).toEqual(['task', 'artifact "just this" last', 'status COMPLETED'])
+    expect(events.filter(event => 'message' in event)).toEqual([])
   })
 
   test('what an agent says meanwhile is a status; a question ends the stream', async () => {

@@ -1,0 +1,67 @@
+import type { Desk } from '@postern/core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+let house: TestHouse
+let bob: string
+const steps: string[] = []
+
+/** The desk, with every call written down by its name; answers that are looked into show in what is called next. */
+function watchSteps(desk: Desk): Desk {
+  return new Proxy(desk, {
+    get(target, name: keyof Desk) {
+      const member = target[name]
+      if (typeof member !== 'function' || name === 'listen' || name === 'refuse') return member
+      return (...values: never[]) => {
+        steps.push(name)
+        return (member as (...values: never[]) => unknown).apply(target, values)
+      }
+    },
+  })
+}
+
+beforeAll(async () => {
+  house = await openTestHouse({ watchDesk: watchSteps, works: false })
+  bob = await house.issuer.sign({ sub: 'bob' })
+})
+afterAll(() => house.close())
+beforeEach(() => {
+  steps.length = 0
+})
+
+const url = 'https://example.com/hook'
+const operations = {
+  GetTask: (id: string) => ({ id }),
+  CancelTask: (id: string) => ({ id }),
+  SubscribeToTask: (id: string) => ({ id }),
+  SendMessage: (taskId: string) => ({ message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] } }),
+  SendStreamingMessage: (taskId: string) => ({
+    message: { messageId: 'm', taskId, role: 'ROLE_USER', parts: [{ text: 'x' }] },
+  }),
+  CreateTaskPushNotificationConfig: (taskId: string) => ({ taskId, url }),
+  GetTaskPushNotificationConfig: (taskId: string) => ({ taskId, id: 'a' }),
+  ListTaskPushNotificationConfigs: (taskId: string) => ({ taskId }),
+  DeleteTaskPushNotificationConfig: (taskId: string) => ({ taskId, id: 'a' }),
+} as const
+
+/**
+ * Time itself is no test on a machine that others use, too. But both ways are the same steps: one look for a key that is
+ * not there, owner and id together.
+ */
+test.each(Object.entries(operations))(
+  'T02 %s of the task of another is the same steps as of none',
+  async (name, params) => {
+    const begun = await house.say('x', {}, { configuration: { returnImmediately: true } })
+    const { id } = begun.body.result.task
+    const walk = async (task: string) => {
+      steps.length = 0
+      const { text } = await house.rpc(name, params(task), { token: bob })
+      return { text, steps: [...steps] }
+    }
+    const foreign = await walk(id)
+    expect(foreign.steps).toEqual(['findTask'])
+    expect(foreign).toEqual(await walk('01234567-89ab-4def-8123-456789abcdef'))
+    expect(foreign.text).toContain('TASK_NOT_FOUND')
+  },
+)
