@@ -2,6 +2,7 @@ import { isObject } from '../validate/shape.ts'
 import { legacyBinding } from './legacy-binding.ts'
 import type { AgentInterface, Binding } from './read-card.ts'
 import { readRpcResult, refuseErrorCode } from './rpc-result.ts'
+import { refuseAgent } from './trust.ts'
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST'
@@ -34,7 +35,7 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   'HTTP+JSON': {
     version: '1.0',
     describe(operation, params, { url, tenant }) {
-      const base = url.replace(/\/$/, '') + (tenant ? `/${encodeURIComponent(tenant)}` : '')
+      const base = url.replace(/\/$/, '') + (tenant ? `/${toSegment(tenant)}` : '')
       return restRequests[operation](base, params)
     },
     readResult(document) {
@@ -44,10 +45,15 @@ export const wireBindings: Readonly<Record<Binding, WireBinding>> = {
   },
 }
 
+/** A stranger's word as one segment of a path, which it must not leave. @throws Undeliverable */
+function toSegment(text: string): string {
+  if (/^\.\.?$/.test(text) || !text.isWellFormed()) throw refuseAgent('it names something that leads elsewhere')
+  return encodeURIComponent(text)
+}
+
 type RestRequest = (base: string, params: Readonly<Record<string, unknown>>) => WireRequest
 
-const taskPath = (base: string, { id }: Readonly<Record<string, unknown>>) =>
-  `${base}/tasks/${encodeURIComponent(String(id))}`
+const taskPath = (base: string, { id }: Readonly<Record<string, unknown>>) => `${base}/tasks/${toSegment(String(id))}`
 const post = (url: string, body: unknown): WireRequest => ({ method: 'POST', url, body: JSON.stringify(body) })
 
 const restRequests: Readonly<Record<ClientOperation, RestRequest>> = {
