@@ -8,6 +8,7 @@ import type { BenchCase } from './harness/case.ts'
 import type { Probe } from './harness/figure.ts'
 import { openMailCase } from './mail/case.ts'
 import { probeMemory } from './memory/probe.ts'
+import { probeTasks } from './memory/tasks.ts'
 
 import type { Job } from './options.ts'
 
@@ -28,6 +29,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   growth: probeGrowth,
   fanout: probeFanout,
   calls: probeCalls,
+  tasks: probeTasks,
 }
 
 export function isRace(job: Job): job is RaceJob {

@@ -1,11 +1,22 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
-export const jobs = ['activitypub', 'a2a', 'mail', 'flood', 'memory', 'growth', 'fanout', 'start', 'calls'] as const
+export const jobs = [
+  'activitypub',
+  'a2a',
+  'mail',
+  'flood',
+  'memory',
+  'growth',
+  'fanout',
+  'start',
+  'calls',
+  'tasks',
+] as const
 export type Job = (typeof jobs)[number]
 
 /** Done only when they are named. */
-const detailed: readonly Job[] = ['calls']
+const detailed: readonly Job[] = ['calls', 'tasks']
 const usual = jobs.filter(job => !detailed.includes(job))
 
 export interface BenchOptions {

@@ -20,7 +20,7 @@ export interface Expiry {
 
 const sweepMs = 60_000
 /** Between two slices others get their turn, ms. */
-const pauseMs = 100
+const pauseMs = 20
 const sliceSize = 50
 /** Owners looked after in one sweep; a hint that may be lost. */
 const maxOwners = 10_000

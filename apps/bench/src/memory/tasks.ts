@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createCallMaker } from '../a2a/case.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { saturateServer } from '../harness/load.ts'
+import type { ServerProcess } from '../harness/server-process.ts'
+import { startServer } from '../harness/server-process.ts'
+import { describeGateway } from '../ours/describe.ts'
+
+const title = 'A2A tasks that expire'
+const connections = 24
+/** Requests in memory at a time. */
+const portion = 1_000
+const counts = { usual: 100_000, quick: 5_000 } as const
+/** A sweep may have just begun when the last task expires, and has to get through them all. */
+const expiryLimitMs = 10 * 60_000
+
+interface Reading {
+  readonly rss: number
+  readonly disk: number
+}
+
+/**
+ * Tasks of one minute's life: memory and disk after the first, after many, after they have expired, and after as many again, for which
+ * there must be room in the file.
+ */
+export async function probeTasks({ quick, cores, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const count = quick ? counts.quick : counts.usual
+  const data = mkdtempSync(join(tmpdir(), 'postern-tasks-'))
+  const issuer = await openAgentIssuer()
+  const make = createCallMaker(issuer, 'SendMessage')
+  const ours = describeGateway({ a2a: { auth: { anonymous: true }, task_ttl: '1m' } }, { data })
+  const gateway = await startServer({ ...ours, core: cores?.server })
+  const sendMany = async (many: number) => {
+    for (let sent = 0; sent < many; sent += portion) await sendAll(gateway, await make(portion))
+    return readSizes(gateway, data)
+  }
+  try {
+    const first = await sendMany(portion)
+    progress(`tasks: ${count}`)
+    const full = await sendMany(count)
+    progress('tasks: until they have expired')
+    await waitUntilExpired(data)
+    const expired = await readSizes(gateway, data)
+    progress(`tasks: ${count} again`)
+    const again = await sendMany(count)
+    return toFigures({ first, full, expired, again }, count)
+  } finally {
+    await gateway.stop()
+    issuer.close()
+    rmSync(data, { recursive: true, force: true })
+  }
+}
+
+async function sendAll({ port }: ServerProcess, requests: readonly Uint8Array[]): Promise<void> {
+  const isAccepted = ({ status, body }: { readonly status: number; readonly body: Buffer }) =>
+    status === 200 && body.includes('TASK_STATE_COMPLETED')
+  await saturateServer({ port, connections, requests, isAccepted }, 60)
+}
+
+async function readSizes(gateway: ServerProcess, data: string): Promise<Reading> {
+  await rest(1_000)
+  return { rss: (await gateway.sample()).rss, disk: statSync(fileOf(data)).size }
+}
+
+async function waitUntilExpired(data: string): Promise<void> {
+  const db = new DatabaseSync(fileOf(data), { readOnly: true })
+  const query = db.prepare('SELECT count(*) AS count FROM tasks')
+  const until = performance.now() + expiryLimitMs
+  // The newest entry of all stays.
+  while (Number(query.get()?.count) > 1) {
+    if (performance.now() > until) throw new Error('the tasks did not expire')
+    await rest(1_000)
+  }
+  db.close()
+}
+
+function fileOf(data: string): string {
+  return join(data, 'postern.db')
+}
+
+function rest(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
+
+type Readings = Readonly<Record<'first' | 'full' | 'expired' | 'again', Reading>>
+
+function toFigures({ first, full, expired, again }: Readings, count: number): readonly Figure[] {
+  const megabytes = (value: number, base: number, against: string, atMost?: number) => ({
+    case: title,
+    note: 'one process from the first to the last; task_ttl 1m',
+    value: value / 1e6,
+    unit: 'MB',
+    ratio: value / base,
+    against,
+    ...(atMost !== undefined && { aim: { atMost } }),
+  })
+  const sinceFirst = `÷ after ${portion}`
+  return [
+    { name: `RSS after ${count} tasks`, ...megabytes(full.rss, first.rss, sinceFirst, 1.5) },
+    { name: 'RSS when they have expired', ...megabytes(expired.rss, first.rss, sinceFirst, 1.5) },
+    { name: `RSS after ${count} more`, ...megabytes(again.rss, first.rss, sinceFirst, 1.5) },
+    { name: `disk after ${count} tasks`, ...megabytes(full.disk, first.disk, sinceFirst) },
+    { name: `disk after ${count} more`, ...megabytes(again.disk, full.disk, `÷ after the first ${count}`, 1.2) },
+  ]
+}
