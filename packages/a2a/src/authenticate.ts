@@ -17,7 +17,7 @@ import type { A2aConfig, IssuerConfig } from './config.ts'
 import type { IssuerKeys } from './jwks.ts'
 import { createIssuerKeys } from './jwks.ts'
 import type { Caller } from './principal.ts'
-import { apiKeyCaller, nobodyAt, tokenCaller } from './principal.ts'
+import { apiKeyCaller, nobodyAt, ownerOf, tokenCaller } from './principal.ts'
 import type { TokenRules, TrustedIssuer, VerifiedToken } from './token.ts'
 import { verifyToken } from './token.ts'
 
@@ -107,7 +107,7 @@ export function createAuthenticate(
     const { boundTo, caller } = known
     if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
     const url = agents.origin + new URL(visit.url).pathname
-    await verifyProof(proof, { token, boundTo, method: visit.method, url }, proofRules)
+    await verifyProof(proof, { token, boundTo, owner: caller.owner, method: visit.method, url }, proofRules)
     return { ...caller, scheme: 'DPoP' }
   }
 
@@ -181,11 +181,12 @@ function hostOf({ issuer }: IssuerConfig): string {
 const singleUseMs = 15 * 60_000
 
 /** @throws Rejection `replayed`; `signature_invalid` when it cannot be told from others, or lives too long */
-function takeOnce({ issuer, tokenId, expiresAt }: VerifiedToken, seen: ReplayMemory, now: number): void {
+function takeOnce({ issuer, principal, tokenId, expiresAt }: VerifiedToken, seen: ReplayMemory, now: number): void {
   const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
   if (tokenId === undefined) throw refuse('it is for one use and has no jti')
   if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
   // The tolerance lets it in a little after its end.
-  if (seen.take(`jwt ${issuer.config.issuer} ${tokenId}`, expiresAt + 60_000)) return
+  const id = `jwt ${issuer.config.issuer} ${tokenId}`
+  if (seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
   throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

@@ -205,14 +205,32 @@ test('D a stale or missing nonce is answered with a fresh one, which then holds'
   await strict.close()
 })
 
-test('createReplayMemory() turns away what it has no room for, and makes room of what has ended', () => {
-  let at = 0
-  const memory = createReplayMemory(() => at, 2)
-  expect([memory.take('a', 5_000), memory.take('b', 9_000), memory.take('a', 5_000)]).toEqual([true, true, false])
-  expect(() => memory.take('c', 9_000)).toThrow('Cannot take request: too many in a short time')
-  // At its very end a proof still holds.
-  at = 5_000
-  expect(memory.take('a', 5_000)).toBe(false)
-  at = 5_001
-  expect([memory.take('c', 9_000), memory.take('b', 9_000)]).toEqual([true, false])
+describe('createReplayMemory()', () => {
+  const start = (bounds: Parameters<typeof createReplayMemory>[1]) => {
+    const clock = { at: 0 }
+    const memory = createReplayMemory(() => clock.at, bounds)
+    return { clock, take: (id: string, until: number, owner = 'me') => memory.take({ id, owner, until }) }
+  }
+  const refusal = 'Cannot take request: too many in a short time'
+
+  test('turns away what it has no room for, and makes room of what has ended', () => {
+    const { clock, take } = start({ entries: 2, perOwner: 2 })
+    expect([take('a', 5_000), take('b', 9_000), take('a', 5_000)]).toEqual([true, true, false])
+    expect(() => take('c', 9_000, 'you')).toThrow(refusal)
+    // At its very end a proof still holds.
+    clock.at = 5_000
+    expect(take('a', 5_000)).toBe(false)
+    clock.at = 5_001
+    expect([take('c', 9_000), take('b', 9_000)]).toEqual([true, false])
+  })
+
+  test('lets no caller take the room of others', () => {
+    const { clock, take } = start({ entries: 10, perOwner: 2 })
+    expect([take('a', 5_000), take('b', 5_000)]).toEqual([true, true])
+    expect(() => take('c', 9_000)).toThrow(refusal)
+    expect(take('c', 9_000, 'you')).toBe(true)
+    clock.at = 6_000
+    expect([take('a', 9_000), take('d', 9_000)]).toEqual([true, true])
+    expect(() => take('e', 9_000)).toThrow(refusal)
+  })
 })

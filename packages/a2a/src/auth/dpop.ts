@@ -12,6 +12,8 @@ export interface ProvenRequest {
   readonly token: string
   /** `cnf.jkt` of the token. */
   readonly boundTo: string
+  /** Whose token it is. */
+  readonly owner: string
   readonly method: string
   /** Our own public address, without query. */
   readonly url: string
@@ -45,7 +47,8 @@ export async function verifyProof(proof: string, request: ProvenRequest, rules: 
   checkProofClaims(claims, request, rules)
   await checkNonce(claims.nonce, rules.nonces)
   const until = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
-  if (!rules.seen.take(`dpop ${request.boundTo} ${claims.jti}`, until)) throw refuseProof('was used before')
+  const { boundTo, owner } = request
+  if (!rules.seen.take({ id: `dpop ${boundTo} ${claims.jti}`, owner, until })) throw refuseProof('was used before')
 }
 
 /** The public key that the proof carries. Private members in it would mean that its holder gave the key away. */

@@ -1,38 +1,70 @@
 import { hash } from 'node:crypto'
 import { Rejection } from '@postern/core'
 
+/** An id that may be used once. */
+export interface SingleUse {
+  readonly id: string
+  /** Who uses it: one caller's ids take no room from those of others. */
+  readonly owner: string
+  /** ms */
+  readonly until: number
+}
+
 export interface ReplayMemory {
   /**
-   * Remembers `id` until `until` (ms). False when it is remembered already.
+   * Remembers the id until its end. False when it is remembered already.
    * @throws Rejection `rate_limited` when there is no room: what cannot be remembered cannot be let in
    */
-  take(id: string, until: number): boolean
+  take(use: SingleUse): boolean
 }
+
+export interface ReplayBounds {
+  readonly entries: number
+  readonly perOwner: number
+}
+
+const usualBounds: ReplayBounds = { entries: 100_000, perOwner: 10_000 }
 
 /**
  * Ids that may be used once, of this process. Every id is kept to its own end, so the oldest entries need not be the
  * first to end; room is made once per second at most.
  */
-export function createReplayMemory(now: () => number, maxEntries = 100_000): ReplayMemory {
-  const untilOf = new Map<string, number>()
+export function createReplayMemory(now: () => number, bounds = usualBounds): ReplayMemory {
+  const uses = new Map<string, SingleUse>()
+  const ofOwner = new Map<string, number>()
   let sweptAt = Number.NEGATIVE_INFINITY
+
+  const isFull = (owner: string) => uses.size >= bounds.entries || (ofOwner.get(owner) ?? 0) >= bounds.perOwner
 
   function sweep(): void {
     if (now() - sweptAt < 1_000) return
     sweptAt = now()
-    for (const [id, until] of untilOf) if (until < sweptAt) untilOf.delete(id)
+    for (const [key, { owner, until }] of uses) {
+      if (until >= sweptAt) continue
+      uses.delete(key)
+      count(owner, -1)
+    }
+  }
+
+  function count(owner: string, by: 1 | -1): void {
+    const left = (ofOwner.get(owner) ?? 0) + by
+    if (left > 0) ofOwner.set(owner, left)
+    else ofOwner.delete(owner)
   }
 
   return {
-    take(id, until) {
-      const key = hash('sha256', id, 'base64')
-      const known = untilOf.get(key)
-      if (known !== undefined && known >= now()) return false
-      if (untilOf.size >= maxEntries) sweep()
-      if (untilOf.size >= maxEntries) {
+    take(use) {
+      const key = hash('sha256', use.id, 'base64')
+      const known = uses.get(key)
+      if (known && known.until >= now()) return false
+      if (isFull(use.owner)) sweep()
+      if (isFull(use.owner)) {
         throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter: 5 })
       }
-      untilOf.set(key, until)
+      const before = uses.get(key)
+      if (before) count(before.owner, -1)
+      uses.set(key, { ...use, id: '' })
+      count(use.owner, 1)
       return true
     },
   }
