@@ -100,6 +100,8 @@ const grpcSchema = z
     tls: z.strictObject({ certificate: z.string().min(1), key: z.string().min(1) }).optional(),
     /** TLS ends in front of it, although it listens on a network. */
     behind_proxy: z.boolean().default(false),
+    /** Calls a minute of one network address; default 6000, and no limit behind a proxy, whose address all have. */
+    per_address: z.number().int().positive().optional(),
   })
   .refine(({ host, tls, behind_proxy }) => tls || behind_proxy || loopback.has(host), {
     path: ['tls'],

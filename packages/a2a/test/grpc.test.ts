@@ -378,6 +378,22 @@ describe('the socket of gRPC', () => {
     expect(parse({ host: '0.0.0.0', tls: { certificate: 'a', key: 'b' } })).toBe(true)
   })
 
+  test('calls of one address beyond its limit are refused before anything else is looked at', async () => {
+    const limited = await openTestHouse({ config: { grpc: { port: 0, per_address: 3 } }, works: false })
+    const socket = await open(limited)
+    const caller = openGrpcClient(socket.port)
+    const codes = []
+    for (let at = 0; at < 4; at += 1) codes.push((await caller.call('getTask', {}, { bytes: Buffer.alloc(0) })).status)
+    expect(codes.map(({ code }) => status[code])).toEqual([
+      ...Array.from({ length: 3 }, () => 'UNAUTHENTICATED'),
+      'RESOURCE_EXHAUSTED',
+    ])
+    expect(Number(codes.at(-1)?.metadata.get('retry-after')[0])).toBeGreaterThan(0)
+    caller.close()
+    await socket.close()
+    await limited.close()
+  })
+
   test('is not there where it is not configured', async () => {
     const plain = await openTestHouse({ works: false })
     expect(plain.channel.listen).toBeUndefined()

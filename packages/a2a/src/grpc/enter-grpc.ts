@@ -16,11 +16,16 @@ export interface GrpcKnock {
   readonly from: string
 }
 
+/** Counts a call of a network address. @throws Rejection `rate_limited` */
+export type TakeAddress = (address: string) => void
+
+type GrpcDoorRooms = DoorRooms & { readonly takeAddress: TakeAddress }
+
 /**
- * Everything before an operation, the cheap first: caller, version, message, agent.
+ * Everything before an operation, the cheap first: rate, caller, version, message, agent.
  * @throws Rejection, Unavailable
  */
-export async function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): Promise<EnteredCall> {
+export async function enterGrpc(knock: GrpcKnock, rooms: GrpcDoorRooms): Promise<EnteredCall> {
   try {
     return await openGrpcCall(knock, rooms)
   } catch (error) {
@@ -29,7 +34,11 @@ export async function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): Promise<Ent
   }
 }
 
-async function openGrpcCall({ method, metadata, request, from }: GrpcKnock, rooms: DoorRooms): Promise<EnteredCall> {
+async function openGrpcCall(
+  { method, metadata, request, from }: GrpcKnock,
+  rooms: GrpcDoorRooms,
+): Promise<EnteredCall> {
+  rooms.takeAddress(from)
   const headers = readMetadata(metadata)
   // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
   const caller = await rooms.authenticate({ headers, method: 'POST', url: `http://grpc${method.path}` })

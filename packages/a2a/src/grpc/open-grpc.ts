@@ -3,11 +3,13 @@ import type { ServerUnaryCall, sendUnaryData, UntypedServiceImplementation } fro
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
+import { createRateLimit } from '@postern/http'
 import type { GrpcConfig } from '../config.ts'
 import type { DoorRooms, EnteredCall } from '../door.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
 import { EventStream } from '../streams/event.ts'
+import type { TakeAddress } from './enter-grpc.ts'
 import { enterGrpc } from './enter-grpc.ts'
 import type { GrpcMethod } from './grpc-methods.ts'
 import { grpcMethods } from './grpc-methods.ts'
@@ -19,12 +21,17 @@ export interface GrpcRooms extends DoorRooms {
   readonly operations: Operations
 }
 
+interface ServiceRooms extends GrpcRooms {
+  readonly takeAddress: TakeAddress
+}
+
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>
 type AnyCall = UnaryCall | GrpcStreamCall
 
 /** Calls that one connection may have open. */
 const maxCalls = 200
 const keepaliveMs = 30_000
+const usualPerAddress = 6_000
 /** How long calls may go on when the listener closes, ms. */
 const closingMs = 2_000
 
@@ -39,7 +46,7 @@ export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Pr
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
   })
-  server.addService(defineService(), createHandlers(rooms))
+  server.addService(defineService(), createHandlers({ ...rooms, takeAddress: createAddressLimit(config, rooms) }))
   const port = await bind(server, config)
   return {
     description: `A2A gRPC ${config.host}:${port}`,
@@ -79,6 +86,14 @@ async function closeServer(server: Server, { house: { world } }: GrpcRooms): Pro
   server.forceShutdown()
 }
 
+/** Behind a proxy all callers have its address. */
+function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { house: { world } }: GrpcRooms): TakeAddress {
+  const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
+  const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => world.now())
+  // Of IPv6 the network: whoever has one address has 2^64 of them.
+  return address => limit?.take(address.split(':').slice(0, 4).join(':'))
+}
+
 /** Requests stay bytes until their caller is known. */
 function defineService() {
   const keep = (bytes: Buffer) => bytes
@@ -90,7 +105,7 @@ function defineService() {
   return Object.fromEntries(rows)
 }
 
-function createHandlers(rooms: GrpcRooms): UntypedServiceImplementation {
+function createHandlers(rooms: ServiceRooms): UntypedServiceImplementation {
   const rows = grpcMethods.map(method => [
     method.operation,
     method.isStream ? createStreamHandler(method, rooms) : createUnaryHandler(method, rooms),
@@ -98,7 +113,7 @@ function createHandlers(rooms: GrpcRooms): UntypedServiceImplementation {
   return Object.fromEntries(rows)
 }
 
-function createUnaryHandler(method: GrpcMethod, rooms: GrpcRooms) {
+function createUnaryHandler(method: GrpcMethod, rooms: ServiceRooms) {
   return async (call: UnaryCall, answer: sendUnaryData<Buffer>): Promise<void> => {
     try {
       answer(null, method.writeResult(await takeCall(call, method, rooms)))
@@ -108,7 +123,7 @@ function createUnaryHandler(method: GrpcMethod, rooms: GrpcRooms) {
   }
 }
 
-function createStreamHandler(method: GrpcMethod, rooms: GrpcRooms) {
+function createStreamHandler(method: GrpcMethod, rooms: ServiceRooms) {
   const writeError = (error: unknown) => toGrpcError(error, rooms.house)
   return async (call: GrpcStreamCall): Promise<void> => {
     try {
@@ -121,7 +136,7 @@ function createStreamHandler(method: GrpcMethod, rooms: GrpcRooms) {
   }
 }
 
-async function takeCall(call: AnyCall, method: GrpcMethod, rooms: GrpcRooms): Promise<object> {
+async function takeCall(call: AnyCall, method: GrpcMethod, rooms: ServiceRooms): Promise<object> {
   const { metadata, request } = call
   const entered = await enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()) }, rooms)
   const result = await findOperation(entered.name, rooms.operations)(entered.call)
