@@ -1,13 +1,15 @@
-/** One block at a time; longer text is shown as it is, unformatted. */
-const maxChars = 200_000
+/** Longer text is shown as it is, unformatted: reading it would hold up everybody else. */
+const maxChars = 100_000
+/** Quotes within quotes; below that their marks are text. An agent may repeat what a stranger wrote. */
+const maxQuotes = 20
 
-type BlockRule = readonly [pattern: RegExp, write: (lines: readonly string[]) => string]
+type BlockRule = readonly [pattern: RegExp, write: (lines: readonly string[], depth: number) => string]
 
 /** Markdown as mail programs can show it: a small fixed set of elements, nothing remote, everything else escaped. */
 export function renderMarkdownHtml(markdown: string): string {
   if (markdown.length > maxChars) return renderPlainHtml(markdown)
   return splitFences(markdown)
-    .map(({ code, text }) => (code ? `<pre><code>${escapeHtml(text)}</code></pre>` : renderBlocks(text)))
+    .map(({ code, text }) => (code ? `<pre><code>${escapeHtml(text)}</code></pre>` : renderBlocks(text, 0)))
     .join('\n')
 }
 
@@ -32,24 +34,43 @@ function splitFences(markdown: string): { readonly code: boolean; readonly text:
     .map(({ code, lines }) => ({ code, text: lines.join('\n') }))
 }
 
-function renderBlocks(text: string): string {
+function renderBlocks(text: string, depth: number): string {
   const blocks = text.split(/\n[ \t]*\n/).map(block => block.trim())
   return blocks
     .filter(Boolean)
-    .map(block => renderBlock(block.split('\n')))
+    .map(block => renderBlock(block.split('\n'), depth))
     .join('\n')
 }
 
+const headingMark = /^#{1,6}\s/
 const blockRules: readonly BlockRule[] = [
-  [/^#{1,6}\s/, ([first = '', ...rest]) => renderHeading(first) + (rest.length > 0 ? renderBlock(rest) : '')],
+  [headingMark, renderHeadings],
   [/^\s*[-*+]\s/, lines => renderList('ul', /^\s*[-*+]\s+/, lines)],
   [/^\s*\d{1,9}[.)]\s/, lines => renderList('ol', /^\s*\d{1,9}[.)]\s+/, lines)],
-  [/^>/, lines => `<blockquote>${renderBlocks(lines.map(line => line.replace(/^>\s?/, '')).join('\n'))}</blockquote>`],
+  [/^>/, renderQuote],
 ]
 
-function renderBlock(lines: readonly string[]): string {
+function renderBlock(lines: readonly string[], depth: number): string {
   const rule = blockRules.find(([pattern]) => pattern.test(lines[0] ?? ''))
-  return rule ? rule[1](lines) : `<p>${lines.map(renderInline).join('<br>\n')}</p>`
+  return rule ? rule[1](lines, depth) : renderParagraph(lines)
+}
+
+function renderParagraph(lines: readonly string[]): string {
+  return `<p>${lines.map(renderInline).join('<br>\n')}</p>`
+}
+
+function renderQuote(lines: readonly string[], depth: number): string {
+  if (depth >= maxQuotes) return renderParagraph(lines)
+  const quoted = lines.map(line => line.replace(/^>\s?/, '')).join('\n')
+  return `<blockquote>${renderBlocks(quoted, depth + 1)}</blockquote>`
+}
+
+/** All at the top of a block, and what stands below them. */
+function renderHeadings(lines: readonly string[], depth: number): string {
+  const end = lines.findIndex(line => !headingMark.test(line))
+  const count = end < 0 ? lines.length : end
+  const headings = lines.slice(0, count).map(renderHeading).join('')
+  return count < lines.length ? headings + renderBlock(lines.slice(count), depth) : headings
 }
 
 function renderHeading(line: string): string {
