@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire'
@@ -258,6 +258,25 @@ describe('the gRPC binding', () => {
   })
 
   test.each([
+    ['parts', (many: Buffer) => many, [0x2a, 0]],
+    ['items', inData, [0x0a, 0]],
+    ['extensions', (many: Buffer) => many, [0x3a, 0]],
+  ])('M21 a message of a hundred thousand tiny %s is refused before it is read', async (_, wrap, item) => {
+    const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
+    const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
+    const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
+    const answer = await call('sendMessage', {}, { bytes })
+    expect(status[answer.status.code]).toBe('INVALID_ARGUMENT')
+    expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
+  })
+
+  test('E12 a member called __proto__ changes no prototype', async () => {
+    const said = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
+    expect((await call('sendMessage', said)).status.code).toBe(status.OK)
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+  })
+
+  test.each([
     ['E19 data nested 100 deep', 100],
     ['E19 data nested 10,000 deep', 10_000],
   ])('%s', async (_, depth) => {
@@ -339,6 +358,13 @@ describe('the gRPC binding', () => {
   })
 })
 
+/** Items of a list that is the data of a part. */
+function inData(items: Buffer): Buffer {
+  const value = new BinaryWriter().uint32(50).bytes(items).finish()
+  const part = new BinaryWriter().uint32(34).bytes(value).finish()
+  return Buffer.from(new BinaryWriter().uint32(42).bytes(part).finish())
+}
+
 function listOf(more: object) {
   return { tenant: '', contextId: '', status: 0, pageToken: '', ...more }
 }
@@ -392,6 +418,18 @@ describe('the socket of gRPC', () => {
     caller.close()
     await socket.close()
     await limited.close()
+  })
+
+  test('nothing of it is loaded where it is not configured', () => {
+    const names = readdirSync(new URL('../src/', import.meta.url), { recursive: true }).map(String)
+    const outside = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))
+    const loading = outside.filter(name =>
+      /^(import|export) (?!type\b).* from '(.*\/grpc\/|@grpc|@bufbuild|@a2a-js)/m.test(
+        readFileSync(new URL(`../src/${name}`, import.meta.url), 'utf8'),
+      ),
+    )
+    expect(loading).toEqual([])
+    expect(outside.length).toBeGreaterThan(50)
   })
 
   test('is not there where it is not configured', async () => {

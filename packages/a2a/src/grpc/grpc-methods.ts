@@ -3,13 +3,14 @@ import { A2AService } from '@a2a-js/sdk/server/grpc'
 import type { MethodDefinition } from '@grpc/grpc-js'
 import { A2aRejection } from '../errors.ts'
 import type { OperationName } from '../operations/operation.ts'
+import { checkMessageBounds, sendShape } from './bound-message.ts'
 
 /** How the messages of one method lie on the wire, and how they read as ProtoJSON. */
 export interface GrpcMethod {
   readonly operation: OperationName
   readonly path: string
   readonly isStream: boolean
-  /** @throws A2aRejection `parseError` */
+  /** @throws A2aRejection `parseError`; `invalidParams` for what is out of all bounds */
   readParams(bytes: Uint8Array): unknown
   writeResult(result: object): Buffer
 }
@@ -58,14 +59,17 @@ export const grpcMethods: readonly GrpcMethod[] = (Object.values(A2AService) as 
 )
 
 function openMethod(operation: OperationName, definition: Definition, { request, response }: Codec): GrpcMethod {
+  const isSend = operation === 'SendMessage' || operation === 'SendStreamingMessage'
   return {
     operation,
     path: definition.path,
     isStream: definition.responseStream,
     readParams(bytes) {
       try {
+        checkMessageBounds(bytes, isSend ? sendShape : undefined)
         return request.toJSON(definition.requestDeserialize(bytes as Buffer) as never)
       } catch (cause) {
+        if (cause instanceof A2aRejection) throw cause
         throw new A2aRejection('parseError', 'Cannot read request: it is not of this message type', { cause })
       }
     },
