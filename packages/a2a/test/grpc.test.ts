@@ -420,6 +420,27 @@ describe('the socket of gRPC', () => {
     await limited.close()
   })
 
+  test('S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
+    const own = await openTestHouse({ agents: { desk }, config: { grpc: { port: 0 } } })
+    const socket = await open(own)
+    const caller = openGrpcClient(socket.port)
+    const metadata = { authorization: `Bearer ${own.token}`, 'a2a-version': '1.0' }
+    const begun = await caller.call('sendMessage', { ...message('hang'), configuration: later }, { metadata })
+    const stream = caller.start('subscribeToTask', { tenant: '', id: begun.messages[0].payload.value.id }, { metadata })
+    const ended = new Promise<number>(resolve => stream.on('status', ({ code }) => resolve(code)))
+    await new Promise(resolve => stream.once('data', resolve))
+    stream.resume()
+    const waiting = caller.call('sendMessage', message('hang'), { metadata })
+    await expect.poll(() => own.heard.length).toBe(2)
+    own.channel.release?.()
+    await socket.close()
+    expect(await ended).toBe(status.OK)
+    const { messages, status: answered } = await waiting
+    expect([answered.code, messages[0]?.payload.$case]).toEqual([status.OK, 'task'])
+    caller.close()
+    await own.close()
+  })
+
   test('nothing of it is loaded where it is not configured', () => {
     const names = readdirSync(new URL('../src/', import.meta.url), { recursive: true }).map(String)
     const outside = names.filter(name => name.endsWith('.ts') && !name.startsWith('grpc'))

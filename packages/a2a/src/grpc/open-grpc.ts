@@ -31,6 +31,8 @@ type AnyCall = UnaryCall | GrpcStreamCall
 /** Calls that one connection may have open. */
 const maxCalls = 200
 const keepaliveMs = 30_000
+/** A connection without calls ends after this time. */
+const idleMs = 5 * 60_000
 const usualPerAddress = 6_000
 /** How long calls may go on when the listener closes, ms. */
 const closingMs = 2_000
@@ -45,6 +47,7 @@ export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Pr
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.max_connection_idle_ms': idleMs,
   })
   server.addService(defineService(), createHandlers({ ...rooms, takeAddress: createAddressLimit(config, rooms) }))
   const port = await bind(server, config)
