@@ -98,7 +98,7 @@ function endOfField(octets: Buffer, start: number, cap: number): number {
 function readField(octets: Buffer, start: number, end: number): HeaderField {
   const line = octets.subarray(start, end)
   const colon = line.indexOf(COLON)
-  const name = colon < 0 ? '' : line.toString('latin1', 0, colon).trimEnd()
+  const name = colon < 0 ? '' : line.toString('latin1', 0, colon).replace(/[ \t]+$/, '')
   if (!namePattern.test(name)) throw new Rejection('malformed', 'Cannot read mail: a header line is not a field')
   if (hasBareControl(line)) throw new Rejection('malformed', 'Cannot read mail: a header field has a bare CR or NUL')
   const text = decodeOctets(line.subarray(colon + 1))

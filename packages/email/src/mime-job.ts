@@ -57,6 +57,8 @@ export interface ChainReport {
   /** Of the last seal. */
   readonly domain: string
   readonly selector: string
+  /** SHA-256 of the last seal's value. */
+  readonly id: string
   /** What the last sealer found out about DMARC before it changed the message, and for which domain. */
   readonly dmarc?: { readonly result: string; readonly from: string } | undefined
 }

@@ -78,7 +78,7 @@ function normalizeFor(
       received_via: 'email',
       received_at: raw.receivedAt,
     },
-    duplicateKey: `${address} ${body.digest}`,
+    duplicateKey: `${address} ${identifyMail(mail)}${isKept ? ' kept' : ''}`,
     thread: { scope, references: listReferences(thread, read) },
     aliases: thread.aliases,
     proofs: authentication.proofs,
@@ -90,6 +90,15 @@ function normalizeFor(
     effects: isKept ? report.effects : liftSuppression(mail),
     ...(!isKept && planBudgets(mail, agent, config.budgets)),
   }
+}
+
+/**
+ * What makes a message one that came before. Of a signed one the signature: whoever has the mail can add fields to it, and it still verifies. One
+ * that is kept is another than the one that is answered, so that a copy brought first, as a bounce, takes nobody's place.
+ */
+function identifyMail({ authentication: { signature, voucher }, body }: ProvenMail): string {
+  const id = signature?.id ?? voucher?.sealId
+  return id ? `signed ${id}` : body.digest
 }
 
 /** What was answered to, by the address it was answered to, comes before what the program says. */

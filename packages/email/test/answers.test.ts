@@ -268,9 +268,10 @@ test('who is mentioned stands in Cc and gets a delivery of its own; itself and n
     `colleague@${domain}`,
     `helper@${domain}`,
   ])
-  const [first, second] = await Promise.all(deliveries.slice(0, 2).map(({ target: aim }) => send({}, aim as object)))
-  expect(first?.headers.get('cc')).toEqual([`bob@nodmarc.test, colleague@${domain}, helper@${domain}`])
-  expect(second?.octets).toBe(first?.octets)
+  const first = await send({}, deliveries[0]?.target as object)
+  const second = await send({}, deliveries[1]?.target as object)
+  expect(first.headers.get('cc')).toEqual([`bob@nodmarc.test, colleague@${domain}, helper@${domain}`])
+  expect(second.octets).toBe(first.octets)
   expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
     { from: bounceAddress, to: ['alice@alice.test'] },
     { from: bounceAddress, to: ['bob@nodmarc.test'] },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { arc } from 'mailauth/lib/arc/index.js'
 import type { ChainReport } from '../mime-job.ts'
 
@@ -7,17 +8,28 @@ type ChainOptions = NonNullable<Parameters<typeof arc>[1]>
 /** Judges the seals of a chain (RFC 8617 §5.2); its newest message signature was judged with the others. Runs in the worker. */
 export async function judgeChain(found: unknown, options: ChainOptions): Promise<ChainReport> {
   const data = (found ?? { chain: false }) as ChainData
-  const { status, authenticationResults } = await arc(data, options)
+  const { status, authenticationResults, signature } = await arc(data, options)
   const last = data.chain ? data.chain.at(-1) : undefined
   const seal = last?.['arc-seal']?.parsed
+  // What stands behind the end of what was sealed (`l=`) was seen by nobody.
+  const isWhole = !isUndersized(signature)
+  const known = status.result === 'pass' || status.result === 'none' ? status.result : 'fail'
   return {
-    result: status.result === 'pass' || status.result === 'none' ? status.result : 'fail',
-    comment: String(status.comment ?? ''),
+    result: isWhole ? known : 'fail',
+    comment: isWhole ? String(status.comment ?? '') : 'undersized',
+    id: createHash('sha256')
+      .update(Buffer.from(textOf(seal?.b), 'base64'))
+      .digest('hex'),
     instances: data.chain ? data.chain.length : 0,
     domain: textOf(seal?.d).toLowerCase(),
     selector: textOf(seal?.s),
     dmarc: readDmarc(authenticationResults),
   }
+}
+
+function isUndersized(signature: unknown): boolean {
+  const { status } = (signature || {}) as { readonly status?: { readonly underSized?: unknown } }
+  return Number(status?.underSized ?? 0) > 0
 }
 
 function textOf(tag: { readonly value?: unknown } | undefined): string {

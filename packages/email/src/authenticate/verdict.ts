@@ -40,6 +40,8 @@ export interface Authentication {
 export interface Voucher {
   readonly issuer: string
   readonly keyId: string
+  /** Of the ARC seal that it is said in. */
+  readonly sealId?: string | undefined
 }
 
 export interface JudgingOptions {
@@ -78,7 +80,8 @@ export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly }: Judging
 
 /** A trusted sealer who saw DMARC pass, or SPF where that is enough. */
 function findVoucher({ chain, dmarc, spf, authorDomain }: MailEvidence, spfOnly: boolean): Voucher | undefined {
-  if (chain && vouchesFor(chain, authorDomain)) return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}` }
+  if (chain && vouchesFor(chain, authorDomain))
+    return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id }
   if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
   return { issuer: authorDomain, keyId: `spf:${spf.domain}` }
 }
