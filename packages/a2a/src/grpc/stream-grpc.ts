@@ -4,6 +4,8 @@ import type { EventStream, WireStreamEvent } from '../streams/event.ts'
 
 /** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
 const maxWaiting = 1024 * 1024
+/** So many events may wait however large they are: an answer is told twice, as an artifact and in the status behind it. */
+const fewEvents = 2
 
 export interface GrpcStreamFormat {
   writeEvent(event: WireStreamEvent): Buffer
@@ -16,6 +18,7 @@ export type GrpcStreamCall = ServerWritableStream<Buffer, Buffer>
 /** Tells a stream of events by a server-streaming call (A2A §10.4); HTTP/2 pings are its heartbeat. */
 export function tellGrpcStream(stream: EventStream, call: GrpcStreamCall, format: GrpcStreamFormat): void {
   let waiting = 0
+  let events = 0
   let isOver = false
 
   function fail(error: unknown): void {
@@ -23,11 +26,15 @@ export function tellGrpcStream(stream: EventStream, call: GrpcStreamCall, format
   }
 
   function write(bytes: Buffer): void {
-    waiting += bytes.length
-    call.write(bytes, () => {
-      waiting -= bytes.length
-    })
-    if (waiting <= maxWaiting) return
+    if (waiting <= maxWaiting || events <= fewEvents) {
+      waiting += bytes.length
+      events += 1
+      call.write(bytes, () => {
+        waiting -= bytes.length
+        events -= 1
+      })
+      return
+    }
     isOver = true
     leave()
     fail(new Rejection('rate_limited', 'Cannot go on with stream: the client reads too slowly'))

@@ -1,4 +1,4 @@
-import type { EventStream, WireStreamEvent } from './event.ts'
+import type { EventStream, Sink, WireStreamEvent } from './event.ts'
 
 /** How a binding writes what is told into the `data` of an event. */
 export interface SseFormat {
@@ -38,8 +38,10 @@ export const sseHeaders = {
 
 /** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
 const maxWaiting = 1024 * 1024
+/** So many events may wait however large they are: an answer is told twice, as an artifact and in the status behind it. */
+const fewEvents = 2
 
-/** Larger pieces are passed on as they are, smaller ones together. */
+/** Larger events are passed on in pieces, whose bytes they share; smaller ones at once. */
 const copiedBytes = 16 * 1024
 
 const heartbeat = new TextEncoder().encode(':\n\n')
@@ -47,49 +49,89 @@ const heartbeat = new TextEncoder().encode(':\n\n')
 /** Server-sent events (WHATWG HTML §9.2). JSON holds no line breaks, so that one `data` line is one event. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let leave: (() => void) | undefined
+  const waiting: (readonly Uint8Array[])[] = []
+  let waitingBytes = 0
+  let isWanted = false
+  let isPassing = false
+  let isEnding = false
   let isOver = false
+  let leave: (() => void) | undefined
+  let controller: ReadableStreamDefaultController<Uint8Array>
 
-  function begin(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const write = (...pieces: readonly Uint8Array[]) => {
-      if (isOver) return
-      if ((controller.desiredSize ?? 0) <= 0) return drop(controller)
-      for (const piece of pieces) controller.enqueue(piece)
+  function write(...pieces: readonly Uint8Array[]): void {
+    if (isOver || isEnding) return
+    if (waitingBytes > maxWaiting && waiting.length > fewEvents) {
+      drop()
+      return
     }
-    leave = stream.start({
-      send(event, id) {
-        const place = format.withIds ? `id: ${id}\n` : ''
-        const [before, after] = format.frame
-        const bytes = format.writeEvent(event)
-        const pieces = [encoder.encode(`${place}data: ${before}`), bytes, encoder.encode(`${after}\n\n`)]
-        if (bytes.length > copiedBytes) write(...pieces)
-        else write(Buffer.concat(pieces))
-      },
-      beat: () => write(heartbeat),
-      end(error) {
-        const last = error === undefined ? undefined : format.formatError(error)
-        if (last !== undefined) write(encoder.encode(`data: ${last}\n\n`))
-        if (isOver) return
-        isOver = true
-        controller.close()
-      },
-    })
+    const size = sizeOf(pieces)
+    waiting.push(size > copiedBytes ? pieces : [Buffer.concat(pieces)])
+    waitingBytes += size
+    pass()
   }
 
-  function drop(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  function takeWanted(): readonly Uint8Array[] | undefined {
+    const next = isWanted ? waiting.shift() : undefined
+    if (!next) return undefined
+    isWanted = false
+    waitingBytes -= sizeOf(next)
+    return next
+  }
+
+  /** The next event to who reads; behind the last one, the end. */
+  function pass(): void {
+    // Who has asked twice is asked for more within `enqueue`: the pieces of one event stay together.
+    if (isPassing) return
+    isPassing = true
+    for (let next = takeWanted(); next; next = takeWanted()) for (const piece of next) controller.enqueue(piece)
+    isPassing = false
+    if (!isEnding || isOver || waiting.length > 0) return
+    isOver = true
+    controller.close()
+  }
+
+  function drop(): void {
     isOver = true
     leave?.()
+    waiting.length = 0
     controller.error(Object.assign(new Error('the client reads too slowly'), { code: 'ERR_STREAM_PREMATURE_CLOSE' }))
   }
 
-  return new ReadableStream(
-    {
-      start: begin,
-      cancel() {
-        isOver = true
-        leave?.()
-      },
+  const sink: Sink = {
+    send(event, id) {
+      const place = format.withIds ? `id: ${id}\n` : ''
+      const [before, after] = format.frame
+      write(encoder.encode(`${place}data: ${before}`), format.writeEvent(event), encoder.encode(`${after}\n\n`))
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: maxWaiting }),
-  )
+    beat() {
+      if (waiting.length === 0) write(heartbeat)
+    },
+    end(error) {
+      const last = error === undefined ? undefined : format.formatError(error)
+      if (last !== undefined) write(encoder.encode(`data: ${last}\n\n`))
+      isEnding = true
+      pass()
+    },
+  }
+
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    start(itsController) {
+      controller = itsController
+      leave = stream.start(sink)
+    },
+    pull() {
+      isWanted = true
+      pass()
+    },
+    cancel() {
+      isOver = true
+      waiting.length = 0
+      leave?.()
+    },
+  }
+  return new ReadableStream(source, { highWaterMark: 0 })
+}
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0)
 }

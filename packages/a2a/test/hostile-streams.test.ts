@@ -1,0 +1,60 @@
+import { status } from '@grpc/grpc-js'
+import type { Agent } from '@postern/core'
+import { expect, test } from 'vitest'
+import { EventStream } from '../src/streams/event.ts'
+import { renderSse, writePlainEvent } from '../src/streams/sse.ts'
+import { openGrpcClient } from './grpc-client.ts'
+import { openTestHouse } from './house.ts'
+import { openStream } from './sse.ts'
+
+const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024))] }) }
+
+test('S04 one large event is no reason to drop a gRPC client that reads', async () => {
+  const house = await openTestHouse({ agents: { large }, config: { grpc: { port: 0 } } })
+  const listening = await house.channel.listen?.()
+  const client = openGrpcClient(listening?.port ?? 0)
+  const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
+  const part = { content: { $case: 'text', value: 'x' }, metadata: undefined, filename: '', mediaType: '' }
+  const rest = { contextId: '', taskId: '', metadata: undefined, extensions: [], referenceTaskIds: [] }
+  const request = { tenant: '', message: { messageId: 'm', role: 1, parts: [part], ...rest } }
+  const { messages, status: ended } = await client.call('sendStreamingMessage', request, { metadata })
+  expect(ended.code).toBe(status.OK)
+  expect(messages.length).toBeGreaterThan(1)
+  client.close()
+  await listening?.close()
+  await house.close()
+})
+
+test.each(['rpc', 'rest'] as const)('S04 nor one of %s', async binding => {
+  const house = await openTestHouse({ agents: { large } })
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
+  const stream = await openStream(house, 'SendStreamingMessage', { message }, { binding })
+  const events = await stream.rest()
+  expect(events.at(-1).statusUpdate.status.state).toBe('TASK_STATE_COMPLETED')
+  await house.close()
+})
+
+test('S06 the pieces of a large event stay together, however eagerly they are read', async () => {
+  const text = 'y'.repeat(50_000)
+  const events = Array.from({ length: 9 }, (_, at) => ({
+    message: { messageId: `${at}`, role: 'ROLE_AGENT' as const, parts: [{ text }] },
+  }))
+  const stream = new EventStream(sink => {
+    void Promise.resolve().then(() => {
+      for (const event of events) sink.send(event, 'x')
+      sink.end()
+    })
+    return () => undefined
+  })
+  const format = {
+    writeEvent: writePlainEvent,
+    frame: ['<', '>'] as const,
+    formatError: () => undefined,
+    withIds: false,
+  }
+  const reader = renderSse(stream, format).getReader()
+  const reads = await Promise.all(Array.from({ length: 40 }, () => reader.read()))
+  const whole = reads.map(({ value }) => Buffer.from(value ?? []).toString()).join('')
+  expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
+})
