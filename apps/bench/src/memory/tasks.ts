@@ -89,21 +89,24 @@ function rest(ms: number): Promise<void> {
 type Readings = Readonly<Record<'first' | 'full' | 'expired' | 'again', Reading>>
 
 function toFigures({ first, full, expired, again }: Readings, count: number): readonly Figure[] {
-  const megabytes = (value: number, base: number, against: string, atMost?: number) => ({
+  const megabytes = (value: number) => ({
     case: title,
     note: 'one process from the first to the last; task_ttl 1m',
     value: value / 1e6,
     unit: 'MB',
+  })
+  const compared = (value: number, base: number, against: string, atMost: number) => ({
+    ...megabytes(value),
     ratio: value / base,
     against,
-    ...(atMost !== undefined && { aim: { atMost } }),
+    aim: { atMost },
   })
   const sinceFirst = `÷ after ${portion}`
   return [
-    { name: `RSS after ${count} tasks`, ...megabytes(full.rss, first.rss, sinceFirst, 1.5) },
-    { name: 'RSS when they have expired', ...megabytes(expired.rss, first.rss, sinceFirst, 1.5) },
-    { name: `RSS after ${count} more`, ...megabytes(again.rss, first.rss, sinceFirst, 1.5) },
-    { name: `disk after ${count} tasks`, ...megabytes(full.disk, first.disk, sinceFirst) },
-    { name: `disk after ${count} more`, ...megabytes(again.disk, full.disk, `÷ after the first ${count}`, 1.2) },
+    { name: `RSS after ${count} tasks`, ...compared(full.rss, first.rss, sinceFirst, 1.5) },
+    { name: 'RSS when they have expired', ...compared(expired.rss, first.rss, sinceFirst, 1.5) },
+    { name: `RSS after ${count} more`, ...compared(again.rss, first.rss, sinceFirst, 1.5) },
+    { name: `disk after ${count} tasks`, ...megabytes(full.disk) },
+    { name: `disk after ${count} more`, ...compared(again.disk, full.disk, `÷ after the first ${count}`, 1.2) },
   ]
 }
