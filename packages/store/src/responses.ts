@@ -25,6 +25,8 @@ export interface ResponseTable {
   revise(seq: number, envelope: string, now: number): void
   /** Its content is gone from here on; that there was one stays. */
   retract(seq: number, now: number): void
+  find(seq: number): StoredResponse | undefined
+  /** One that is there. */
   read(seq: number): StoredResponse
   /** By the response's own id; also of one that was taken back. */
   findPlace(id: string): ResponsePlace | undefined
@@ -76,15 +78,21 @@ export function createResponseTable(db: DatabaseSync): ResponseTable {
     db,
     'SELECT seq, retracted_at FROM responses WHERE message = ?',
   )
+  function findResponse(seq: number): StoredResponse | undefined {
+    const row = find.get(seq)
+    return row && readResponse(row)
+  }
+
   return {
     insert: (seq, { message, agent, via }, { id, envelope, isListed, rendering }) =>
       void insert.run(seq, message, id, agent, via, envelope, isListed ? 1 : 0, rendering),
     revise: (seq, envelope, now) => void revise.run(envelope, now, seq),
     retract: (seq, now) => void retract.run(now, seq),
+    find: findResponse,
     read(seq) {
-      const row = find.get(seq)
-      if (!row) throw new Error(`there is no response ${seq}`)
-      return readResponse(row)
+      const response = findResponse(seq)
+      if (!response) throw new Error(`there is no response ${seq}`)
+      return response
     },
     findPlace: id => findPlace.get(id),
     findGiven: message => findGiven.get(message),

@@ -38,7 +38,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
   const readEntries = createTaskEntryReader(db)
 
   const readResponse = ({ response_seq: seq }: TaskRow) =>
-    seq === null ? undefined : tables.responses.read(seq).response
+    seq === null ? undefined : tables.responses.find(seq)?.response
 
   /** What was said is read when it is looked at, and that once: few callers do. */
   function toRecord(row: TaskRow, maxBytes = maxEntryBytes): TaskRecord {
@@ -58,7 +58,7 @@ export function createTaskDesk(store: Store, tables: Tables): TaskDesk {
     }
   }
 
-  /** Of many tasks, each of which may have a large answer, those are read too only when they are looked at. */
+  /** Of many tasks, each of which may have a large answer, those are read too only when they are looked at; by then they may have expired. */
   function toListedRecord(row: TaskRow, maxBytes: number): TaskRecord {
     let response: { readonly read: TaskRecord['response'] } | undefined
     return Object.defineProperty(toRecord({ ...row, response_seq: null }, maxBytes), 'response', {

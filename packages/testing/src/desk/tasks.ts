@@ -327,7 +327,10 @@ function describeExpiry(open: OpenDesk): void {
       const since = now()
       await asks(desk, 'm2', task('task 2'))
       await asks(desk, 'm3', task('task 3'))
+      const { tasks } = await desk.listTasks({ owner: mine.owner, limit })
       expect(await desk.expireTasks({ before: since, limit })).toEqual({ removed: 1, isDone: true })
+      // Who listed it before may look at it still.
+      expect(() => tasks.map(({ response, entries }) => [response, entries])).not.toThrow()
       expect(await desk.findTask(mine)).toBeUndefined()
       expect(await desk.findTask(task('task 2'))).toMatchObject({ state: 'completed', entries: [{}, {}] })
       expect(await desk.findMessage('m1')).toBeUndefined()
