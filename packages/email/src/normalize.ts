@@ -1,11 +1,12 @@
 import type { AgentDirectory, Intake, RelationEffect } from '@postern/core'
 import { formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
-import { readMailReport } from './bounces/bounce.ts'
+import type { ReadReport } from './bounces/bounce.ts'
+import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
-import { planBudgets } from './loops/budgets.ts'
+import { hashWords, planBudgets } from './loops/budgets.ts'
 import { findMarks, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import { listMailParts } from './mail-details.ts'
@@ -35,14 +36,25 @@ const keptFlags: ReadonlySet<string> = new Set([
 
 /** One intake for each agent the envelope names. Pure. */
 export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): Intake[] {
-  const thread = readThread(mail.header, mail.body.digest)
-  return mail.recipients.map(recipient => normalizeFor(recipient, mail, thread, normalizing))
+  const reading = {
+    thread: readThread(mail.header, mail.body.digest),
+    report: readReport(mail),
+    words: hashWords(mail),
+  }
+  return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
+}
+
+/** What is the same for every recipient, and costs time to read. */
+interface MailReading {
+  readonly thread: MailThread
+  readonly report: ReadReport
+  readonly words: string
 }
 
 function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
-  thread: MailThread,
+  { thread, report: written, words }: MailReading,
   { agents, tokens, config }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
@@ -60,7 +72,7 @@ function normalizeFor(
     messageId: thread.messageId,
     config,
   })
-  const report = readMailReport(mail, agent, tokens, read.token)
+  const report = judgeReport(written, { agent, tokens, token: read.token, receivedAt: raw.receivedAt })
   const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const flags = [...mail.flags, ...reply.flags, ...quarantine, ...marks, ...report.flags]
   const isKept = marks.length > 0 || flags.some(flag => keptFlags.has(flag))
@@ -88,7 +100,7 @@ function normalizeFor(
     disposition: isKept ? 'keep' : 'answer',
     flags: [...new Set(flags)],
     effects: isKept ? report.effects : liftSuppression(mail),
-    ...(!isKept && planBudgets(mail, agent, config.budgets)),
+    ...(!isKept && planBudgets(mail, { agent, words }, config.budgets)),
   }
 }
 

@@ -105,11 +105,17 @@ function readMailAddresses(header: HeaderBlock, read: AddressReader, limits: Mai
   return { author, replyTo, to, cc }
 }
 
+/** With its name, on average. */
+const charsPerAddress = 80
+
 /** Reading addresses holds up everybody else; what is far too much is refused unread. A name may hold separators too. */
 function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
   const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
   const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
   if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
+  if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
+    throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
+  }
 }
 
 function tooManyRecipients({ addresses }: MailLimits): Rejection {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { quoteBounceAddresses } from '../src/tokens/address-tokens.ts'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
@@ -74,4 +75,17 @@ test('row 29: a field name may be followed by blanks, by nothing else', async ()
     expect(await house.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
   }
   expect((await house.post(write().replace('From:', 'From \t:'))).status).toBe(200)
+})
+
+test('row 43: recipients that take long to read are refused unread', async () => {
+  const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
+  expect(await house.post(`${quotes}${quotes}${write()}`)).toMatchObject({
+    status: 400,
+    body: { code: 'malformed', detail: 'Cannot read mail: its recipients are too long' },
+  })
+})
+
+test('row 65: of a complaint that names bounce addresses without end every agent looks at fifty', () => {
+  const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
+  expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
 })

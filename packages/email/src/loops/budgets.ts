@@ -15,7 +15,7 @@ const swiftMs = 10_000
  */
 export function planBudgets(
   mail: ProvenMail,
-  agent: string,
+  { agent, words }: { readonly agent: string; readonly words: string },
   budgets: AnswerBudgets,
 ): Pick<Intake, 'quota' | 'budgets'> {
   const { addresses, authentication } = mail
@@ -37,7 +37,7 @@ export function planBudgets(
       },
       ...perThread('hour', budgets.thread_per_hour, hourMs, 'thread_budget'),
       ...perThread('day', budgets.thread_per_day, dayMs, 'thread_budget'),
-      ...perThread(`said ${hashWords(mail)}`, budgets.repeats_per_hour, hourMs, 'repeated'),
+      ...perThread(`said ${words}`, budgets.repeats_per_hour, hourMs, 'repeated'),
       ...(authentication.isVerified ? [] : unverified),
     ],
   }
@@ -48,7 +48,7 @@ function perThread(key: string, turns: number, withinMs: number, flag: string): 
 }
 
 /** What is said, without what differs from mail to mail. */
-function hashWords({ body }: ProvenMail): string {
+export function hashWords({ body }: ProvenMail): string {
   const hash = createHash('sha256').update(body.text.replace(/\s+/g, ' ').trim())
   for (const { digest } of body.files) hash.update(digest)
   return hash.digest('base64url').slice(0, 22)

@@ -92,8 +92,7 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       return { ...(token && { token }), ...(rest && { tag: rest }) }
     },
     findBounce(agent, text) {
-      const found = Array.from(text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi))
-      for (const [, last = ''] of found.slice(0, maxCandidates)) {
+      for (const last of listCandidates(text)) {
         const token = readBounce(agent, last)
         if (token?.kind === 'bounce') return token
       }
@@ -107,6 +106,21 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       return agent !== '' && isSigned(signature, 'hop', agent, `${hop} ${id}`)
     },
   }
+}
+
+/** What in a text may be addresses for bounces, and nothing of the rest: short enough to be looked at by every agent. */
+export function quoteBounceAddresses(text: string): string {
+  return listCandidates(text)
+    .map(last => `+${last}@`)
+    .join(' ')
+}
+
+function listCandidates(text: string): readonly string[] {
+  const found: string[] = []
+  for (const [, last = ''] of text.matchAll(/\+(b\.[0-9a-z]{1,20}\.[0-9a-f]{20})@/gi)) {
+    if (found.push(last) >= maxCandidates) break
+  }
+  return found
 }
 
 function isSame(left: string, right: string): boolean {
