@@ -1,6 +1,7 @@
 import type { Channel, Log } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { toProblem } from '@postern/http'
+import type { HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
@@ -28,7 +29,7 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
     const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies)
     context.env = { ...(context.env as object | undefined), clientAddress }
-    if (context.req.method === 'POST' && !context.req.path.startsWith('/operator/')) limits.takeAddress(clientAddress)
+    if (isCounted(context.req)) limits.takeAddress(clientAddress)
     await next()
     return undefined
   })
@@ -44,6 +45,14 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
   app.notFound(() => toProblem(new Rejection('no_recipient', 'Nothing is here')))
   app.onError(error => toProblem(error, log))
   return app
+}
+
+/** Where an operation of A2A is told by path, any method may be one. */
+const operationPaths = /^(\/agents\/[^/]+)?\/a2a\/rest\//
+
+/** What makes us work: what is posted, and operations; documents are cheap, and the operator is at home. */
+function isCounted({ method, path }: Pick<HonoRequest, 'method' | 'path'>): boolean {
+  return (method === 'POST' && !path.startsWith('/operator/')) || operationPaths.test(path)
 }
 
 function countHeaders(env: unknown): number {

@@ -1,0 +1,32 @@
+import { Rejection } from '@postern/core'
+import { Hono } from 'hono'
+import { expect, test } from 'vitest'
+import { createServer } from './server.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** A server whose limit of requests per address is used up. */
+function openFullServer() {
+  const takeAddress = () => {
+    throw new Rejection('rate_limited', 'Cannot take request: too many', { retryAfter: 1 })
+  }
+  const rooms = [new Hono().all('*', context => context.text('through'))]
+  const limits = { takeAddress, guardDesk: <Desk>(desk: Desk) => desk }
+  const metrics = { render: async () => '', close() {} }
+  const parts = { channels: [], rooms, limits, metrics, log, trustedProxies: [], isReady: () => true }
+  return createServer(parts as unknown as Parameters<typeof createServer>[0])
+}
+
+test.each([
+  ['POST', '/a2a', 429],
+  ['POST', '/inbox', 429],
+  ['GET', '/a2a/rest/tasks', 429],
+  ['GET', '/a2a/rest/tasks/1:subscribe', 429],
+  ['DELETE', '/agents/echo/a2a/rest/tasks/1/pushNotificationConfigs/2', 429],
+  ['GET', '/agents/%65cho/a2a/rest/tasks', 429],
+  ['GET', '/.well-known/agent-card.json', 200],
+  ['GET', '/agents/echo', 200],
+  ['POST', '/operator/api/messages', 200],
+])('createServer() counts %s %s or not: %s', async (method, path, status) => {
+  expect((await openFullServer().request(path, { method })).status).toBe(status)
+})
