@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createGate, turn } from '../test/memory-desk.ts'
 import { createWaitingTurns } from './waiting-turns.ts'
 import type { Turn } from './work.ts'
 
-/** A turn of an agent whose message came so many hops. */
-function turnOf(agent: string, hop: number): Turn {
+/** A turn of an agent whose message came so many hops; by default each is somebody else's. */
+function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test`): Turn {
   const asked = turn(1)
   const agent_chain = { hop, max_hops: 9, is_final: false }
   const recipient_capabilities = { ...asked.content.recipient_capabilities, ...(hop > 0 && { agent_chain }) }
-  return { ...asked, agent, content: { ...asked.content, recipient_capabilities } }
+  const content = { ...asked.content, recipient_capabilities, sender: { ...asked.content.sender, address: sender } }
+  return { ...asked, agent, content }
 }
 
 const refusal = 'Cannot call agent: too many calls are under way'
@@ -34,19 +36,30 @@ test('createWaitingTurns() keeps room for the next hop of what has begun, and fo
   const turns = createWaitingTurns(16, () => undefined)
   const gate = createGate()
   const begun: Promise<void>[] = []
-  const begin = (asked: Turn, times: number) => {
-    for (let at = 0; at < times; at += 1) begun.push(turns.during(asked, () => gate.opened))
+  const begin = (asked: readonly [agent: string, hop: number], times: number) => {
+    for (let at = 0; at < times; at += 1) begun.push(turns.during(turnOf(asked[0], asked[1]), () => gate.opened))
   }
   const isRefused = (asked: Turn) => expect(turns.during(asked, () => gate.opened)).rejects.toThrow(refusal)
-  begin(turnOf('a', 0), 4)
+  begin(['a', 0], 4)
   await isRefused(turnOf('a', 0))
-  begin(turnOf('b', 0), 4)
+  begin(['b', 0], 4)
   await isRefused(turnOf('c', 0))
-  begin(turnOf('c', 1), 4)
+  begin(['c', 1], 4)
   await isRefused(turnOf('d', 1))
-  begin(turnOf('d', 2), 2)
+  begin(['d', 2], 2)
   await isRefused(turnOf('e', 2))
   gate.open()
   await Promise.all(begun)
   await expect(turns.during(turnOf('a', 0), async () => 'room again')).resolves.toBe('room again')
+})
+
+test('createWaitingTurns() gives no sender more than a quarter, whatever hop he claims', async () => {
+  const turns = createWaitingTurns(16, () => undefined)
+  const gate = createGate()
+  const begin = (asked: Turn) => turns.during(asked, () => gate.opened)
+  const begun = ['a', 'b', 'c', 'd'].map(agent => begin(turnOf(agent, 8, '@mallory@peer.test')))
+  await expect(begin(turnOf('e', 8, '@mallory@peer.test'))).rejects.toThrow(refusal)
+  begun.push(begin(turnOf('e', 0)))
+  gate.open()
+  await Promise.all(begun)
 })

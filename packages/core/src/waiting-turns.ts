@@ -16,17 +16,20 @@ const retryAfter = 5
 
 /**
  * `most`: calls that may be under way at a time. The first hop of chains gets half of them, each further hop half of what is left,
- * so that beginnings never keep what was begun from its end; one agent gets half of what its hop gets.
+ * so that beginnings never keep what was begun from its end; one agent gets half of what its hop gets. One sender gets a quarter of
+ * all, whatever hop he claims.
  */
 export function createWaitingTurns(most: number, onWait: () => void): WaitingTurns {
   const waiting = new Map<Turn, number>()
   const ofAgent = new Map<string, number>()
+  const ofSender = new Map<string, number>()
   let total = 0
 
   function take(turn: Turn): void {
     const hop = (turn.content.recipient_capabilities.agent_chain?.hop ?? 0) + 1
     const room = most * (1 - 2 ** -hop)
-    if (total >= room || (ofAgent.get(turn.agent) ?? 0) >= room / 2) {
+    const taken = { agent: ofAgent.get(turn.agent) ?? 0, sender: ofSender.get(senderOf(turn)) ?? 0 }
+    if (total >= room || taken.agent >= room / 2 || taken.sender >= most / 4) {
       throw new Unavailable('Cannot call agent: too many calls are under way', { retryAfter })
     }
     count(turn, 1)
@@ -36,6 +39,7 @@ export function createWaitingTurns(most: number, onWait: () => void): WaitingTur
     total += by
     addTo(waiting, turn, by)
     addTo(ofAgent, turn.agent, by)
+    addTo(ofSender, senderOf(turn), by)
   }
 
   return {
@@ -50,6 +54,10 @@ export function createWaitingTurns(most: number, onWait: () => void): WaitingTur
       }
     },
   }
+}
+
+function senderOf({ content }: Turn): string {
+  return content.sender.address
 }
 
 function addTo<Key>(counts: Map<Key, number>, key: Key, by: number): void {
