@@ -36,3 +36,14 @@ test('createLargeAnswers() gives a first answer however large it is', async () =
   expect(await read(answers.open(large, 'b').body)).toBe(large)
   expect(await read(body)).toBe(large)
 })
+
+test('hold() counts bytes that leave in another way, and gives them back once', () => {
+  const answers = createLargeAnswers(bounds)
+  const end = answers.hold(600_000, 'a')
+  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
+  end()
+  end()
+  answers.hold(600_000, 'a')
+  expect(() => answers.hold(600_000, 'a')).toThrow(refusal)
+  answers.hold(99, 'a')
+})

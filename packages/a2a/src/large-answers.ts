@@ -10,6 +10,11 @@ export interface LargeAnswers {
    * @throws Rejection `rate_limited` when too much is held already
    */
   open(text: string, owner: string): { readonly body: string | ReadableStream<Uint8Array>; readonly headers: Lengths }
+  /**
+   * Counts so many bytes as held; returns the function that ends it, which may be called twice.
+   * @throws Rejection `rate_limited` when too much is held already
+   */
+  hold(bytes: number, owner: string): () => void
 }
 
 type Lengths = Readonly<Record<string, string>>
@@ -49,7 +54,18 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
     else heldFor.delete(owner)
   }
 
+  function hold(bytes: number, owner: string): () => void {
+    if (bytes < largeFrom) return () => {}
+    take(owner, bytes)
+    let isHeld = true
+    return () => {
+      if (isHeld) giveBack(owner, bytes)
+      isHeld = false
+    }
+  }
+
   return {
+    hold,
     open(text, owner) {
       if (text.length < largeFrom) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)

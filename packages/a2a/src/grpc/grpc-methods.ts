@@ -9,7 +9,6 @@ import { checkMessageBounds, sendShape } from './bound-message.ts'
 export interface GrpcMethod {
   readonly operation: OperationName
   readonly path: string
-  readonly isStream: boolean
   /** @throws A2aRejection `parseError`; `invalidParams` for what is out of all bounds */
   readParams(bytes: Uint8Array): unknown
   writeResult(result: object): Buffer
@@ -63,7 +62,6 @@ function openMethod(operation: OperationName, definition: Definition, { request,
   return {
     operation,
     path: definition.path,
-    isStream: definition.responseStream,
     readParams(bytes) {
       try {
         checkMessageBounds(bytes, isSend ? sendShape : undefined)

@@ -1,20 +1,23 @@
 import { readFile } from 'node:fs/promises'
-import type { ServerUnaryCall, sendUnaryData, UntypedServiceImplementation } from '@grpc/grpc-js'
+import type { UntypedServiceImplementation } from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { createRateLimit } from '@postern/http'
 import type { GrpcConfig } from '../config.ts'
 import type { DoorRooms, EnteredCall } from '../door.ts'
+import type { LargeAnswers } from '../large-answers.ts'
+import { createLargeAnswers } from '../large-answers.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
+import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
 import { EventStream } from '../streams/event.ts'
 import type { TakeAddress } from './enter-grpc.ts'
 import { enterGrpc } from './enter-grpc.ts'
 import type { GrpcMethod } from './grpc-methods.ts'
 import { grpcMethods } from './grpc-methods.ts'
 import { toGrpcError } from './grpc-status.ts'
-import type { GrpcStreamCall } from './stream-grpc.ts'
+import type { GrpcCall } from './stream-grpc.ts'
 import { tellGrpcStream } from './stream-grpc.ts'
 
 export interface GrpcRooms extends DoorRooms {
@@ -23,10 +26,8 @@ export interface GrpcRooms extends DoorRooms {
 
 interface ServiceRooms extends GrpcRooms {
   readonly takeAddress: TakeAddress
+  readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }
-
-type UnaryCall = ServerUnaryCall<Buffer, Buffer>
-type AnyCall = UnaryCall | GrpcStreamCall
 
 /** Calls that one connection may have open. */
 const maxCalls = 200
@@ -49,7 +50,7 @@ export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Pr
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleMs,
   })
-  server.addService(defineService(), createHandlers({ ...rooms, takeAddress: createAddressLimit(config, rooms) }))
+  server.addService(defineService(), createHandlers(openServiceRooms(config, rooms)))
   const port = await bind(server, config)
   return {
     description: `A2A gRPC ${config.host}:${port}`,
@@ -89,6 +90,10 @@ async function closeServer(server: Server, { house: { world } }: GrpcRooms): Pro
   server.forceShutdown()
 }
 
+function openServiceRooms(config: GrpcConfig, rooms: GrpcRooms): ServiceRooms {
+  return { ...rooms, takeAddress: createAddressLimit(config, rooms), largeAnswers: createLargeAnswers() }
+}
+
 /** Behind a proxy all callers have its address. */
 function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { house: { world } }: GrpcRooms): TakeAddress {
   const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
@@ -101,53 +106,51 @@ function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { house: 
 function defineService() {
   const keep = (bytes: Buffer) => bytes
   const same = { requestSerialize: keep, requestDeserialize: keep, responseSerialize: keep, responseDeserialize: keep }
-  const rows = grpcMethods.map(({ operation, path, isStream }) => [
+  const rows = grpcMethods.map(({ operation, path }) => [
     operation,
-    { path, requestStream: false, responseStream: isStream, ...same },
+    { path, requestStream: false, responseStream: true, ...same },
   ])
   return Object.fromEntries(rows)
 }
 
 function createHandlers(rooms: ServiceRooms): UntypedServiceImplementation {
-  const rows = grpcMethods.map(method => [
-    method.operation,
-    method.isStream ? createStreamHandler(method, rooms) : createUnaryHandler(method, rooms),
-  ])
-  return Object.fromEntries(rows)
+  return Object.fromEntries(grpcMethods.map(method => [method.operation, createHandler(method, rooms)]))
 }
 
-function createUnaryHandler(method: GrpcMethod, rooms: ServiceRooms) {
-  return async (call: UnaryCall, answer: sendUnaryData<Buffer>): Promise<void> => {
-    try {
-      answer(null, method.writeResult(await takeCall(call, method, rooms)))
-    } catch (error) {
-      answer(toGrpcError(error, rooms.house))
-    }
-  }
-}
-
-function createStreamHandler(method: GrpcMethod, rooms: ServiceRooms) {
+/** On the wire a unary answer is a stream of one message; told so, its end is known. */
+function createHandler(method: GrpcMethod, rooms: ServiceRooms) {
   const writeError = (error: unknown) => toGrpcError(error, rooms.house)
-  return async (call: GrpcStreamCall): Promise<void> => {
+  const tellOne = (result: object, call: GrpcCall, owner: string) => {
+    const bytes = method.writeResult(result)
+    const giveBack = rooms.largeAnswers.hold(bytes.length, owner)
+    call.once('cancelled', giveBack)
+    call.write(bytes, giveBack)
+    call.end()
+  }
+  return async (call: GrpcCall): Promise<void> => {
     try {
-      const stream = await takeCall(call, method, rooms)
-      if (!(stream instanceof EventStream)) throw new Error('a streaming operation answered without a stream')
-      tellGrpcStream(stream, call, { writeEvent: event => method.writeResult(event), writeError })
+      const { result, owner } = await takeCall(call, method, rooms)
+      if (!(result instanceof EventStream)) tellOne(result, call, owner)
+      else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
     } catch (error) {
       call.emit('error', writeError(error))
     }
   }
 }
 
-async function takeCall(call: AnyCall, method: GrpcMethod, rooms: ServiceRooms): Promise<object> {
+async function takeCall(
+  call: GrpcCall,
+  method: GrpcMethod,
+  rooms: ServiceRooms,
+): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
   const entered = await enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()) }, rooms)
   const result = await findOperation(entered.name, rooms.operations)(entered.call)
   sendExtensions(call, entered)
-  return result
+  return { result, owner: listenerKeyOf(entered.call) }
 }
 
-function sendExtensions(call: AnyCall, { extensions }: EnteredCall): void {
+function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
   if (extensions.length === 0) return
   const metadata = new Metadata()
   metadata.set('a2a-extensions', extensions.join(', '))

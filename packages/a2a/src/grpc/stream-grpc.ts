@@ -13,10 +13,10 @@ export interface GrpcStreamFormat {
   writeError(error: unknown): object
 }
 
-export type GrpcStreamCall = ServerWritableStream<Buffer, Buffer>
+export type GrpcCall = ServerWritableStream<Buffer, Buffer>
 
 /** Tells a stream of events by a server-streaming call (A2A §10.4); HTTP/2 pings are its heartbeat. */
-export function tellGrpcStream(stream: EventStream, call: GrpcStreamCall, format: GrpcStreamFormat): void {
+export function tellGrpcStream(stream: EventStream, call: GrpcCall, format: GrpcStreamFormat): void {
   let waiting = 0
   let events = 0
   let isOver = false
