@@ -3,7 +3,7 @@ import type { UntypedServiceImplementation } from '@grpc/grpc-js'
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
-import { createRateLimit } from '@postern/http'
+import { createRateLimit, networkOf } from '@postern/http'
 import type { GrpcConfig } from '../config.ts'
 import type { DoorRooms, EnteredCall } from '../door.ts'
 import type { LargeAnswers } from '../large-answers.ts'
@@ -98,8 +98,7 @@ function openServiceRooms(config: GrpcConfig, rooms: GrpcRooms): ServiceRooms {
 function createAddressLimit({ per_address, behind_proxy }: GrpcConfig, { house: { world } }: GrpcRooms): TakeAddress {
   const perMinute = per_address ?? (behind_proxy ? undefined : usualPerAddress)
   const limit = perMinute === undefined ? undefined : createRateLimit({ perMinute }, () => world.now())
-  // Of IPv6 the network: whoever has one address has 2^64 of them.
-  return address => limit?.take(address.split(':').slice(0, 4).join(':'))
+  return address => limit?.take(networkOf(address))
 }
 
 /** Requests stay bytes until their caller is known. */
@@ -121,6 +120,7 @@ function createHandlers(rooms: ServiceRooms): UntypedServiceImplementation {
 function createHandler(method: GrpcMethod, rooms: ServiceRooms) {
   const writeError = (error: unknown) => toGrpcError(error, rooms.house)
   const tellOne = (result: object, call: GrpcCall, owner: string) => {
+    if (call.cancelled) return
     const bytes = method.writeResult(result)
     const giveBack = rooms.largeAnswers.hold(bytes.length, owner)
     call.once('cancelled', giveBack)
