@@ -218,6 +218,15 @@ test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refuse
   })
 })
 
+test('row 71: a webhook of SendGrid is the same one, however its signature is written', async () => {
+  const { headers, body } = readRecorded('sendgrid', 'good')
+  const name = 'x-twilio-email-event-webhook-signature'
+  const text = headers[name] ?? ''
+  await replay('sendgrid', 'good')
+  const again = { headers: { ...headers, [name]: `${text.slice(0, 8)} ${text.slice(8)}` }, body }
+  expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
+})
+
 test('row 71: a body encoded anew is no longer what was signed', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')

@@ -47,12 +47,16 @@ function parseMultipart(body: Buffer, boundary: string): Form {
   return form
 }
 
+/** The parameter `name`, and not what looks like it in another one: file names are a stranger's. */
+const namePattern =
+  /^content-disposition:(?:[^"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*")*?;[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
+
 /** From behind the delimiter: the rest of its line, the header, an empty line, the value. */
 function addPart(part: Buffer, form: Map<string, Buffer>): void {
   const gap = part.subarray(0, maxPartHeader).indexOf('\r\n\r\n')
   if (gap < 0) throw malformed('a part has no header')
   const header = part.toString('utf8', 0, gap)
-  const name = /^content-disposition:[^\r\n]*?;\s*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im.exec(header)
+  const name = namePattern.exec(header)
   const key = name?.[1] ?? name?.[2]
   if (key !== undefined && !form.has(key)) form.set(key, part.subarray(gap + 4))
 }

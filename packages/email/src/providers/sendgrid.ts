@@ -1,12 +1,17 @@
+import { createHash } from 'node:crypto'
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import type { Form } from './form.ts'
 import { formText, parseForm } from './form.ts'
-import type { MailProvider, ProviderWorld } from './provider.ts'
+import type { MailProvider, ProviderWorld, WebhookRequest } from './provider.ts'
 import { createSeenTokens } from './seen-tokens.ts'
 import { checkWebhookShape, clientOf, missingRawMail } from './webhook-body.ts'
-import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey, refuseWebhook } from './webhook-proof.ts'
+import { checkIsSigned, checkPublicSignature, checkWebhookTime, readPublicKey } from './webhook-proof.ts'
 
+const [signatureField, timestampField] = [
+  'x-twilio-email-event-webhook-signature',
+  'x-twilio-email-event-webhook-timestamp',
+] as const
 const [day, minute] = [86_400_000, 60_000]
 /** Retries of one webhook come for three days, and nothing says that each is signed anew. */
 const window = { past: 4 * day, ahead: 5 * minute }
@@ -16,22 +21,24 @@ const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.str
 export function openSendGrid({ public_key }: { readonly public_key: string }, world: ProviderWorld): MailProvider {
   const key = readPublicKey(public_key)
   const seen = createSeenTokens(() => world.now(), window.past + window.ahead)
-  const signatureOf = (headers: Headers) => headers.get('x-twilio-email-event-webhook-signature')
+  // Of what was signed: the signature itself can be written in many ways, and each of them is good.
+  const tokenOf = ({ headers, body }: WebhookRequest) =>
+    createHash('sha256')
+      .update(`${headers.get(timestampField)}`)
+      .update(body)
+      .digest('base64')
+  const signatureOf = (headers: Headers) => headers.get(signatureField)
   return {
-    checkHeaders: headers => checkIsSigned(headers, 'x-twilio-email-event-webhook-signature'),
-    decode({ headers, body }) {
-      const timestamp = headers.get('x-twilio-email-event-webhook-timestamp') ?? ''
-      const signature = signatureOf(headers)
-      if (!signature) throw refuseWebhook('it is not signed')
-      checkPublicSignature(signature, Buffer.concat([Buffer.from(timestamp), body]), key)
+    checkHeaders: headers => checkIsSigned(headers, signatureField),
+    decode(request) {
+      const { headers, body } = request
+      const timestamp = headers.get(timestampField) ?? ''
+      checkPublicSignature(signatureOf(headers), Buffer.concat([Buffer.from(timestamp), body]), key)
       checkWebhookTime(timestamp, world.now(), window)
-      seen.check(signature)
+      seen.check(tokenOf(request))
       return decodeSendGrid(parseForm(headers, body))
     },
-    remember({ headers }) {
-      const signature = signatureOf(headers)
-      if (signature) seen.remember(signature)
-    },
+    remember: request => seen.remember(tokenOf(request)),
   }
 }
 
