@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Asks until there is an answer. @throws Error `what` has not happened within `timeoutMs` */
@@ -13,4 +14,14 @@ export async function waitUntil<Value>(
     if (Date.now() > end) throw new Error(`${what}: not within ${timeoutMs / 1_000} s`)
     await delay(100)
   }
+}
+
+/** Whether somebody listens on a port of this machine. */
+export function canConnect(port: number): Promise<true | undefined> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(undefined))
+    socket.once('connect', () => socket.destroy())
+  })
 }

@@ -5,36 +5,67 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { captureFixtures } from './capture.ts'
-import { CannotRun, findSnac } from './find-snac.ts'
+import { CannotRun } from './debian.ts'
+import { findSnac } from './find-snac.ts'
+import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
-// `npm run test:peers`: our gateway and a real foreign server, snac2, in a network of their own.
-// `--capture` keeps what snac sent as fixtures.
+// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`mail`, `snac2`) runs
+// one exam alone; `--capture` keeps what snac sent as fixtures.
 
-const inside = fileURLToPath(new URL('./inside.ts', import.meta.url))
+interface Exam {
+  readonly name: string
+  /** Where the foreign programs are. @throws CannotRun */
+  find(directory: string): Promise<string>
+  /** What runs in the private network. */
+  readonly inside: string
+  keep?(directory: string): void
+}
 
-/** A namespace needs root, or a machine that lets everybody be root in one of his own. @throws CannotRun */
+const exams: readonly Exam[] = [
+  { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
+  {
+    name: 'snac2',
+    find: findSnac,
+    inside: './inside.ts',
+    keep: directory => captureFixtures(join(directory, 'seen.json')),
+  },
+]
+
+/**
+ * A namespace needs root, or a machine that lets everybody be root in one of his own. What was started in it ends with it,
+ * however that comes. @throws CannotRun
+ */
 async function findNamespace(): Promise<readonly string[]> {
-  const flags = ['--net', '--mount', ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]
+  const own = ['--net', '--mount', '--pid', '--fork', '--kill-child']
+  const flags = [...own, ...(process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'])]
   if ((await tryCommand('unshare', [...flags, 'true'])).status === 0) return flags
   throw new CannotRun('this machine lets us have no network namespace')
 }
 
-async function runPeers(directory: string): Promise<number> {
-  const program = await findSnac(directory)
+async function runExam({ find, inside, keep }: Exam, directory: string): Promise<number> {
+  const programs = await find(directory)
   const flags = await findNamespace()
-  const exam = spawn('unshare', [...flags, process.execPath, inside, program, directory], { stdio: 'inherit' })
+  const path = fileURLToPath(new URL(inside, import.meta.url))
+  const exam = spawn('unshare', [...flags, process.execPath, path, programs, directory], { stdio: 'inherit' })
   const [status] = (await once(exam, 'exit')) as [number | null]
-  if (status === 0 && process.argv.includes('--capture')) captureFixtures(join(directory, 'seen.json'))
+  if (status === 0 && process.argv.includes('--capture')) keep?.(directory)
   return status ?? 1
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'postern-peers-'))
-try {
-  process.exitCode = await runPeers(directory)
-} catch (error) {
-  if (!(error instanceof CannotRun)) throw error
-  process.stdout.write(`SKIPPED  test:peers: ${error.message}\n`)
-} finally {
-  rmSync(directory, { recursive: true, force: true })
+async function runOrSkip(exam: Exam): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-peers-'))
+  process.stdout.write(`${exam.name}:\n`)
+  try {
+    return await runExam(exam, directory)
+  } catch (error) {
+    if (!(error instanceof CannotRun)) throw error
+    process.stdout.write(`SKIPPED  test:peers, ${exam.name}: ${error.message}\n`)
+    return 0
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
 }
+
+const named = exams.filter(({ name }) => process.argv.includes(name))
+for (const exam of named.length > 0 ? named : exams) process.exitCode = (await runOrSkip(exam)) || process.exitCode

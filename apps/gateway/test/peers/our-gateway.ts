@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { MessageRecord, MessageSummary, Refusal } from '@postern/core'
+import type { MessageRecord, MessageSummary, PublishedKey, Refusal } from '@postern/core'
 import { waitUntil } from './eventually.ts'
-import { ourOrigin, ports, snacOrigin } from './names.ts'
+import { ourOrigin, ports } from './names.ts'
 import { runCommand } from './run-command.ts'
 
 /** Our own program, started as an operator starts it. */
@@ -14,6 +14,7 @@ export interface OurGateway {
   messages(): Promise<readonly MessageRecord[]>
   refusals(): Promise<readonly Refusal[]>
   followerCount(): Promise<number>
+  keys(): Promise<readonly PublishedKey[]>
   /** One of our commands, as its operator gives it. */
   postern(...words: readonly string[]): Promise<string>
   /** What the agent does of itself. */
@@ -29,8 +30,15 @@ const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
 const patientAgent = fileURLToPath(new URL('./patient-agent.ts', import.meta.url))
 const operatorToken = 'operator-token-of-the-peers-exam'
 
-/** Production mode; out of the ordinary are a peer at a private address and the authority in `caPath`. */
-export async function startOurGateway(directory: string, caPath: string): Promise<OurGateway> {
+export interface GatewaySettings {
+  /** An authority that is trusted beside the others. */
+  readonly caPath?: string | undefined
+  /** More of the configuration. */
+  readonly more: Readonly<Record<string, unknown>>
+}
+
+/** Production mode, which differs from an operator's in nothing but `settings`. */
+export async function startOurGateway(directory: string, { caPath, more }: GatewaySettings): Promise<OurGateway> {
   const path = join(directory, 'postern.config.json')
   const config = {
     origin: ourOrigin,
@@ -41,11 +49,11 @@ export async function startOurGateway(directory: string, caPath: string): Promis
       echo: { name: 'Echo', description: 'Answers what you said', use: 'builtin:echo' },
       patient: { name: 'Patient', description: 'Thinks first', use: patientAgent },
     },
-    network: { allow_private: [snacOrigin] },
     delivery: { retry_after: 1 },
+    ...more,
   }
   writeFileSync(path, JSON.stringify(config))
-  const env = { ...process.env, NODE_EXTRA_CA_CERTS: caPath }
+  const env = { ...process.env, ...(caPath && { NODE_EXTRA_CA_CERTS: caPath }) }
   const child = spawn(process.execPath, [program, 'start', '--config', path], { env })
   let log = ''
   const read = (chunk: Buffer) => {
@@ -69,6 +77,7 @@ export async function startOurGateway(directory: string, caPath: string): Promis
       const answer = await look('/agents/echo/followers')
       return ((await answer.json()) as { totalItems: number }).totalItems
     },
+    keys: async () => (await ask<{ keys: readonly PublishedKey[] }>('/keys')).keys,
     postern: (...words) => runCommand(process.execPath, [program, ...words, '--config', path]),
     async act(acts) {
       await ask('/agents/echo/acts', { method: 'POST', body: JSON.stringify({ acts }) })

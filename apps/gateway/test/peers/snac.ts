@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
-import { connect } from 'node:net'
 import { join } from 'node:path'
-import { waitUntil } from './eventually.ts'
+import { canConnect, waitUntil } from './eventually.ts'
 import { ports, snacHost, snacOrigin } from './names.ts'
 import { runCommand } from './run-command.ts'
 
@@ -96,15 +95,6 @@ function readReactions(directory: string, object: string, actor: string): readon
     return existsSync(path) && readFileSync(path, 'utf8').split('\n').includes(nameOf(actor))
   }
   return [...(isIn('_l.idx') ? ['like'] : []), ...(isIn('_a.idx') ? ['boost'] : [])]
-}
-
-function canConnect(port: number): Promise<true | undefined> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true))
-    socket.once('error', () => resolve(undefined))
-    socket.once('connect', () => socket.destroy())
-  })
 }
 
 /** A file that is being written just now is read the next time. */

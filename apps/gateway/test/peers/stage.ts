@@ -4,6 +4,7 @@ import type { CapturedRequest } from './captured.ts'
 import { waitUntil } from './eventually.ts'
 import { ourHost } from './names.ts'
 import type { OurGateway } from './our-gateway.ts'
+import type { Step as NamedStep } from './run-steps.ts'
 import type { Snac, SnacDocument } from './snac.ts'
 
 /** Both servers, and what went between them. */
@@ -13,10 +14,7 @@ export interface Stage {
   readonly seen: readonly CapturedRequest[]
 }
 
-export interface Step {
-  readonly name: string
-  run(stage: Stage): Promise<void>
-}
+export type Step = NamedStep<Stage>
 
 export const agent = `@echo@${ourHost}`
 

@@ -1,0 +1,60 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tryCommand } from './run-command.ts'
+
+/** Why the peers cannot be run on this machine; not a failure. */
+export class CannotRun extends Error {}
+
+export const hasCommand = async (name: string) => (await tryCommand('sh', ['-c', `command -v ${name}`])).status === 0
+
+/** Only they can fetch packages. */
+export const isDebianRoot = async () => process.getuid?.() === 0 && (await hasCommand('apt-get'))
+
+/** What the private network is made with, and the Debian package that has it. */
+const tools = { unshare: 'util-linux', mount: 'mount', ip: 'iproute2', openssl: 'openssl' } as const
+
+/** The packages of those tools that this machine has not. */
+export async function findMissingTools(): Promise<readonly string[]> {
+  const found = await Promise.all(Object.keys(tools).map(hasCommand))
+  return Object.values(tools).filter((_, at) => !found[at])
+}
+
+/** Runs `apt-get` in the directory it was opened for, with the verb among `parameters`. @throws CannotRun */
+export type Apt = (parameters: readonly string[]) => Promise<string>
+
+/** The machine's own package sources and the backports of its release beside them, for this run alone. @throws CannotRun */
+export async function openPackageLists(directory: string): Promise<Apt> {
+  const parts = join(directory, 'sources')
+  mkdirSync(parts, { recursive: true })
+  await tryCommand('sh', ['-c', `cp /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list ${parts}/`])
+  writeFileSync(join(parts, 'postern-backports.sources'), describeBackports())
+  const apt: Apt = async parameters => {
+    const { status, text } = await tryCommand(
+      'apt-get',
+      ['-q', '-o', `Dir::Etc::sourceparts=${parts}`, ...parameters],
+      {
+        cwd: directory,
+        timeoutMs: 300_000,
+      },
+    )
+    if (status !== 0)
+      throw new CannotRun(`apt-get ${parameters.find(isVerb)} failed: ${text.trim().split('\n').at(-1)}`)
+    return text
+  }
+  await apt(['update'])
+  return apt
+}
+
+const isVerb = (parameter: string) => /^[a-z]+$/.test(parameter)
+
+function describeBackports(): string {
+  const release = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
+  return [
+    'Types: deb',
+    'URIs: http://deb.debian.org/debian',
+    `Suites: ${release}-backports`,
+    'Components: main',
+    'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg',
+    '',
+  ].join('\n')
+}

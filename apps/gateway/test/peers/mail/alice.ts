@@ -1,0 +1,83 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { ReadMail } from '@postern/sim'
+import { readMail } from '@postern/sim'
+import { waitUntil } from '../eventually.ts'
+import { runCommand } from '../run-command.ts'
+import type { Dkimpy } from './dkimpy.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import { alice, mailPorts, peopleHost, stagePath, users } from './names.ts'
+
+export interface Letter {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  /** What it answers. */
+  readonly answers?: ReadMail | undefined
+}
+
+export interface Received extends ReadMail {
+  /** As it lies in the mailbox. */
+  readonly octets: string
+}
+
+/** Who writes with swaks, by way of the mail server, and reads what lies in her Maildir. */
+export interface Alice {
+  /** Returns the Message-ID of what she wrote. */
+  write(letter: Letter): Promise<string>
+  /** The mail that answers the one with this Message-ID. */
+  findAnswer(id: string): Promise<Received>
+  mailbox(): readonly Received[]
+}
+
+export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
+  let written = 0
+  const mailbox = () => readFolder(join(users.alice.home, 'Maildir/new'))
+  return {
+    async write(letter) {
+      written += 1
+      const id = `letter-${written}.${process.pid}@${peopleHost}`
+      await sendBySwaks(tree, letter.to, await dkimpy.sign(compose(letter, id)))
+      return id
+    },
+    findAnswer: id =>
+      waitUntil('the answer is in the mailbox', () => mailbox().find(({ inReplyTo }) => inReplyTo === id)),
+    mailbox,
+  }
+}
+
+function compose({ to, subject, text, answers }: Letter, id: string): string {
+  const references = answers && [...answers.references, answers.messageId].map(known => `<${known}>`).join(' ')
+  return [
+    `From: Alice <${alice}>`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    `Date: ${new Date().toUTCString().replace('GMT', '+0000')}`,
+    `Message-ID: <${id}>`,
+    ...(answers ? [`In-Reply-To: <${answers.messageId}>`, `References: ${references}`] : []),
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=utf-8',
+    '',
+    text,
+    '',
+  ].join('\n')
+}
+
+async function sendBySwaks(tree: string, to: string, mail: string): Promise<void> {
+  const path = join(stagePath, 'letter.eml')
+  writeFileSync(path, mail)
+  const swaks = ['perl', join(tree, 'usr/bin/swaks'), '--server', `127.0.0.1:${mailPorts.server}`, '--helo', peopleHost]
+  const parameters = ['--timeout', '10', '--from', alice, '--to', to, '--data', `@${path}`]
+  await runCommand('env', [`PERL5LIB=${describePrograms(tree).perl}`, ...swaks, ...parameters])
+}
+
+function readFolder(folder: string): readonly Received[] {
+  try {
+    return readdirSync(folder).map(name => {
+      const octets = readFileSync(join(folder, name), 'latin1')
+      return { ...readMail(Buffer.from(octets.replace(/\r?\n/g, '\r\n'), 'latin1')), octets }
+    })
+  } catch {
+    return []
+  }
+}

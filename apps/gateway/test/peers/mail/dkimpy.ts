@@ -1,0 +1,41 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runCommand } from '../run-command.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import { peopleHost, stagePath } from './names.ts'
+
+/** The other implementation of DKIM: signs alice's mail and judges ours. */
+export interface Dkimpy {
+  /** What people.test publishes. */
+  readonly record: { readonly name: string; readonly value: string }
+  sign(mail: string): Promise<string>
+  /** One line for each signature of the mail: `agents.test ed25519-sha256 True`. */
+  judge(mail: string): Promise<readonly string[]>
+}
+
+const selector = 'people'
+const judgeScript = fileURLToPath(new URL('./judge-signatures.py', import.meta.url))
+
+/** Its keys come from the DNS server at `dnsAddress`. */
+export function openDkimpy(tree: string, dnsAddress: string): Dkimpy {
+  const { libraries, python } = describePrograms(tree)
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const keyPath = join(stagePath, 'people.pem')
+  writeFileSync(keyPath, privateKey.export({ type: 'pkcs1', format: 'pem' }))
+  const run = (parameters: readonly string[], input: string) =>
+    runCommand(
+      'env',
+      [`LD_LIBRARY_PATH=${libraries}`, `PYTHONPATH=${python.path}`, python.program, '-W', 'ignore', ...parameters],
+      { input },
+    )
+  return {
+    record: {
+      name: `${selector}._domainkey.${peopleHost}`,
+      value: `v=DKIM1; k=rsa; p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`,
+    },
+    sign: mail => run(['-m', 'dkim.dkimsign', selector, peopleHost, keyPath], mail),
+    judge: async mail => (await run([judgeScript, ...dnsAddress.split(':')], mail)).trim().split('\n').toSorted(),
+  }
+}

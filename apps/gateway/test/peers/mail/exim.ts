@@ -1,0 +1,79 @@
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ourHost } from '../names.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import type { MailServer } from './mail-server.ts'
+import { startMailServer } from './mail-server.ts'
+import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
+
+const place = join(stagePath, 'exim')
+
+/** One user does all of it: Exim believes a configuration that is not its own only without root's rights. */
+const describeExim = (program: string) => `
+exim_path = ${program}
+primary_hostname = ${mailHost}
+spool_directory = ${place}
+log_file_path = ${place}/%slog
+deliver_drop_privilege
+keep_environment = LD_LIBRARY_PATH
+disable_ipv6
+local_interfaces = 127.0.0.1
+daemon_smtp_ports = ${mailPorts.server}
+tls_advertise_hosts =
+dns_again_means_nonexist = *
+acl_smtp_rcpt = check_recipient
+
+begin acl
+check_recipient:
+  warn control = dkim_disable_verify
+  accept domains = ${ourHost}
+  require domains = ${peopleHost}
+  require verify = recipient
+  accept
+
+begin routers
+agents:
+  driver = manualroute
+  domains = ${ourHost}
+  route_list = * 127.0.0.1 byname
+  self = send
+  transport = agents
+people:
+  driver = accept
+  domains = ${peopleHost}
+  check_local_user
+  transport = mailbox
+
+begin transports
+agents:
+  driver = smtp
+  protocol = lmtp
+  port = ${mailPorts.ours}
+mailbox:
+  driver = appendfile
+  maildir_format
+  return_path_add
+  directory = ${stagePath}/home/$local_part_data/Maildir
+  user = Debian-exim
+
+begin retry
+* * F,1h,1m
+`
+
+export function startExim(tree: string): Promise<MailServer> {
+  const { uid, gid } = users['Debian-exim']
+  const path = join(place, 'exim.conf')
+  const program = join(tree, 'usr/sbin/exim4')
+  mkdirSync(place, { recursive: true })
+  chownSync(place, uid, gid)
+  chownSync(users.alice.home, uid, gid)
+  writeFileSync(path, describeExim(program))
+  // A program that changes its user by itself is not let find unpacked libraries.
+  chmodSync(program, 0o755)
+  return startMailServer({
+    name: 'Exim',
+    command: [program, '-C', path, '-bdf', '-q10s'],
+    env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
+    logPath: join(place, 'mainlog'),
+  })
+}

@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { CannotRun, findMissingTools, isDebianRoot, openPackageLists } from '../debian.ts'
+import { runCommand, tryCommand } from '../run-command.ts'
+
+/** Those that shut each other out when they are installed are asked for apart: here they are only unpacked. */
+const packages = [['postfix'], ['exim4-daemon-light'], ['swaks', 'python3-dkim', 'python3-nacl']] as const
+
+/**
+ * Unpacks Postfix, Exim, swaks and dkimpy from Debian's own packages, with what they need and this machine has not, into a
+ * tree below `directory`. Nothing is installed: that would start servers on this machine. @throws CannotRun
+ */
+export async function findMailPrograms(directory: string): Promise<string> {
+  if (!(await isDebianRoot())) throw new CannotRun('only root on Debian can fetch and run the mail servers')
+  const apt = await openPackageLists(directory)
+  const missing = await findMissingTools()
+  if (missing.length > 0) await apt(['install', '-y', '--no-install-recommends', ...missing])
+  const archives = join(directory, 'archives')
+  mkdirSync(join(archives, 'partial'), { recursive: true })
+  // The sandbox user of apt cannot write here.
+  const own = ['-o', 'APT::Sandbox::User=root', '-o', `Dir::Cache::archives=${archives}`]
+  for (const names of packages) {
+    await apt([...own, 'install', '-y', '--no-install-recommends', '--download-only', ...names])
+  }
+  // Those that are installed already have been left out.
+  await apt([...own, 'download', ...packages.flat()])
+  return unpackAll(directory, [archives, directory])
+}
+
+async function unpackAll(directory: string, folders: readonly string[]): Promise<string> {
+  const tree = join(directory, 'tree')
+  const archives = folders.flatMap(folder => readdirSync(folder).map(name => join(folder, name)))
+  for (const archive of archives.filter(name => name.endsWith('.deb'))) {
+    await runCommand('dpkg-deb', ['-x', archive, tree])
+  }
+  await checkPrograms(tree)
+  return tree
+}
+
+/** Each begins to run only when it finds all it needs. @throws CannotRun */
+async function checkPrograms(tree: string): Promise<void> {
+  const { python, perl, libraries } = describePrograms(tree)
+  const env = [`LD_LIBRARY_PATH=${libraries}`, `PERL5LIB=${perl}`, `PYTHONPATH=${python.path}`]
+  const checks = [
+    [join(tree, 'usr/sbin/postconf'), '-d', 'mail_version'],
+    // Without its user it does not say its version.
+    ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} | grep 'not found'`],
+    ['perl', join(tree, 'usr/bin/swaks'), '--version'],
+    [python.program, '-c', 'import dkim, dns.resolver, nacl.signing'],
+  ]
+  for (const check of checks) {
+    const { status, text } = await tryCommand('env', [...env, ...check])
+    if (status !== 0) throw new CannotRun(`${check.join(' ')} failed: ${text.trim().split('\n').at(-1)}`)
+  }
+}
+
+/** Where unpacked programs find what belongs to them. */
+export function describePrograms(tree: string) {
+  const below = (...folders: readonly string[]) => folders.map(folder => join(tree, folder))
+  const machine = (folder: string) =>
+    existsSync(join(tree, folder))
+      ? readdirSync(join(tree, folder))
+          .filter(name => name.endsWith('-linux-gnu'))
+          .map(name => join(tree, folder, name))
+      : []
+  const libraries = [...machine('usr/lib'), ...machine('lib'), ...below('usr/lib/postfix')].join(':')
+  const [unpacked = ''] = below('usr/bin/python3')
+  return {
+    libraries,
+    perl: below('usr/share/perl5').join(':'),
+    python: {
+      program: existsSync(unpacked) ? unpacked : '/usr/bin/python3',
+      path: below('usr/lib/python3/dist-packages').join(':'),
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SimDns } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import { ourHost } from '../names.ts'
+import { startOurGateway } from '../our-gateway.ts'
+import { runSteps, say } from '../run-steps.ts'
+import { openAlice } from './alice.ts'
+import { openDkimpy } from './dkimpy.ts'
+import { startExim } from './exim.ts'
+import { openMailNetwork } from './mail-network.ts'
+import type { MailServer } from './mail-server.ts'
+import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
+import { startPostfix } from './postfix.ts'
+import { mailSteps } from './steps.ts'
+
+const [, directory = '.'] = process.argv.slice(2)
+const tree = join(stagePath, 'tree')
+
+/** The same steps with each server, and a gateway that knows nothing yet. `PEERS_LOGS=1` shows all logs in any case. */
+async function runMailExam(): Promise<boolean> {
+  await openMailNetwork(directory)
+  const { dns, close } = await openSimWorld()
+  let failures = 0
+  for (const start of [startPostfix, startExim]) {
+    rmSync(join(users.alice.home, 'Maildir'), { recursive: true, force: true })
+    failures += await runWith(await start(tree), dns)
+  }
+  await close()
+  return failures === 0
+}
+
+async function runWith(server: MailServer, dns: SimDns): Promise<number> {
+  say(`by way of ${server.name}:`)
+  const place = join(stagePath, `gateway-${server.name}`)
+  mkdirSync(place)
+  const gateway = await startOurGateway(place, { more: describeMail(dns.address) })
+  const dkimpy = openDkimpy(tree, dns.address)
+  for (const key of await gateway.keys()) if (key.dns) dns.set(key.dns.name, { TXT: [key.dns.value] })
+  dns.set(dkimpy.record.name, { TXT: [dkimpy.record.value] })
+  dns.set(`_dmarc.${peopleHost}`, { TXT: ['v=DMARC1; p=reject'] })
+  dns.set(peopleHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
+  dns.set(ourHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
+  const failures = await runSteps(mailSteps, { gateway, dkimpy, alice: openAlice(tree, dkimpy) })
+  await gateway.stop()
+  await server.stop()
+  if (failures > 0 || process.env.PEERS_LOGS) {
+    say(`\n${server.name} says:\n${server.log()}\nour gateway says:\n${gateway.log()}`)
+  }
+  say(`${mailSteps.length - failures} passed, ${failures} failed`)
+  return failures
+}
+
+function describeMail(dnsAddress: string) {
+  return {
+    network: { dns: [dnsAddress] },
+    email: {
+      listen: { port: mailPorts.ours, protocol: 'lmtp', trusted_peers: ['127.0.0.1'] },
+      submit: { host: '127.0.0.1', port: mailPorts.server },
+    },
+  }
+}
+
+process.exitCode = (await runMailExam()) ? 0 : 1

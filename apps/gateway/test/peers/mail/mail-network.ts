@@ -1,0 +1,38 @@
+import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ourHost } from '../names.ts'
+import { runCommand } from '../run-command.ts'
+import { mailHost, peopleHost, postdrop, stagePath, users } from './names.ts'
+
+/**
+ * Makes a network of its own out of the fresh namespace this process runs in: loopback, names, and users of its own. No file
+ * of the machine is changed and nothing can leave it.
+ */
+export async function openMailNetwork(directory: string): Promise<void> {
+  const own = Object.entries(users)
+  const files = {
+    hosts: [`127.0.0.1 localhost ${mailHost} ${peopleHost} ${ourHost}`],
+    passwd: own.map(([name, { uid, gid, home }]) => `${name}:x:${uid}:${gid}::${home}:/bin/false`),
+    group: [...own.map(([name, { gid }]) => `${name}:x:${gid}:`), `postdrop:x:${postdrop}:`],
+  }
+  await runCommand('ip', ['link', 'set', 'lo', 'up'])
+  for (const [name, lines] of Object.entries(files)) {
+    const path = join(directory, name)
+    writeFileSync(path, `${name === 'hosts' ? '' : keepOthers(`/etc/${name}`)}${lines.join('\n')}\n`)
+    await runCommand('mount', ['--bind', path, `/etc/${name}`])
+  }
+  chmodSync(directory, 0o755)
+  await runCommand('mount', ['--bind', directory, stagePath])
+  mkdirSync(users.alice.home, { recursive: true })
+  chownSync(users.alice.home, users.alice.uid, users.alice.gid)
+}
+
+/** The machine's users and groups, but for those that have our names. */
+function keepOthers(path: string): string {
+  const isOurs = (line: string) => Object.hasOwn(users, line.split(':')[0] ?? '') || line.startsWith('postdrop:')
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter(line => line && !isOurs(line))
+    .map(line => `${line}\n`)
+    .join('')
+}

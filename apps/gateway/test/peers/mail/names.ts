@@ -1,0 +1,20 @@
+/** The names of the private network of mail; all of them are this machine. */
+export const peopleHost = 'people.test'
+export const mailHost = `mx.${peopleHost}`
+export const alice = `alice@${peopleHost}`
+
+/** Where the mail server listens, and where we do. The network is private: nobody else can have them. */
+export const mailPorts = { server: 25, ours: 2525 } as const
+
+/** Where everything lies within the private namespace: everybody may enter, whatever lies above it outside. */
+export const stagePath = '/mnt'
+
+/** Users of the private namespace: whom the servers run as, and whose mailbox it is. */
+export const users = {
+  postfix: { uid: 64_001, gid: 64_001, home: '/nonexistent' },
+  'Debian-exim': { uid: 64_002, gid: 64_002, home: '/nonexistent' },
+  alice: { uid: 64_003, gid: 64_003, home: `${stagePath}/home/alice` },
+} as const
+
+/** The group of Postfix's that nobody else may be in. */
+export const postdrop = 64_004

@@ -1,0 +1,101 @@
+import { deepStrictEqual, match } from 'node:assert/strict'
+import type { MessageRecord } from '@postern/core'
+import { waitUntil } from '../eventually.ts'
+import { ourHost } from '../names.ts'
+import type { OurGateway } from '../our-gateway.ts'
+import type { Step } from '../run-steps.ts'
+import type { Alice, Received } from './alice.ts'
+import type { Dkimpy } from './dkimpy.ts'
+import { alice } from './names.ts'
+
+export interface MailStage {
+  readonly gateway: OurGateway
+  readonly alice: Alice
+  readonly dkimpy: Dkimpy
+}
+
+/** What alice and the agent write to each other by way of a mail server, in this order. */
+export const mailSteps: readonly Step<MailStage>[] = [
+  { name: 'a mail by swaks comes to the agent, who knows that alice wrote it', run: ask },
+  { name: 'the answer lies in her mailbox: in the thread, and marked as automatic', run: readAnswer },
+  { name: 'dkimpy finds both of its signatures good, and none when a word is changed', run: judgeAnswer },
+  { name: 'she answers the answer, and the thread goes on', run: goOn },
+  { name: 'a mail to nobody is refused at our door, and the server tells alice', run: writeToNobody },
+  { name: 'nothing else came to the agent, and nothing else was refused', run: checkAll },
+]
+
+const echo = `echo@${ourHost}`
+const subject = 'A question'
+
+async function ask(stage: MailStage): Promise<void> {
+  const id = await stage.alice.write({ to: echo, subject, text: 'Does this arrive?' })
+  const { message } = await findRecord(stage, id)
+  const { address, auth_method, verified } = message.sender
+  deepStrictEqual(
+    { address, auth_method, verified },
+    { address: `@${alice}`, auth_method: 'email-dmarc', verified: true },
+  )
+}
+
+async function readAnswer(stage: MailStage): Promise<void> {
+  const { id, answer } = await findFirstAnswer(stage)
+  const header = (name: string) => answer.headers.get(name)
+  deepStrictEqual(answer.references, [id])
+  deepStrictEqual(header('subject'), [`Re: ${subject}`])
+  deepStrictEqual(header('auto-submitted'), ['auto-replied'])
+  match(answer.text ?? '', /Does this arrive\?/)
+  // The server has written down the envelope sender: bounces come to the delivery they are about.
+  match(header('return-path')?.[0] ?? '', /^<echo\+b\.[^@]+@agents\.test>$/)
+}
+
+async function judgeAnswer(stage: MailStage): Promise<void> {
+  const { octets } = (await findFirstAnswer(stage)).answer
+  const verdicts = (isGood: string) => ['ed25519-sha256', 'rsa-sha256'].map(name => `${ourHost} ${name} ${isGood}`)
+  deepStrictEqual(await stage.dkimpy.judge(octets), verdicts('True'))
+  deepStrictEqual(await stage.dkimpy.judge(octets.replace('arrive', 'depart')), verdicts('False'))
+}
+
+async function goOn(stage: MailStage): Promise<void> {
+  const { id, answer } = await findFirstAnswer(stage)
+  const to = /[^<\s]+@[^>\s]+/.exec(answer.headers.get('reply-to')?.[0] ?? '')?.[0] ?? ''
+  const second = await stage.alice.write({ to, subject: `Re: ${subject}`, text: 'And this?', answers: answer })
+  const { references } = await stage.alice.findAnswer(second)
+  deepStrictEqual(references, [id, answer.messageId, second])
+  const [before, after] = await Promise.all([findRecord(stage, id), findRecord(stage, second)])
+  deepStrictEqual(after.thread, before.thread)
+}
+
+async function writeToNobody({ alice }: MailStage): Promise<void> {
+  const nobody = `nobody@${ourHost}`
+  const id = await alice.write({ to: nobody, subject: 'Is there anybody?', text: 'Hello?' })
+  const report = await waitUntil('the report is in the mailbox', () => alice.mailbox().find(isReportOn(id)))
+  match(report.octets, new RegExp(`Final-Recipient: rfc822; *${nobody}`, 'i'))
+  match(report.octets, /Status: 5\./)
+}
+
+const isReportOn = (id: string) => (mail: Received) => mail.octets.includes(id) && /^Action: failed/im.test(mail.octets)
+
+/** alice's two mails to the agent, and the one to nobody. */
+async function checkAll({ gateway }: MailStage): Promise<void> {
+  const records = await gateway.messages()
+  deepStrictEqual(
+    records.map(({ message, deliveries }) => [message.sender.address, deliveries.map(({ state }) => state)]),
+    [alice, alice].map(address => [`@${address}`, ['sent']]),
+  )
+  deepStrictEqual(
+    (await gateway.refusals()).map(({ code }) => code),
+    ['no_recipient'],
+  )
+}
+
+async function findFirstAnswer({ alice, gateway }: MailStage): Promise<{ id: string; answer: Received }> {
+  const first = (await gateway.messages()).toSorted((left, right) => left.number - right.number)[0]
+  const id = first?.message.id ?? ''
+  return { id, answer: await alice.findAnswer(id) }
+}
+
+function findRecord({ gateway }: MailStage, id: string): Promise<MessageRecord> {
+  return waitUntil('the message is there', async () =>
+    (await gateway.messages()).find(({ message }) => message.id.includes(id)),
+  )
+}
