@@ -39,9 +39,9 @@ const response: NormalizedResponse = {
 
 function render(
   changes: Partial<NormalizedResponse> = {},
-  options: Partial<MailRendering> & { quote?: boolean; words?: string } = {},
+  options: Partial<MailRendering> & { quote?: boolean; words?: string; aim?: object } = {},
 ) {
-  const { quote = false, words, ...rest } = options
+  const { quote = false, words, aim = {}, ...rest } = options
   const parts: Part[] = words === undefined ? message.parts : [{ kind: 'text', mime: 'text/plain', content: words }]
   const delivery: Delivery = {
     id: '1',
@@ -51,7 +51,7 @@ function render(
     via: 'email',
     agent: 'echo',
     to: 'alice@alice.test',
-    target: { mailbox: 'alice@alice.test', subject: 'Hi', references: [] },
+    target: { mailbox: 'alice@alice.test', subject: 'Hi', references: [], ...aim },
     correlationId: 'c',
     message: { ...message, parts },
     response: { ...response, ...changes },
@@ -76,6 +76,23 @@ describe('renderMail() with quotes', () => {
 
   test('is off unless asked for', () => {
     expect(render().text).toBe('Hello')
+  })
+})
+
+describe('renderMail() keeps to lines that every server takes', () => {
+  test('row 57: no subject of an agent is longer than a line, nor more than one', () => {
+    const { subject } = render({ subject: `a\r\nBcc: v@evil.test\u2028${'z'.repeat(5000)}` })
+    expect(subject).toMatch(/^a Bcc: v@evil\.test z+$/)
+    expect(subject.length).toBe(900)
+  })
+
+  test('row 55: ids that are not ASCII are not quoted, for they would need SMTPUTF8', () => {
+    const wire = render({}, { aim: { message_id: 'ü@a.test', references: ['root@a.test', 'ä@a.test'] } })
+    expect([wire.inReplyTo, wire.references]).toEqual([undefined, ['root@a.test']])
+  })
+
+  test('a tag comes back as it was, whatever is in it', () => {
+    expect(render({}, { aim: { tag: "a$'b$$c" } }).replyTo).toBe("echo+a$'b$$c@agents.test")
   })
 })
 

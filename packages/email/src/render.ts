@@ -45,6 +45,9 @@ export interface MailRendering {
 /** RFC 5322 §3.6.4 lets a long chain be cut; its root and its end are what programs look at. */
 const [firstReferences, lastReferences] = [5, 15]
 
+/** With its field name it fits a line (RFC 5322 §2.1.1) even unfolded. */
+const maxSubject = 900
+
 /** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
 export function renderMail(delivery: Delivery, { agents, config, fileAddress }: MailRendering): MailWire {
   const { response, agent, message } = delivery
@@ -60,9 +63,9 @@ export function renderMail(delivery: Delivery, { agents, config, fileAddress }: 
     to: { name: withoutControls(target.name ?? ''), address: target.mailbox },
     cc: target.cc ?? [],
     replyTo: replyToTag(address, target.tag),
-    subject: response.subject ? withoutControls(response.subject) : replySubject(target.subject),
+    subject: response.subject ? withoutControls(response.subject).slice(0, maxSubject) : replySubject(target.subject),
     messageId: `${response.id}@${agents.domain}`,
-    inReplyTo: target.message_id,
+    inReplyTo: target.message_id && isQuotable(target.message_id) ? target.message_id : undefined,
     references: chainOf(target),
     threadTopic: target.thread_topic && withoutControls(target.thread_topic),
     threadIndex: extendThreadIndex(target.thread_index, { response: response.id, at: Date.parse(response.created_at) }),
@@ -86,11 +89,16 @@ export function describeMail({ envelope, attachments, ...mail }: MailWire): Json
 }
 
 function replyToTag(address: string, tag: string | undefined): string | undefined {
-  const tagged = tag && address.replace('@', `+${tag}@`)
+  const tagged = tag && address.replace('@', () => `+${tag}@`)
   return tagged && parseMailbox(tagged) ? tagged : undefined
 }
 
+/** One that is not ASCII would make of an answer a mail that only SMTPUTF8 carries (RFC 6532), and few servers have it. */
+function isQuotable(id: string): boolean {
+  return /^[!-~]+$/.test(id)
+}
+
 function chainOf({ references, message_id }: MailTarget): string[] {
-  const chain = [...new Set([...references, ...(message_id ? [message_id] : [])])]
-  return trimReferences(chain, firstReferences, lastReferences)
+  const chain = new Set([...references, ...(message_id ? [message_id] : [])])
+  return trimReferences([...chain].filter(isQuotable), firstReferences, lastReferences)
 }
