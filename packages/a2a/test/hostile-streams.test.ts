@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:http2'
 import { status } from '@grpc/grpc-js'
 import type { Agent } from '@postern/core'
 import { expect, test } from 'vitest'
@@ -57,4 +59,29 @@ test('S06 the pieces of a large event stay together, however eagerly they are re
   const reads = await Promise.all(Array.from({ length: 40 }, () => reader.read()))
   const whole = reads.map(({ value }) => Buffer.from(value ?? []).toString()).join('')
   expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
+})
+
+test('A01 over gRPC a stranger is refused before his message is read', async () => {
+  const house = await openTestHouse({ config: { grpc: { port: 0 } } })
+  const listening = await house.channel.listen?.()
+  const session = connect(`http://127.0.0.1:${listening?.port}`)
+  const request = session.request({
+    ':method': 'POST',
+    ':path': '/lf.a2a.v1.A2AService/SendMessage',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+  request.on('error', () => undefined)
+  // The beginning of a message of 4 MB that never ends.
+  const length = Buffer.alloc(5)
+  length.writeUInt32BE(4_000_000, 1)
+  request.write(Buffer.concat([length, Buffer.alloc(1_000_000)]))
+  const [headers] = await once(request, 'response')
+  expect(headers['grpc-status']).toBe(String(status.UNAUTHENTICATED))
+  // Flow control has let in one window, and no more.
+  expect(request.writableLength).toBeGreaterThan(0)
+  expect(house.refused.at(-1)?.code).toBe('unsigned')
+  session.destroy()
+  await listening?.close()
+  await house.close()
 })

@@ -3,10 +3,12 @@ import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall } from '../door.ts'
 import { findAddressee } from '../door.ts'
 import { negotiateExtensions, replayExtension } from '../extensions.ts'
+import type { Caller } from '../principal.ts'
 import { parseRpcBody } from '../rpc.ts'
 import { isObject } from '../validate/shape.ts'
 import { negotiateVersion } from '../version.ts'
 import type { GrpcMethod } from './grpc-methods.ts'
+import { readMetadata } from './metadata.ts'
 
 /** A call as it came: the request is still bytes. */
 export interface GrpcKnock {
@@ -14,34 +16,25 @@ export interface GrpcKnock {
   readonly metadata: Metadata
   readonly request: Uint8Array
   readonly from: string
+  /** Who was let in. */
+  readonly caller: Caller
 }
 
-/** Counts a call of a network address. @throws Rejection `rate_limited` */
-export type TakeAddress = (address: string) => void
-
-type GrpcDoorRooms = DoorRooms & { readonly takeAddress: TakeAddress }
-
 /**
- * Everything before an operation, the cheap first: rate, caller, version, message, agent.
- * @throws Rejection, Unavailable
+ * Everything between the caller and an operation, the cheap first: version, message, agent.
+ * @throws Rejection
  */
-export async function enterGrpc(knock: GrpcKnock, rooms: GrpcDoorRooms): Promise<EnteredCall> {
+export function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): EnteredCall {
   try {
-    return await openGrpcCall(knock, rooms)
+    return openGrpcCall(knock, rooms)
   } catch (error) {
     recordRefusal(error, 'a2a', { ...rooms.house, from: knock.from })
     throw error
   }
 }
 
-async function openGrpcCall(
-  { method, metadata, request, from }: GrpcKnock,
-  rooms: GrpcDoorRooms,
-): Promise<EnteredCall> {
-  rooms.takeAddress(from)
+function openGrpcCall({ method, metadata, request, from, caller }: GrpcKnock, rooms: DoorRooms): EnteredCall {
   const headers = readMetadata(metadata)
-  // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
-  const caller = await rooms.authenticate({ headers, method: 'POST', url: `http://grpc${method.path}` })
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
   const extensions = negotiateExtensions(headers.get('a2a-extensions')).filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
@@ -63,13 +56,4 @@ function takeTenant(document: unknown): { readonly tenant: string | undefined; r
   if (!isObject(document)) return { tenant: undefined, params: document }
   const { tenant, ...params } = document
   return { tenant: typeof tenant === 'string' && tenant !== '' ? tenant : undefined, params }
-}
-
-function readMetadata(metadata: Metadata): Headers {
-  const headers = new Headers()
-  for (const name of Object.keys(metadata.getMap())) {
-    if (name.endsWith('-bin')) continue
-    for (const value of metadata.get(name)) headers.append(name, value.toString())
-  }
-  return headers
 }

@@ -12,11 +12,13 @@ import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
 import { EventStream } from '../streams/event.ts'
-import type { TakeAddress } from './enter-grpc.ts'
+import type { CallerDoor, TakeAddress } from './admit-caller.ts'
+import { createCallerDoor } from './admit-caller.ts'
 import { enterGrpc } from './enter-grpc.ts'
 import type { GrpcMethod } from './grpc-methods.ts'
 import { grpcMethods } from './grpc-methods.ts'
 import { toGrpcError } from './grpc-status.ts'
+import { readPeer } from './metadata.ts'
 import type { GrpcCall } from './stream-grpc.ts'
 import { tellGrpcStream } from './stream-grpc.ts'
 
@@ -25,7 +27,7 @@ export interface GrpcRooms extends DoorRooms {
 }
 
 interface ServiceRooms extends GrpcRooms {
-  readonly takeAddress: TakeAddress
+  readonly door: CallerDoor
   readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }
 
@@ -43,14 +45,16 @@ const closingMs = 2_000
  * @throws ConfigError when the certificate cannot be used; the error of the socket
  */
 export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Promise<Listening> {
+  const door = createCallerDoor({ ...rooms, takeAddress: createAddressLimit(config, rooms) })
   const server = new Server({
+    interceptors: [door.interceptor],
     'grpc.max_receive_message_length': rooms.config.limits.body_bytes,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': maxCalls,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleMs,
   })
-  server.addService(defineService(), createHandlers(openServiceRooms(config, rooms)))
+  server.addService(defineService(), createHandlers({ ...rooms, door, largeAnswers: createLargeAnswers() }))
   const port = await bind(server, config)
   return {
     description: `A2A gRPC ${config.host}:${port}`,
@@ -88,10 +92,6 @@ async function closeServer(server: Server, { house: { world } }: GrpcRooms): Pro
   const closing = new Promise<void>(resolve => server.tryShutdown(() => resolve())).then(() => closed.abort())
   await Promise.race([closing, world.sleep(closingMs, closed.signal)])
   server.forceShutdown()
-}
-
-function openServiceRooms(config: GrpcConfig, rooms: GrpcRooms): ServiceRooms {
-  return { ...rooms, takeAddress: createAddressLimit(config, rooms), largeAnswers: createLargeAnswers() }
 }
 
 /** Behind a proxy all callers have its address. */
@@ -144,7 +144,8 @@ async function takeCall(
   rooms: ServiceRooms,
 ): Promise<{ readonly result: object; readonly owner: string }> {
   const { metadata, request } = call
-  const entered = await enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()) }, rooms)
+  const caller = rooms.door.callerOf(metadata)
+  const entered = enterGrpc({ method, metadata, request, from: readPeer(call.getPeer()), caller }, rooms)
   const result = await findOperation(entered.name, rooms.operations)(entered.call)
   sendExtensions(call, entered)
   return { result, owner: listenerKeyOf(entered.call) }
@@ -155,9 +156,4 @@ function sendExtensions(call: GrpcCall, { extensions }: EnteredCall): void {
   const metadata = new Metadata()
   metadata.set('a2a-extensions', extensions.join(', '))
   call.sendMetadata(metadata)
-}
-
-/** `address:port`, also of IPv6 without brackets. */
-function readPeer(peer: string): string {
-  return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
 }

@@ -1,0 +1,77 @@
+import type { Metadata, ServerInterceptor } from '@grpc/grpc-js'
+import { ServerInterceptingCall } from '@grpc/grpc-js'
+import { Rejection, recordRefusal } from '@postern/core'
+import type { DoorRooms } from '../door.ts'
+import type { Caller } from '../principal.ts'
+import { toGrpcError } from './grpc-status.ts'
+import { readMetadata, readPeer } from './metadata.ts'
+
+/** Counts a call of a network address. @throws Rejection `rate_limited` */
+export type TakeAddress = (address: string) => void
+
+export interface CallerDoor {
+  readonly interceptor: ServerInterceptor
+  /** Who was let in with this metadata. */
+  callerOf(metadata: Metadata): Caller
+}
+
+/** A message has to be there within this time, ms: its beginning waits in memory. */
+const messageMs = 60_000
+
+/**
+ * Asks who calls before a byte of his message is read (grpc-js reads none before the metadata is passed on): strangers would else
+ * have as much memory of ours as they like to send.
+ */
+export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: TakeAddress }): CallerDoor {
+  const { house, authenticate, takeAddress } = rooms
+  const callers = new WeakMap<Metadata, Caller>()
+
+  async function admit(metadata: Metadata, path: string, from: string): Promise<void> {
+    try {
+      takeAddress(from)
+      // A call of gRPC is a POST to the path of its method; nothing but a DPoP proof looks at it.
+      const visit = { headers: readMetadata(metadata), method: 'POST', url: `http://grpc${path}` }
+      callers.set(metadata, await authenticate(visit))
+    } catch (error) {
+      recordRefusal(error, 'a2a', { ...house, from })
+      throw error
+    }
+  }
+
+  return {
+    interceptor: ({ path }, call) => {
+      const waiting = new AbortController()
+      const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, house))
+      const giveUp = () => {
+        if (!waiting.signal.aborted)
+          refuse(new Rejection('rate_limited', 'Cannot take request: it did not come in time'))
+      }
+      return new ServerInterceptingCall(call, {
+        start(next) {
+          next({
+            onReceiveMetadata(metadata, pass) {
+              void house.world.sleep(messageMs, waiting.signal).then(giveUp)
+              admit(metadata, path, readPeer(call.getPeer())).then(
+                () => pass(metadata),
+                error => {
+                  waiting.abort()
+                  refuse(error)
+                },
+              )
+            },
+            onReceiveHalfClose(pass) {
+              waiting.abort()
+              pass()
+            },
+            onCancel: () => waiting.abort(),
+          })
+        },
+      })
+    },
+    callerOf(metadata) {
+      const caller = callers.get(metadata)
+      if (!caller) throw new Error('a call came in without its caller')
+      return caller
+    },
+  }
+}

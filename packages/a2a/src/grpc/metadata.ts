@@ -1,0 +1,16 @@
+import type { Metadata } from '@grpc/grpc-js'
+
+/** As the other bindings have them. */
+export function readMetadata(metadata: Metadata): Headers {
+  const headers = new Headers()
+  for (const name of Object.keys(metadata.getMap())) {
+    if (name.endsWith('-bin')) continue
+    for (const value of metadata.get(name)) headers.append(name, value.toString())
+  }
+  return headers
+}
+
+/** `address:port`, also of IPv6 without brackets. */
+export function readPeer(peer: string): string {
+  return /^(.+):\d+$/.exec(peer)?.[1] ?? peer
+}
