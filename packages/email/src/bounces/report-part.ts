@@ -2,7 +2,7 @@ import type { HeaderBlock } from '../header-scan.ts'
 import { findField } from '../header-scan.ts'
 
 /** Reports are short; what follows them is the mail they are about. */
-const longestRead = 512 * 1024
+const longestRead = 256 * 1024
 
 /** The text of a report's machine-readable part (RFC 6522 §3), by its subtype; undefined when there is none. */
 export function findReportPart(octets: Buffer, header: HeaderBlock, subtype: RegExp): string | undefined {
