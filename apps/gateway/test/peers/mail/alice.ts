@@ -9,6 +9,8 @@ import { describePrograms } from './find-mail-programs.ts'
 import { alice, mailPorts, peopleHost, stagePath, users } from './names.ts'
 
 export interface Letter {
+  /** alice's address, where she does not write in the name of somebody else. */
+  readonly from?: string | undefined
   readonly to: string
   readonly subject: string
   readonly text: string
@@ -37,7 +39,7 @@ export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
     async write(letter) {
       written += 1
       const id = `letter-${written}.${process.pid}@${peopleHost}`
-      await sendBySwaks(tree, letter.to, await dkimpy.sign(compose(letter, id)))
+      await sendBySwaks(tree, letter, await dkimpy.sign(compose(letter, id)))
       return id
     },
     findAnswer: id =>
@@ -46,10 +48,10 @@ export function openAlice(tree: string, dkimpy: Dkimpy): Alice {
   }
 }
 
-function compose({ to, subject, text, answers }: Letter, id: string): string {
+function compose({ from = alice, to, subject, text, answers }: Letter, id: string): string {
   const references = answers && [...answers.references, answers.messageId].map(known => `<${known}>`).join(' ')
   return [
-    `From: Alice <${alice}>`,
+    `From: ${from}`,
     `To: ${to}`,
     `Subject: ${subject}`,
     `Date: ${new Date().toUTCString().replace('GMT', '+0000')}`,
@@ -63,11 +65,11 @@ function compose({ to, subject, text, answers }: Letter, id: string): string {
   ].join('\n')
 }
 
-async function sendBySwaks(tree: string, to: string, mail: string): Promise<void> {
+async function sendBySwaks(tree: string, { from = alice, to }: Letter, mail: string): Promise<void> {
   const path = join(stagePath, 'letter.eml')
   writeFileSync(path, mail)
   const swaks = ['perl', join(tree, 'usr/bin/swaks'), '--server', `127.0.0.1:${mailPorts.server}`, '--helo', peopleHost]
-  const parameters = ['--timeout', '10', '--from', alice, '--to', to, '--data', `@${path}`]
+  const parameters = ['--timeout', '10', '--from', from, '--to', to, '--data', `@${path}`]
   await runCommand('env', [`PERL5LIB=${describePrograms(tree).perl}`, ...swaks, ...parameters])
 }
 

@@ -38,6 +38,13 @@ agents:
   route_list = * 127.0.0.1 byname
   self = send
   transport = agents
+gone:
+  driver = redirect
+  domains = ${peopleHost}
+  local_parts = gone
+  no_verify
+  allow_fail
+  data = :fail: gone
 people:
   driver = accept
   domains = ${peopleHost}

@@ -23,8 +23,10 @@ export async function openMailNetwork(directory: string): Promise<void> {
   }
   chmodSync(directory, 0o755)
   await runCommand('mount', ['--bind', directory, stagePath])
-  mkdirSync(users.alice.home, { recursive: true })
-  chownSync(users.alice.home, users.alice.uid, users.alice.gid)
+  for (const { uid, gid, home } of [users.alice, users.gone]) {
+    mkdirSync(home, { recursive: true })
+    chownSync(home, uid, gid)
+  }
 }
 
 /** The machine's users and groups, but for those that have our names. */

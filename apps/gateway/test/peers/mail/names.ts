@@ -1,7 +1,10 @@
 /** The names of the private network of mail; all of them are this machine. */
 export const peopleHost = 'people.test'
-export const mailHost = `mx.${peopleHost}`
+/** Of a domain without a DMARC policy: nobody signs the reports that a mail server writes. */
+export const mailHost = 'mx.post.test'
 export const alice = `alice@${peopleHost}`
+/** His mail is taken, and then cannot be delivered. */
+export const gone = `gone@${peopleHost}`
 
 /** Where the mail server listens, and where we do. The network is private: nobody else can have them. */
 export const mailPorts = { server: 25, ours: 2525 } as const
@@ -14,6 +17,7 @@ export const users = {
   postfix: { uid: 64_001, gid: 64_001, home: '/nonexistent' },
   'Debian-exim': { uid: 64_002, gid: 64_002, home: '/nonexistent' },
   alice: { uid: 64_003, gid: 64_003, home: `${stagePath}/home/alice` },
+  gone: { uid: 64_005, gid: 64_005, home: `${stagePath}/home/gone` },
 } as const
 
 /** The group of Postfix's that nobody else may be in. */

@@ -15,6 +15,8 @@ export function startPostfix(tree: string): Promise<MailServer> {
   const { libraries } = describePrograms(tree)
   makeFolders()
   writeFileSync(join(place, 'main.cf'), describeMain(tree, libraries))
+  // EX_NOUSER of sysexits.h.
+  writeFileSync(join(users.gone.home, '.forward'), '"|exit 67"\n')
   writeFileSync(join(place, 'master.cf'), services.map(describeService).join('\n'))
   return startMailServer({
     name: 'Postfix',

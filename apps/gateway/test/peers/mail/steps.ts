@@ -6,7 +6,7 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { Step } from '../run-steps.ts'
 import type { Alice, Received } from './alice.ts'
 import type { Dkimpy } from './dkimpy.ts'
-import { alice } from './names.ts'
+import { alice, gone } from './names.ts'
 
 export interface MailStage {
   readonly gateway: OurGateway
@@ -22,6 +22,7 @@ export const mailSteps: readonly Step<MailStage>[] = [
   { name: 'she answers the answer, and the thread goes on', run: goOn },
   { name: 'a mail to nobody is refused at our door, and the server tells alice', run: writeToNobody },
   { name: 'nothing else came to the agent, and nothing else was refused', run: checkAll },
+  { name: 'an answer that the server took and could not deliver: its report ends the delivery', run: sendToGone },
 ]
 
 const echo = `echo@${ourHost}`
@@ -86,6 +87,17 @@ async function checkAll({ gateway }: MailStage): Promise<void> {
     (await gateway.refusals()).map(({ code }) => code),
     ['no_recipient'],
   )
+}
+
+/** The bounce comes to the address of the delivery; nothing more is mailed to who is not there. */
+async function sendToGone(stage: MailStage): Promise<void> {
+  const id = await stage.alice.write({ from: gone, to: echo, subject, text: 'Answer me if you can.' })
+  const { deliveries } = await waitUntil('the delivery has ended', async () => {
+    const record = await findRecord(stage, id)
+    return record.deliveries.some(({ state }) => state === 'dead') ? record : undefined
+  })
+  match(deliveries[0]?.last_error ?? '', /5\.\d/)
+  match(await stage.gateway.postern('suppressions', 'echo'), new RegExp(gone))
 }
 
 async function findFirstAnswer({ alice, gateway }: MailStage): Promise<{ id: string; answer: Received }> {
