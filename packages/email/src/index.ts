@@ -75,7 +75,7 @@ function openInbound(
     name: 'email',
     async verify(raw) {
       tokens ??= await openTokens()
-      return verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, openAddresses })
+      return verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, tokens, openAddresses })
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')

@@ -20,6 +20,7 @@ import type { MailAddresses, ProvenMail, RawMail, Recipient } from './mail.ts'
 import type { MailBody, MimeResult } from './mime-job.ts'
 import type { MimePool } from './mime-pool.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
+import type { AddressTokens } from './tokens/address-tokens.ts'
 import { digestContent } from './trace-fields.ts'
 
 export interface MailVerifying {
@@ -30,6 +31,7 @@ export interface MailVerifying {
   readonly pool: MimePool
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
+  readonly tokens: Pick<AddressTokens, 'readTag'>
   openAddresses(): Promise<AddressReader>
 }
 
@@ -139,7 +141,7 @@ async function judge(
   mail: ReadMail,
   found: Pick<MailEvidence, 'signatures' | 'spf' | 'chain'>,
   { body }: MimeResult,
-  { deferrals, dns, trust }: MailVerifying,
+  { deferrals, dns, trust, tokens, house }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
   const budget = dns.openBudget()
@@ -147,7 +149,14 @@ async function judge(
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)
   const canDefer = () => !budget.isExhausted() && deferrals.canDefer(body.digest)
-  return judgeMail({ ...found, authorDomain, dmarc, coverable: has }, { canDefer, spfOnly: trust.spf_only })
+  const isReport = isSignedReport(mail, tokens, house.world.now())
+  return judgeMail({ ...found, authorDomain, dmarc, coverable: has }, { canDefer, isReport, spfOnly: trust.spf_only })
+}
+
+/** A report about what we sent comes unsigned, in the name of some server; the address it comes to is what we signed. */
+function isSignedReport({ raw, recipients }: ReadMail, tokens: Pick<AddressTokens, 'readTag'>, now: number): boolean {
+  const isBounce = ({ agent, tag }: Recipient) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
+  return raw.envelope.from === '' && recipients.every(isBounce)
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

@@ -51,13 +51,21 @@ interface Report {
   readonly fields: string
   readonly from?: string
   readonly type?: string
+  /** Who writes it. */
+  readonly host?: string
 }
 
 /** A report as an MTA writes it (RFC 3464). */
-async function report({ to, fields, from = '', type = 'delivery-status' }: Report) {
+async function report(what: Report) {
+  const answer = await postReport(what)
+  expect(answer.status).toBe(200)
+  return house.latest()
+}
+
+function postReport({ to, fields, from = '', type = 'delivery-status', host = 'mx.nodmarc.test' }: Report) {
   count += 1
   const message = [
-    'From: MAILER-DAEMON@mx.nodmarc.test',
+    `From: MAILER-DAEMON@${host}`,
     `To: ${to}`,
     `Message-ID: <r${count}@mx.nodmarc.test>`,
     'Auto-Submitted: auto-replied',
@@ -70,9 +78,7 @@ async function report({ to, fields, from = '', type = 'delivery-status' }: Repor
     'Content-Type: text/rfc822-headers\n\nSubject: Re: Hello\n',
     `--=b/${count}--\n`,
   ].join('\n')
-  const answer = await house.post(message, { from, to })
-  expect(answer.status).toBe(200)
-  return house.latest()
+  return house.post(message, { from, to })
 }
 
 const failed = (status: string, diagnostic = '') =>
@@ -100,6 +106,21 @@ test('a hard bounce makes the delivery dead and suppresses the address: nothing 
     .poll(async () => (await house.desk.findMessage('again@nodmarc.test'))?.deliveries, { timeout: 5_000 })
     .toMatchObject([{ state: 'dead', last_error: error }])
   expect(sent.has(person)).toBe(false)
+})
+
+test('a report is taken by the address it comes to, whatever policy its server’s domain has', async () => {
+  house.sim.dns.set('_dmarc.strictmx.test', { TXT: ['v=DMARC1; p=reject'] })
+  const person = 'lost@nodmarc.test'
+  const verp = await answerTo(person)
+  const fields = failed('5.1.1')
+  await report({ to: verp, fields, host: 'strictmx.test' })
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  const forged = verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)
+  const refused = await Promise.all([
+    postReport({ to: forged, fields, host: 'strictmx.test' }),
+    postReport({ to: verp, fields, host: 'strictmx.test', from: 'somebody@strictmx.test' }),
+  ])
+  expect(refused.map(({ status }) => status)).toEqual([403, 403])
 })
 
 test('who is proven to write from a suppressed address is answered again', async () => {

@@ -47,6 +47,8 @@ export interface Voucher {
 export interface JudgingOptions {
   /** DMARC that passes by SPF alone proves the author. */
   readonly spfOnly: boolean
+  /** It is a bounce that proves itself by the address it comes to: no policy of its From stands against it. */
+  readonly isReport: boolean
   /** Asked only when DNS did not answer: may this message still be put off? */
   canDefer(): boolean
 }
@@ -57,14 +59,14 @@ export interface JudgingOptions {
  * @throws Rejection when the author's domain asks for refusal
  * @throws Unavailable when the look-up that decides did not answer
  */
-export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly }: JudgingOptions): Authentication {
+export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly, isReport }: JudgingOptions): Authentication {
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = aligned.find(({ verdict }) => verdict === 'pass')
   const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
   const hasTrouble = isUndecided(evidence, proof) && !voucher
   if (hasTrouble && canDefer()) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
-  if (!hasTrouble && !voucher && !isDamaged) refuseByPolicy(evidence)
+  if (!hasTrouble && !voucher && !isDamaged && !isReport) refuseByPolicy(evidence)
   const isProven = proof !== undefined && !hasTrouble
   return {
     method: isProven || !hasTrouble ? methodOf(evidence, proof, voucher) : 'none',
@@ -72,7 +74,7 @@ export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly }: Judging
     signature: isProven ? proof : undefined,
     voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
-    isQuarantined: !voucher && isHeldByPolicy(evidence, hasTrouble || isDamaged),
+    isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, hasTrouble || isDamaged),
     proofs: listProofs(evidence, signature => aligned.includes(signature)),
     flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
   }
