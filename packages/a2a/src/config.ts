@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { operationNames } from './operations/operation-names.ts'
 import { protocolVersions } from './version.ts'
 
 /** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` nothing to anybody. */
@@ -55,20 +56,6 @@ const apiKeySchema = z.strictObject({
   /** What it allows; all where this is left out. */
   scopes: z.array(scopeName).optional(),
 })
-
-const operationNames = [
-  'SendMessage',
-  'SendStreamingMessage',
-  'GetTask',
-  'ListTasks',
-  'CancelTask',
-  'SubscribeToTask',
-  'CreateTaskPushNotificationConfig',
-  'GetTaskPushNotificationConfig',
-  'ListTaskPushNotificationConfigs',
-  'DeleteTaskPushNotificationConfig',
-  'GetExtendedAgentCard',
-] as const
 
 const originSchema = z
   .string()

@@ -1,15 +1,15 @@
 import type { Channel, RelationDesk, RelationKind } from '@postern/core'
 import { Rejection, relationKinds } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
-import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
+import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface FollowerOptions {
   readonly desk: Pick<RelationDesk, 'listRelations'>
   readonly channels: readonly Channel[]
 }
 
+const malformedDecision = 'Cannot decide: say "agent", its name, and "peer", the actor that asks'
 const decisionSchema = z.object({ agent: z.string(), peer: z.string() })
 
 /** Who stands how to an agent, and the operator's word on those who ask to follow it. */
@@ -23,7 +23,7 @@ export function createFollowerRoutes({ desk, channels }: FollowerOptions): Hono 
       return context.json({ relations, next: relations.at(-1)?.place ?? null })
     })
     .post('/follow-requests/:verdict{accept|reject}', async context => {
-      const { agent, peer } = await readDecision(context)
+      const { agent, peer } = await readOperatorRequest(context, decisionSchema, { problem: malformedDecision })
       const isAccepted = context.req.param('verdict') === 'accept'
       const decided = await Promise.all(channels.map(channel => channel.decideFollow?.(agent, peer, isAccepted)))
       if (!decided.includes(true)) {
@@ -33,21 +33,8 @@ export function createFollowerRoutes({ desk, channels }: FollowerOptions): Hono 
     })
 }
 
-function readPlace(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw new Rejection('malformed', 'Cannot list: "after" must be a whole number')
-  return Number(text)
-}
-
 function readRelationKind(text: string): RelationKind {
   const kind = relationKinds.find(name => name === text)
   if (kind) return kind
   throw new Rejection('malformed', `Cannot list: "relation" must be one of ${relationKinds.join(', ')}`)
-}
-
-async function readDecision(context: Context): Promise<z.infer<typeof decisionSchema>> {
-  const text = await context.req.text()
-  const decision = decisionSchema.safeParse(parseBoundedJson(Buffer.from(text), { maxDepth: 4, what: 'request' }))
-  if (decision.success) return decision.data
-  throw new Rejection('malformed', 'Cannot decide: say "agent", its name, and "peer", the actor that asks')
 }

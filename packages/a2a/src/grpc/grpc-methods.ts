@@ -2,7 +2,7 @@ import * as sdk from '@a2a-js/sdk'
 import { A2AService } from '@a2a-js/sdk/server/grpc'
 import type { MethodDefinition } from '@grpc/grpc-js'
 import { A2aRejection } from '../errors.ts'
-import type { OperationName } from '../operations/operation.ts'
+import type { OperationName } from '../operations/operation-names.ts'
 import { checkMessageBounds, sendShape } from './bound-message.ts'
 
 /** How the messages of one method lie on the wire, and how they read as ProtoJSON. */

@@ -1,5 +1,5 @@
 import type { Json } from '@postern/core'
-import type { OperationName } from '../operations/operation.ts'
+import type { OperationName } from '../operations/operation-names.ts'
 import { isWireStateAtRest } from '../states.ts'
 import type { WireStreamEvent } from '../streams/event.ts'
 import { isObject } from '../validate/shape.ts'

@@ -9,29 +9,6 @@ import type { Expiry } from '../expire-tasks.ts'
 import type { Feeds } from '../streams/feeds.ts'
 import type { Call } from '../verify.ts'
 
-/** The operations of A2A §3.1, by the names they have in JSON-RPC and gRPC. */
-export const operationNames = [
-  'SendMessage',
-  'SendStreamingMessage',
-  'GetTask',
-  'ListTasks',
-  'CancelTask',
-  'SubscribeToTask',
-  'CreateTaskPushNotificationConfig',
-  'GetTaskPushNotificationConfig',
-  'ListTaskPushNotificationConfigs',
-  'DeleteTaskPushNotificationConfig',
-  'GetExtendedAgentCard',
-] as const
-
-export type OperationName = (typeof operationNames)[number]
-
-const names: ReadonlySet<string> = new Set(operationNames)
-
-export function isOperationName(name: string): name is OperationName {
-  return names.has(name)
-}
-
 /**
  * One operation: its result as ProtoJSON, the same for every binding; of the streaming operations an `EventStream`.
  * @throws Rejection, Unavailable

@@ -7,7 +7,8 @@ import { makeTaskId } from '../task-id.ts'
 import { checkParams } from '../validate/params.ts'
 import type { Call } from '../verify.ts'
 import { findOwnTask } from '../verify.ts'
-import type { Operation, OperationName, Rooms } from './operation.ts'
+import type { Operation, Rooms } from './operation.ts'
+import type { OperationName } from './operation-names.ts'
 
 interface ConfigKey {
   readonly taskId: string

@@ -1,4 +1,4 @@
-import type { OperationName } from '../operations/operation.ts'
+import type { OperationName } from '../operations/operation-names.ts'
 
 /** Where an operation is in the HTTP+JSON binding (A2A §11.3). */
 export interface RestRoute {

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { verify } from 'node:crypto'
 import { Rejection } from '@postern/core'
+import type { SignatureParameters } from './header.ts'
 import { buildSignatureBase } from './signature-base.ts'
 import type { SignedRequest } from './signed-request.ts'
 import { hasContent } from './signed-request.ts'
@@ -8,15 +9,7 @@ import type { InnerList, Parameters } from './structured-field.ts'
 import { formatInnerList, parseByteSequences, parseInnerLists } from './structured-field.ts'
 
 /** The one signature of a request (RFC 9421), read but not verified. */
-export interface MessageSignature {
-  readonly keyId: string
-  readonly signature: Uint8Array
-  /** Component names in signing order. */
-  readonly covered: readonly string[]
-  readonly algorithm: string | undefined
-  /** Seconds since the epoch. */
-  readonly created: number | undefined
-  readonly expires: number | undefined
+export interface MessageSignature extends SignatureParameters {
   /** The value of `@signature-params`. */
   readonly parameters: string
 }

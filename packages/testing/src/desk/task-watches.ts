@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest'
+import { answerTask, mine, ofTask, watch } from './task-sketches.ts'
+import type { OpenDesk } from './under-test.ts'
+import { inThread, leaseDeliveries, sketchIntake, withDesk } from './under-test.ts'
+
+export function describeWatches(open: OpenDesk): void {
+  test(
+    'who watches a task is told, in order, when a turn has ended and when it is canceled',
+    withDesk(open, async ({ desk, now }) => {
+      const task = { ...mine, context: 'ctx', watch: watch('a') }
+      await desk.admit(sketchIntake('m1', inThread('ctx', { task })), 'c')
+      expect(await desk.watchTask(mine, watch('b'))).toBe('watching')
+      await answerTask(desk, 'which one?', 'input_required')
+      expect(await desk.cancelTask(mine)).toBe(true)
+      const told = async () =>
+        (await leaseDeliveries(desk)).map(({ to, target, response }) => [to, target, response?.id])
+      const about = (id: string, state: string) => ({ watch: id, ...mine, context: 'ctx', state, at: now() })
+      const first = await leaseDeliveries(desk)
+      expect(first.map(({ to, target, response }) => [to, target, response?.id])).toEqual([
+        ['https://hook.test/#a', about('a', 'input_required'), 'answer to m1'],
+        ['https://hook.test/#b', about('b', 'input_required'), 'answer to m1'],
+      ])
+      for (const delivery of first) await desk.settle(delivery, { state: 'sent' })
+      expect(await told()).toEqual([
+        ['https://hook.test/#a', about('a', 'canceled'), undefined],
+        ['https://hook.test/#b', about('b', 'canceled'), undefined],
+      ])
+    }),
+  )
+  test(
+    'a watch is replaced by one of its id, and ended; nobody is told any more then',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      await desk.watchTask(mine, watch('a'))
+      await desk.watchTask(mine, { ...watch('a'), target: { secret: 'new' } })
+      await desk.watchTask(mine, watch('b'))
+      expect(await desk.listWatches(mine)).toEqual([{ ...watch('a'), target: { secret: 'new' } }, watch('b')])
+      await desk.endWatch(mine, 'a')
+      await desk.endWatch(mine, 'a')
+      await answerTask(desk, 'done')
+      expect((await leaseDeliveries(desk)).map(({ to }) => to)).toEqual(['https://hook.test/#b'])
+    }),
+  )
+  test(
+    "no more than ten watch a task, and nobody another owner's",
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', ofTask(mine)), 'c')
+      const outcomes: string[] = []
+      for (let at = 0; at < 12; at += 1) outcomes.push(await desk.watchTask(mine, watch(String(at))))
+      expect(outcomes).toEqual([...Array(10).fill('watching'), 'full', 'full'])
+      expect(await desk.watchTask(mine, watch('3'))).toBe('watching')
+      const theirs = { owner: 'bob', id: mine.id }
+      expect(await desk.watchTask(theirs, watch('x'))).toBe('unknown')
+      expect(await desk.listWatches(theirs)).toEqual([])
+      await desk.endWatch(theirs, '3')
+      expect(await desk.listWatches(mine)).toHaveLength(10)
+    }),
+  )
+}
+
+export function describeMost(open: OpenDesk): void {
+  test(
+    'an owner has no more open tasks than he may; one that has ended makes room, and open ones go on',
+    withDesk(open, async ({ desk }) => {
+      const task = (id: string, owner = 'ada') => ({ owner, id, context: id, most: 2 })
+      const admit = (id: string, of: ReturnType<typeof task>) =>
+        desk.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      await admit('m1', task('1'))
+      await admit('m2', task('2'))
+      const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
+      await expect(admit('m3', task('3'))).rejects.toMatchObject(refusal)
+      await admit('m4', task('2'))
+      await admit('m5', task('1', 'bob'))
+      await desk.cancelTask({ owner: 'ada', id: '1' })
+      await admit('m6', task('3'))
+    }),
+  )
+}
