@@ -20,7 +20,7 @@ import * as protocols from './protocols.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { softwareVersion } from './version.ts'
-import { createChannelFinder, startWork } from './work.ts'
+import { openOutpostHouse, startWork } from './work.ts'
 import type { RealWorld } from './world.ts'
 import { createWorld } from './world.ts'
 
@@ -97,7 +97,7 @@ export async function openGateway(
       agents,
       channels,
       token: operatorToken,
-      acting: { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles },
+      acting: openOutpostHouse({ desk, world, channels, shelf }),
     }),
     ...extraRooms,
   ]

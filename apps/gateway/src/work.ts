@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, ChannelName, Desk, RetryPolicy } from '@postern/core'
+import type { Channel, ChannelName, Desk, OutpostHouse, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AttachmentShelf } from './attachments.ts'
@@ -59,7 +59,7 @@ export function startWork(house: WorkHouse): Work {
   }
 }
 
-export function createChannelFinder(channels: readonly Channel[]): (name: ChannelName) => Channel | undefined {
+function createChannelFinder(channels: readonly Channel[]): (name: ChannelName) => Channel | undefined {
   const byName = new Map(channels.map(channel => [channel.name, channel]))
   return name => byName.get(name)
 }
@@ -72,9 +72,16 @@ function retryPolicyOf({ delivery }: Config): RetryPolicy {
   }
 }
 
+/** What acts of agents need, whoever asks for them. */
+export function openOutpostHouse(parts: Pick<WorkHouse, 'desk' | 'world' | 'channels' | 'shelf'>): OutpostHouse {
+  const { desk, world, channels, shelf } = parts
+  return { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
+}
+
 /** An agent that fails to begin still answers. */
-function startAgents({ desk, world, agents, channels, shelf }: WorkHouse, signal: AbortSignal): void {
-  const house = { desk, world, findChannel: createChannelFinder(channels), storeFiles: shelf.storeFiles }
+function startAgents(parts: WorkHouse, signal: AbortSignal): void {
+  const { world, agents } = parts
+  const house = openOutpostHouse(parts)
   for (const { name } of agents.list()) {
     const agent = agents.findRunning(name)?.agent
     const log = bindLog(world.log, { agent: name })
