@@ -9,6 +9,10 @@ import { blobFileSchema } from './schema/006-blob-files.ts'
 import { budgetSchema } from './schema/007-budgets.ts'
 import { quotaSchema } from './schema/008-quotas.ts'
 import { expirySchema } from './schema/009-expiry.ts'
+import { demandSchema } from './schema/010-demands.ts'
+import { laneSchema } from './schema/011-lanes.ts'
+import { personSchema } from './schema/012-people.ts'
+import { transcriptSchema } from './schema/013-transcript.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
@@ -21,6 +25,10 @@ export const migrations: readonly string[] = [
   budgetSchema,
   quotaSchema,
   expirySchema,
+  demandSchema,
+  laneSchema,
+  personSchema,
+  transcriptSchema,
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
