@@ -132,6 +132,15 @@ export interface TaskDesk {
   endWatch(key: TaskKey, id: string): Promise<void>
 }
 
+/** What may be used once: a proof, a challenge. */
+export interface OnceDesk {
+  /**
+   * Uses a key up until `until` (ms): true the first time, false for everybody else till then, in this process or another.
+   * Durable when it resolves. A key names who made it (`dpop …`); how many one peer may use up is for the caller to bound.
+   */
+  consumeOnce(key: string, until: number): Promise<boolean>
+}
+
 export interface OperatorDesk {
   listMessages(page: Page): Promise<readonly MessageSummary[]>
   /**
@@ -166,6 +175,7 @@ export interface Desk
     TaskDesk,
     RelationDesk,
     WithdrawalDesk,
+    OnceDesk,
     OperatorDesk,
     NoticeDesk {
   close(): Promise<void>

@@ -7,6 +7,7 @@ import { createAdmission } from './intake.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createLookupDesk } from './lookup.ts'
 import { createNotices } from './notices.ts'
+import { createOnceDesk } from './once.ts'
 import { createOperatorDesk } from './operator.ts'
 import { createRefusals } from './refusals.ts'
 import { createRelationDesk } from './relations.ts'
@@ -71,6 +72,7 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
     ...createWorkDesk(store, tables),
     ...createLookupDesk(store, tables),
     ...createTaskDesk(store, tables),
+    ...createOnceDesk(store),
     ...createRelationDesk(store),
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),

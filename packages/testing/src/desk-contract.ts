@@ -8,6 +8,7 @@ import { durabilityContract } from './desk/durability.ts'
 import { intakeContract } from './desk/intake.ts'
 import { lookupContract } from './desk/lookup.ts'
 import { noticeContract } from './desk/notices.ts'
+import { onceContract } from './desk/once.ts'
 import { operatorContract } from './desk/operator.ts'
 import { reactionContract } from './desk/reactions.ts'
 import { relationContract } from './desk/relations.ts'
@@ -39,6 +40,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     relationContract(open)
     bounceContract(open)
     withdrawalContract(open)
+    onceContract(open)
     operatorContract(open)
     noticeContract(open)
     durabilityContract(open)
