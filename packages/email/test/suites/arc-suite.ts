@@ -1,6 +1,6 @@
 import { judgeSignatures } from '../../src/authenticate/dkim-verify.ts'
 import { toCrlf } from '../../src/line-ends.ts'
-import { readYaml } from './read-yaml.ts'
+import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 
 interface ArcDocument {
@@ -11,7 +11,7 @@ interface ArcDocument {
 /** ValiMail's validation suite, through what the worker runs. */
 export async function scoreArc(file: URL): Promise<readonly Scored[]> {
   const scored: Scored[] = []
-  for (const document of readYaml(file) as readonly ArcDocument[]) {
+  for (const document of readDocuments(file) as readonly ArcDocument[]) {
     const records = Object.entries(document['txt-records'] ?? {})
     const keys = Object.fromEntries(records.map(([name, text]) => [name.toLowerCase(), { records: [[text]] }]))
     for (const [name, { message, cv }] of Object.entries(document.tests ?? {})) {

@@ -1,30 +1,57 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { planChain } from '../../src/authenticate/chain.ts'
-import type { DkimSignature } from '../../src/authenticate/dkim.ts'
 import { classifySignature, planSignatures } from '../../src/authenticate/dkim.ts'
 import { judgeSignatures } from '../../src/authenticate/dkim-verify.ts'
 import { mailLimitsSchema } from '../../src/config.ts'
 import { scanHeaders } from '../../src/header-scan.ts'
 import { toCrlf } from '../../src/line-ends.ts'
+import type { MimeJob } from '../../src/mime-job.ts'
 import type { Scored } from './score.ts'
 
 const limits = mailLimitsSchema.parse({})
 /** The clock of the suite's own driver. */
 const now = 1_667_843_664_000
 
-/** Stalwart's six signed mails: records above an empty line, the mail below. Every signature has to pass. */
+/** Stalwart's six signed mails. Every signature has to pass. */
 export async function scoreDkim(folder: URL): Promise<readonly Scored[]> {
+  return scoreEach(folder, async ({ message, keys }) => {
+    const header = scanHeaders(message, limits)
+    const plan = planSignatures(header, '', { limits, chain: planChain(header, []) })
+    const job = { octets: message, ignored: plan.ignored, keys, isSigned: plan.isSigned, keepsQuotes: false, now }
+    const { signatures } = await judgeSignatures(message, job)
+    const verdicts = signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
+    const note = verdicts.map(({ verdict, comment }) => `${verdict} ${comment}`).join(', ')
+    return { isRight: verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass'), note }
+  })
+}
+
+/** Stalwart's two sealed mails. Each chain has to pass. */
+export async function scoreChains(folder: URL): Promise<readonly Scored[]> {
+  return scoreEach(folder, async ({ message, keys }) => {
+    const job = { octets: message, ignored: [], keys, isSigned: true, isSealed: true, keepsQuotes: false, now }
+    const { chain } = await judgeSignatures(message, job)
+    return { isRight: chain?.result === 'pass', note: `${chain?.result} ${chain?.comment}` }
+  })
+}
+
+interface SignedMail {
+  readonly message: Buffer
+  readonly keys: MimeJob['keys']
+}
+
+async function scoreEach(
+  folder: URL,
+  judge: (mail: SignedMail) => Promise<Omit<Scored, 'name'>>,
+): Promise<readonly Scored[]> {
   const scored: Scored[] = []
   for (const name of readdirSync(folder).toSorted()) {
-    const verdicts = await judgeFile(readFileSync(new URL(name, folder)))
-    const isRight = verdicts.length > 0 && verdicts.every(({ verdict }) => verdict === 'pass')
-    const note = verdicts.map(({ verdict, comment }) => `${verdict} ${comment}`).join(', ')
-    scored.push({ name, isRight, note })
+    scored.push({ name, ...(await judge(readSignedMail(readFileSync(new URL(name, folder))))) })
   }
   return scored
 }
 
-async function judgeFile(file: Buffer): Promise<readonly DkimSignature[]> {
+/** Records above an empty line, the mail below. */
+function readSignedMail(file: Buffer): SignedMail {
   const octets = toCrlf(file)
   const end = octets.indexOf('\r\n\r\n')
   const records = octets.toString('utf8', 0, end).split('\r\n')
@@ -34,10 +61,5 @@ async function judgeFile(file: Buffer): Promise<readonly DkimSignature[]> {
       return [line.slice(0, gap).toLowerCase(), { records: [[line.slice(gap + 1)]] }]
     }),
   )
-  const message = octets.subarray(end + 4)
-  const header = scanHeaders(message, limits)
-  const plan = planSignatures(header, '', { limits, chain: planChain(header, []) })
-  const job = { octets: message, ignored: plan.ignored, keys, isSigned: plan.isSigned, keepsQuotes: false, now }
-  const { signatures } = await judgeSignatures(message, job)
-  return signatures.map(report => classifySignature(report, { now, minKeyBits: 1024, isDamaged: false }))
+  return { message: octets.subarray(end + 4), keys }
 }

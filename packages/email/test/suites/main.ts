@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { scoreArc } from './arc-suite.ts'
-import { scoreDkim } from './dkim-suite.ts'
+import { scoreChains, scoreDkim } from './dkim-suite.ts'
 import { scoreMime } from './mime-suite.ts'
 import { scoreNeverAnswered } from './never-answered-suite.ts'
 import { scoreReplies } from './replies-suite.ts'
@@ -10,12 +10,14 @@ import { printScore, sayLine } from './score.ts'
 import { scoreSpf } from './spf-suite.ts'
 
 // Foreign suites, run by hand on copies of them: `node packages/email/test/suites/main.ts <folder>` (docs/email.md says which).
+// Those whose packages may be had are kept with us, and `suites.test.ts` runs them.
 
 const suites: readonly (readonly [title: string, path: string, score: (file: URL) => Promise<readonly Scored[]>])[] = [
   ['SPF, RFC 7208', 'pyspf/test/rfc7208-tests.yml', scoreSpf],
   ['SPF, RFC 4408', 'pyspf/test/rfc4408-tests.yml', scoreSpf],
   ['ARC, RFC 8617', 'arc_test_suite/tests/arc-draft-validation-tests.yml', scoreArc],
   ['DKIM, signed mail of Stalwart', 'mail-auth/resources/dkim/', scoreDkim],
+  ['ARC, sealed mail of Stalwart', 'mail-auth/resources/arc/', scoreChains],
   ['messages, mikel/mail', 'mail/spec/fixtures/emails/', scoreMime],
   ['messages, mail-parser', 'mail-parser/resources/eml/', scoreMime],
   ['messages, mime4j', 'james-mime4j/core/src/test/resources/', scoreMime],

@@ -26,8 +26,12 @@ export async function scoreMime(folder: URL): Promise<readonly Scored[]> {
 async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
   const start = performance.now()
   try {
-    const problem = await readMessage(octets)
+    const header = scanHeaders(octets, limits)
+    // Its body is read whoever wrote it, and before we know whether we take it at all.
+    const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, limits })
     const ms = Math.round(performance.now() - start)
+    if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
+    const problem = await compareAuthor(fieldValues(header, 'from'))
     return { name, isRight: !problem && ms < slowMs, note: problem ?? `${ms} ms` }
   } catch (error) {
     // Refused in our own words is an answer.
@@ -35,12 +39,8 @@ async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
   }
 }
 
-async function readMessage(octets: Buffer): Promise<string | undefined> {
-  const header = scanHeaders(octets, limits)
-  const from = fieldValues(header, 'from')
+async function compareAuthor(from: readonly string[]): Promise<string | undefined> {
   const author = readAuthor(from, await openAddressReader())
-  const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, limits })
-  if (flags.includes('unparsable') && text === '') return 'not parsed'
   const [other] = parseAddresses(from[0] ?? '', { flatten: true })
   const address = other?.address.replace(/[^@]*$/, domain => domainToASCII(domain.toLowerCase()))
   return address === formatMailbox(author) ? undefined : `${formatMailbox(author)} instead of ${address}`

@@ -9,11 +9,15 @@ export interface Scored {
 
 /** One line for the suite, and one for every case that came out otherwise. */
 export function printScore(title: string, cases: readonly Scored[]): void {
-  const wrong = cases.filter(({ isRight }) => !isRight)
-  const refused = cases.filter(({ isRefused, isRight }) => isRefused && isRight).length
-  const more = refused > 0 ? `, ${refused} of them refused` : ''
-  sayLine(`${title}: ${cases.length - wrong.length} of ${cases.length}${more}`)
-  for (const { name, note } of wrong) sayLine(`  ${name}${note ? `: ${note}` : ''}`)
+  sayLine(`${title}: ${formatScore(cases)}`)
+  for (const { name, note } of cases.filter(({ isRight }) => !isRight)) sayLine(`  ${name}${note ? `: ${note}` : ''}`)
+}
+
+/** `203 of 203`, and how many of the right ones were refused. */
+export function formatScore(cases: readonly Scored[]): string {
+  const right = cases.filter(({ isRight }) => isRight)
+  const refused = right.filter(({ isRefused }) => isRefused).length
+  return `${right.length} of ${cases.length}${refused > 0 ? `, ${refused} of them refused` : ''}`
 }
 
 export function sayLine(text: string): void {

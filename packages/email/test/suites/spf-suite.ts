@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createMailDns } from '../../src/authenticate/mail-dns.ts'
 import { checkSpf } from '../../src/authenticate/spf.ts'
 import { mailLimitsSchema } from '../../src/config.ts'
-import { readYaml } from './read-yaml.ts'
+import { readDocuments } from './read-documents.ts'
 import type { Scored } from './score.ts'
 
 type Entry = string | Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ const limits = mailLimitsSchema.parse({})
 /** openspf's suites for RFC 7208 and RFC 4408, through our own resolver with its budget. */
 export async function scoreSpf(file: URL): Promise<readonly Scored[]> {
   const scored: Scored[] = []
-  for (const document of readYaml(file)) {
+  for (const document of readDocuments(file)) {
     const { tests = {}, zonedata = {} } = document as { tests?: Record<string, SpfCase>; zonedata?: Zone }
     for (const [name, each] of Object.entries(tests)) scored.push(await scoreCase(name, each, zonedata))
   }

@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+type Document = Readonly<Record<string, unknown>>
+
+/** Every document of a suite: JSON as it is kept with us, or the YAML it comes in. */
+export function readDocuments(file: URL): readonly Document[] {
+  return file.pathname.endsWith('.json') ? JSON.parse(readFileSync(file, 'utf8')) : readYaml(file)
+}
+
+/** Leniently: the suites have keys twice and octets that are no UTF-8. Python reads it. */
+function readYaml(file: URL): readonly Document[] {
+  const script =
+    'import json,sys,yaml\nt=open(sys.argv[1],encoding="latin-1").read()\nprint(json.dumps(list(yaml.load_all(t,yaml.BaseLoader))))'
+  const json = execFileSync('python3', ['-c', script, file.pathname], { maxBuffer: 64 * 1024 * 1024 })
+  return JSON.parse(json.toString('utf8'))
+}

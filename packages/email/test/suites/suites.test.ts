@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { scoreChains, scoreDkim } from './dkim-suite.ts'
+import { scoreMime } from './mime-suite.ts'
+import type { Scored } from './score.ts'
+import { formatScore, printScore } from './score.ts'
+import { scoreSpf } from './spf-suite.ts'
+
+// Other people's suites, as they are (fixtures/email/suites). What comes out otherwise is named, and why.
+
+interface Suite {
+  readonly title: string
+  readonly path: string
+  readonly score: (path: URL) => Promise<readonly Scored[]>
+  readonly expected: string
+  /** Cases that come out otherwise. */
+  readonly others?: readonly string[]
+}
+
+const suites: readonly Suite[] = [
+  { title: 'SPF, RFC 7208', path: 'spf/rfc7208-tests.json', score: scoreSpf, expected: '203 of 203' },
+  { title: 'SPF, RFC 4408', path: 'spf/rfc4408-tests.json', score: scoreSpf, expected: '191 of 191' },
+  {
+    title: 'DKIM, signed mail of Stalwart',
+    path: 'mail-auth/dkim/',
+    score: scoreDkim,
+    expected: '5 of 6',
+    // Signed five hours after the time the suite is run at.
+    others: ['004.txt'],
+  },
+  { title: 'ARC, sealed mail of Stalwart', path: 'mail-auth/arc/', score: scoreChains, expected: '2 of 2' },
+  // Refused are those without a readable From; their bodies are read all the same.
+  {
+    title: 'messages, mail-parser',
+    path: 'mail-parser/',
+    score: scoreMime,
+    expected: '202 of 202, 113 of them refused',
+  },
+  { title: 'messages, mime4j', path: 'mime4j/', score: scoreMime, expected: '32 of 32, 23 of them refused' },
+]
+
+test.each(suites)('$title: $expected', async ({ title, path, score, expected, others = [] }) => {
+  const cases = await score(new URL(`../../../../fixtures/email/suites/${path}`, import.meta.url))
+  printScore(title, cases)
+  expect(cases.flatMap(({ name, isRight }) => (isRight ? [] : [name]))).toEqual(others)
+  expect(formatScore(cases)).toBe(expected)
+})
