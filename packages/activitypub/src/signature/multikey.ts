@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { createPublicKey } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from './base58.ts'
+import { decodeBase58, encodeBase58 } from '@postern/core'
 
 /** Multicodec of an Ed25519 public key, 0xed as a varint. */
 const ed25519Prefix = Buffer.from([0xed, 0x01])

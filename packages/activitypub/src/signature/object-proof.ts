@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { hash, sign, verify } from 'node:crypto'
-import { decodeBase58, encodeBase58 } from './base58.ts'
-import { canonicalizeJson } from './jcs.ts'
+import { canonicalizeJson, decodeBase58, encodeBase58 } from '@postern/core'
 
 type JsonMembers = Readonly<Record<string, unknown>>
 
