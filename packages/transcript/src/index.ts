@@ -1,1 +1,9 @@
-export {}
+export * from './codec.ts'
+export * from './content-hash.ts'
+export * from './entry.ts'
+export * from './json-difference.ts'
+export * from './kind.ts'
+export * from './memory-store.ts'
+export * from './place-entries.ts'
+export * from './select-entries.ts'
+export * from './transcript-store.ts'

@@ -1,0 +1,49 @@
+import type { EntryBody, TranscriptEntry } from './entry.ts'
+import type { FormatName } from './kind.ts'
+
+/** Something a reader noticed and did not fail on; names no content. */
+export interface Finding {
+  readonly code: string
+  readonly message: string
+  /** Place of the message in what was read. */
+  readonly index: number
+}
+
+/** What reading a dialect needs to know. All look-ups are for one thread of one owner: nothing else can be found by them. */
+export interface ReadContext {
+  readonly thread_id: string
+  /** ISO 8601 UTC; the time of what brings none. */
+  readonly at: string
+  newId(): string
+  /** The agent whose messages these are, where the dialect names none. */
+  readonly agent_key?: string | undefined
+  readonly run_id?: string | undefined
+  /** An entry of this thread and this owner by its `entry_id`; a bag counts only for what this finds. */
+  find?(entryId: string): TranscriptEntry | undefined
+  report?(finding: Finding): void
+}
+
+/**
+ * Which messages get our bag (`gateway`): those that began in another dialect, all, or none. A message that began in this dialect and
+ * bears no bag is written as it was read.
+ */
+export type BagPolicy = 'foreign' | 'all' | 'none'
+
+export interface WriteOptions {
+  /** Default `foreign`. */
+  readonly bag?: BagPolicy | undefined
+}
+
+/**
+ * A dialect of the transcript. Laws: `write(read(x))` equals x (for the envelope: its normal form); what one dialect wrote and reads
+ * again is the same entries, so a way through any other dialect changes nothing.
+ */
+export interface Codec<Foreign> {
+  readonly format: FormatName
+  /** One message of the dialect. @throws Rejection malformed, naming the member */
+  parse(value: unknown): Foreign
+  /** Ids of the entries that bags in `messages` claim to be, for the look-up before `read`. */
+  listClaims(messages: readonly Foreign[]): readonly string[]
+  read(messages: readonly Foreign[], context: ReadContext): readonly EntryBody[]
+  write(entries: readonly EntryBody[], options?: WriteOptions): readonly Foreign[]
+}

@@ -1,0 +1,81 @@
+import type { Json } from '@postern/core'
+import { formatCanonicalJson } from './content-hash.ts'
+
+type JsonMap = { readonly [name: string]: Json | undefined }
+
+/** What turns one JSON value into another: members set, members dropped, members changed within, or the whole replaced. */
+export type JsonDifference =
+  | { readonly is: Json }
+  | {
+      readonly set?: { readonly [name: string]: Json } | undefined
+      readonly drop?: readonly string[] | undefined
+      readonly in?: { readonly [name: string]: JsonDifference } | undefined
+    }
+  | { readonly at: { readonly [index: string]: JsonDifference } }
+
+export function isJsonMap(value: unknown): value is JsonMap {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** `undefined` when the two are equal; else the smallest difference by members. `patchJson(from, diffJson(from, to))` equals `to`. */
+export function diffJson(from: Json, to: Json): JsonDifference | undefined {
+  if (formatCanonicalJson(from) === formatCanonicalJson(to)) return undefined
+  if (isJsonMap(from) && isJsonMap(to)) return diffMaps(from, to)
+  if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) return diffLists(from, to)
+  return { is: to }
+}
+
+/** The value that `difference` makes of `from`. A member that is to be changed within but is not there is left as it is. */
+export function patchJson(from: Json, difference: JsonDifference | undefined): Json {
+  if (difference === undefined) return from
+  if ('is' in difference) return difference.is
+  if ('at' in difference) {
+    return Array.isArray(from)
+      ? from.map((item, index) => patchJson(item, ownMember(difference.at, String(index))))
+      : from
+  }
+  return isJsonMap(from) ? patchMap(from, difference) : from
+}
+
+function diffMaps(from: JsonMap, to: JsonMap): JsonDifference {
+  const names = new Set([...listNames(from), ...listNames(to)])
+  const set: [string, Json][] = []
+  const drop: string[] = []
+  const within: [string, JsonDifference][] = []
+  for (const name of names) {
+    const before = ownMember(from, name)
+    const after = ownMember(to, name)
+    const inner = before === undefined || after === undefined ? undefined : diffJson(before, after)
+    if (after === undefined) drop.push(name)
+    else if (before === undefined) set.push([name, after])
+    else if (inner !== undefined) within.push([name, inner])
+  }
+  return {
+    ...(set.length > 0 && { set: Object.fromEntries(set) }),
+    ...(drop.length > 0 && { drop }),
+    ...(within.length > 0 && { in: Object.fromEntries(within) }),
+  }
+}
+
+function diffLists(from: readonly Json[], to: readonly Json[]): JsonDifference {
+  const changes = to.map((item, index) => [String(index), diffJson(from[index] as Json, item)] as const)
+  return {
+    at: Object.fromEntries(changes.filter((change): change is [string, JsonDifference] => change[1] !== undefined)),
+  }
+}
+
+function patchMap(from: JsonMap, difference: Exclude<JsonDifference, { is: Json } | { at: unknown }>): Json {
+  const dropped = new Set(difference.drop)
+  const kept = Object.entries(from).filter(([name, value]) => value !== undefined && !dropped.has(name))
+  const changed = kept.map(([name, value]) => [name, patchJson(value as Json, ownMember(difference.in, name))] as const)
+  return Object.fromEntries([...changed, ...Object.entries(difference.set ?? {})])
+}
+
+function listNames(map: JsonMap): readonly string[] {
+  return Object.keys(map).filter(name => map[name] !== undefined)
+}
+
+/** A member of the map itself: a message may well have one that is called `constructor`. */
+function ownMember<Value>(map: { readonly [name: string]: Value } | undefined, name: string): Value | undefined {
+  return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined
+}

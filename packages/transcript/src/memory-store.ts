@@ -1,0 +1,108 @@
+import { Rejection, randomHex, Unavailable, type World } from '@postern/core'
+import type { TranscriptEntry } from './entry.ts'
+import { numberEntries, placeEntries, splitMessages } from './place-entries.ts'
+import { selectEntries } from './select-entries.ts'
+import type { ThreadAlias, ThreadKey, ThreadLock, TranscriptStore, WriteRequest } from './transcript-store.ts'
+
+interface StoredThread {
+  readonly owner: string
+  readonly aliases: ThreadAlias[]
+  entries: readonly TranscriptEntry[]
+  lock?: ThreadLock | undefined
+  fences: number
+}
+
+/** A transcript that lives as long as the process: the library's default, and the measure for stores that last. */
+export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>): TranscriptStore {
+  const threads = new Map<string, StoredThread>()
+  const names = new Map<string, string>()
+
+  function findOwn({ owner, thread_id }: ThreadKey): StoredThread | undefined {
+    const thread = threads.get(thread_id)
+    return thread?.owner === owner ? thread : undefined
+  }
+
+  function requireOwn(key: ThreadKey): StoredThread {
+    const thread = findOwn(key)
+    if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
+    return thread
+  }
+
+  function requireWriter(key: ThreadKey, request: WriteRequest = {}): StoredThread {
+    const thread = requireOwn(key)
+    const isHeld = thread.lock !== undefined && thread.lock.expires_at > world.now()
+    const holder = isHeld ? thread.lock?.token : undefined
+    if (holder !== request.token) throw new Unavailable('Cannot write thread: transcript_lock_contention')
+    return thread
+  }
+
+  return {
+    async openThread(owner, alias) {
+      const known = names.get(nameThread(owner, alias))
+      if (known !== undefined) return { owner, thread_id: known }
+      const thread_id = randomHex(world, 16)
+      threads.set(thread_id, { owner, aliases: [alias], entries: [], fences: 0 })
+      names.set(nameThread(owner, alias), thread_id)
+      return { owner, thread_id }
+    },
+    async findThread(owner, alias) {
+      const thread_id = names.get(nameThread(owner, alias))
+      return thread_id === undefined ? undefined : { owner, thread_id }
+    },
+    async addAlias(key, alias) {
+      const { aliases } = requireOwn(key)
+      const name = nameThread(key.owner, alias)
+      const known = names.get(name)
+      if (known === key.thread_id) return
+      if (known !== undefined) throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+      names.set(name, key.thread_id)
+      aliases.push(alias)
+    },
+    async listAliases(key) {
+      return [...(findOwn(key)?.aliases ?? [])]
+    },
+    async append(key, entries, request) {
+      const thread = requireWriter(key, request)
+      const { all, asked } = placeEntries(thread.entries, splitMessages(entries))
+      thread.entries = all
+      return asked
+    },
+    async read(key, range = {}) {
+      return selectEntries(findOwn(key)?.entries ?? [], range)
+    },
+    async find(key, entryIds) {
+      const byId = new Map(findOwn(key)?.entries.map(entry => [entry.entry_id, entry]))
+      return entryIds.map(id => byId.get(id)).filter(entry => entry !== undefined)
+    },
+    async replace(key, entries, request) {
+      const thread = requireWriter(key, request)
+      thread.entries = numberEntries(entries)
+      return thread.entries
+    },
+    async forget(key, request) {
+      if (!findOwn(key)) return
+      const { aliases } = requireWriter(key, request)
+      for (const alias of aliases) names.delete(nameThread(key.owner, alias))
+      threads.delete(key.thread_id)
+    },
+    async acquireLock(key, ttlMs) {
+      const thread = requireOwn(key)
+      const now = world.now()
+      if (thread.lock && thread.lock.expires_at > now) return undefined
+      thread.fences += 1
+      thread.lock = { token: randomHex(world, 16), fence: thread.fences, expires_at: now + ttlMs }
+      return thread.lock
+    },
+    async releaseLock(key, token) {
+      const thread = findOwn(key)
+      if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= world.now()) return false
+      thread.lock = undefined
+      return true
+    },
+  }
+}
+
+/** No two (owner, transport, key) give one name, whatever characters they have. */
+function nameThread(owner: string, { transport, key }: ThreadAlias): string {
+  return JSON.stringify([owner, transport, key])
+}
