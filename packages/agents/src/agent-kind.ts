@@ -1,5 +1,5 @@
 import type { Agent, GuardedFetch, Log, OpenStream, World } from '@postern/core'
-import { messageKinds } from '@postern/core'
+import { agentAccessShape, messageKinds } from '@postern/core'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
 import { profileConfigShape } from './profile-config.ts'
@@ -20,6 +20,7 @@ export const commonAgentSchema = z.strictObject({
     .default({}),
   /** The kinds of message it wants to hear of; all others pass it by in silence. */
   receives: z.array(z.enum(messageKinds)).default(['message']),
+  ...agentAccessShape,
 })
 
 export type CommonAgentConfig = z.output<typeof commonAgentSchema>

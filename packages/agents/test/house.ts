@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentContext, Log, NormalizedMessage } from '@postern/core'
-import { mintTransportEvidence, normalizedMessageSchema } from '@postern/core'
+import { createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import type { AgentConfigInput, AgentHouse, AgentWorld } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
@@ -81,6 +81,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     history: () => ({ turns: [] }),
     attachment: async () => ({ bytes: new Uint8Array() }),
     state: { get: async () => undefined, set() {} },
+    identity: createSenderIdentity({}),
     log: silentLog,
     call: async () => {
       throw new Error('nobody is there to be called')

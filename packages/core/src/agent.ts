@@ -1,3 +1,4 @@
+import type { SenderIdentity } from './access.ts'
 import type { PostAct, Reaction } from './act.ts'
 import type { AgentCallAnswer, AgentCallOptions } from './agent-call.ts'
 import type { HistoryView } from './history.ts'
@@ -76,6 +77,8 @@ export interface AgentContext extends AgentActs {
     options?: Pick<AgentCallOptions, 'contextId' | 'taskId'>,
   ): Promise<AgentCallAnswer>
   readonly log: Log
+  /** Who the sender is, as far as that is proven: ask here before doing what not everybody may have done. */
+  readonly identity: SenderIdentity
   /** Follows this message through every log line. */
   readonly correlationId: string
   /** The id this turn's answer has, or will have. */

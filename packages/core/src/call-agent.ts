@@ -1,3 +1,4 @@
+import { createSenderIdentity } from './access.ts'
 import type { ActList } from './act-list.ts'
 import type { AgentContext, AgentState } from './agent.ts'
 import { collectAnswer, isInterim } from './answer.ts'
@@ -131,6 +132,7 @@ function createAgentCall(
   turn: Turn,
   { callAgent, presentParts, waiting }: Working,
   signal: AbortSignal,
+    identity: createSenderIdentity(turn.content.sender),
 ): AgentContext['call'] {
   let count = 0
   return async (address, content, options = {}) => {

@@ -7,7 +7,8 @@ export const identityProofSchema = z.discriminatedUnion('type', [
     type: z.literal('signed-attestation'),
     alg: z.string(),
     kid: z.string(),
-    value: z.string(),
+    /** Left out once it is verified: a signature is nobody's business behind the door. */
+    value: z.string().optional(),
     canonicalization: z.string().optional(),
   }),
   z.looseObject({ type: z.literal('bearer-token'), verified_by: z.string() }),

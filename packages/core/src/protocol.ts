@@ -1,11 +1,15 @@
 import type { AgentDirectory } from './agent.ts'
 import type { Deed } from './deed.ts'
+import type { DemandClaims } from './demand.ts'
 import type { Desk } from './desk.ts'
+import type { IdentityVerifier } from './evidence.ts'
 import type { Intake, PlannedBroadcast, PlannedDelivery } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName } from './message.ts'
 import type { Relation, Withdrawal } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
+import type { ShowDemand } from './show-demands.ts'
+import { hasDemands, hideDemands } from './show-demands.ts'
 import type { BackgroundEntry } from './transcript.ts'
 import type { Delivery, Turn } from './work.ts'
 import type { World } from './world.ts'
@@ -132,7 +136,9 @@ export function createSender<Wire>(outbound: Outbound<Wire>): Pick<Channel, 'nam
     address: answered => outbound.address(answered),
     prepare(delivery) {
       const wire = outbound.render(delivery)
-      return { wire: outbound.describe(wire), transmit: () => outbound.deliver(wire, delivery) }
+      const described = outbound.describe(wire)
+      const shown = hasDemands(delivery.response?.parts ?? []) ? hideDemands(described) : described
+      return { wire: shown, transmit: () => outbound.deliver(wire, delivery) }
     },
   }
 }
@@ -144,4 +150,10 @@ export interface House {
   readonly agents: AgentDirectory
   /** The signed, expiring address of stored bytes. */
   readonly fileAddress?: ((digest: string) => string) | undefined
+  /** A demand as its addressee sees it; absent where nothing can be decided. */
+  readonly showDemand?: ShowDemand | undefined
+  /** Decisions that callers bring themselves; absent where none are taken. */
+  readonly demandClaims?: DemandClaims | undefined
+  /** Absent where nothing that others say about a sender counts. */
+  readonly identity?: IdentityVerifier | undefined
 }

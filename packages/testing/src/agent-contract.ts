@@ -12,6 +12,7 @@ import type {
 import {
   collectAnswer,
   completeResponse,
+  createSenderIdentity,
   normalizedMessageSchema,
   normalizedResponseSchema,
   plainTextOf,
@@ -231,6 +232,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
         state = value
       },
     },
+    identity: createSenderIdentity({}),
     log: { debug() {}, info() {}, warn() {}, error() {} },
     call: async () => {
       throw new Error('nobody is there to be called')

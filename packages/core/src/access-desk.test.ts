@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest'
+import { guardAccess } from './access-desk.ts'
+import type { Desk } from './desk.ts'
+import type { Intake } from './intake.ts'
+import type { ChannelName } from './message.ts'
+
+const access = { allow: [{ issuer: 'friend.test' }] }
+
+function open() {
+  const admitted: Intake[] = []
+  const desk = {
+    admit: async (intake: Intake) => {
+      admitted.push(intake)
+      return { outcome: 'accepted', message: admitted.length }
+    },
+  } as unknown as Desk
+  return { admitted, desk: guardAccess(desk, agent => (agent === 'desk' ? access : undefined)) }
+}
+
+function intake(via: ChannelName, members: Partial<Intake> = {}): Intake {
+  return {
+    agent: 'desk',
+    message: { sender: { address: '@a@b.test', auth_method: 'none', verified: false }, received_via: via },
+    disposition: 'answer',
+    ...members,
+  } as unknown as Intake
+}
+
+describe('guardAccess()', () => {
+  test.each(['a2a', 'web'] as const)('%s: who is not on the list is told so', async via => {
+    const { desk, admitted } = open()
+    await expect(desk.admit(intake(via), 'c1')).rejects.toMatchObject({
+      code: 'forbidden',
+      message: 'Cannot take message: its sender may not speak to this agent',
+    })
+    expect(admitted).toEqual([])
+  })
+
+  test.each(['activitypub', 'email'] as const)('%s: his message is kept, and no agent gets it', async via => {
+    const { desk, admitted } = open()
+    await desk.admit(intake(via, { flags: ['hidden_text'] }), 'c1')
+    expect(admitted[0]).toMatchObject({ disposition: 'keep', flags: ['hidden_text', 'not_allowed'] })
+  })
+
+  test('who is on it, and every message to an agent without a list, goes through as it is', async () => {
+    const { desk, admitted } = open()
+    const identities = [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }]
+    const friend = { message: { sender: { identities }, received_via: 'a2a' } } as unknown as Partial<Intake>
+    await desk.admit(intake('a2a', friend), 'c1')
+    await desk.admit(intake('a2a', { agent: 'echo' }), 'c1')
+    expect(admitted.map(({ disposition, flags }) => [disposition, flags])).toEqual([
+      ['answer', undefined],
+      ['answer', undefined],
+    ])
+  })
+
+  test('he does not become a follower, but may end what he has begun', async () => {
+    const { desk, admitted } = open()
+    const follow = { kind: 'relate', relation: 'follower', peer: 'p', target: {} } as const
+    const block = { kind: 'relate', relation: 'blocked_by', peer: 'p', target: {} } as const
+    const unfollow = { kind: 'unrelate', relation: 'follower', peer: 'p' } as const
+    const deliveries = [{ to: 'inbox', target: {} }]
+    await desk.admit(intake('activitypub', { disposition: 'keep', effects: [follow], deliveries }), 'c1')
+    await desk.admit(intake('activitypub', { disposition: 'keep', effects: [block, unfollow] }), 'c1')
+    expect(admitted[0]).toMatchObject({ effects: [], deliveries: [], flags: ['not_allowed'] })
+    expect(admitted[1]).toMatchObject({ effects: [block, unfollow], flags: [] })
+  })
+})

@@ -1,0 +1,45 @@
+import type { AgentAccess } from './access.ts'
+import { mayAccess } from './access.ts'
+import type { Desk } from './desk.ts'
+import { Rejection } from './errors.ts'
+import type { Admitted, Intake } from './intake.ts'
+import type { ChannelName } from './message.ts'
+import type { RelationEffect } from './relation.ts'
+
+/** Where the caller waits for an answer he is told no; elsewhere a refusal would only tell strangers who may speak. */
+const refusing: Readonly<Record<ChannelName, boolean>> = { a2a: true, web: true, activitypub: false, email: false }
+
+/**
+ * The desk, behind the agents' own lists of who may speak to them: every door comes by here. Who may not is refused (A2A,
+ * web), or his message is kept, flag `not_allowed`, and no agent gets a turn.
+ */
+export function guardAccess(desk: Desk, findAccess: (agent: string) => AgentAccess | undefined): Desk {
+  return Object.assign(Object.create(desk) as Desk, {
+    async admit(intake: Intake, correlationId: string): Promise<Admitted> {
+      const access = findAccess(intake.agent)
+      const isWelcome = !access || mayAccess(intake.message.sender, access)
+      return desk.admit(isWelcome ? intake : turnAway(intake), correlationId)
+    },
+  })
+}
+
+/** @throws Rejection `forbidden` */
+function turnAway(intake: Intake): Intake {
+  if (refusing[intake.message.received_via]) {
+    throw new Rejection('forbidden', 'Cannot take message: its sender may not speak to this agent')
+  }
+  const { disposition, flags = [], effects = [], deliveries = [] } = intake
+  const approaches = effects.some(isApproach)
+  return {
+    ...intake,
+    disposition: 'keep',
+    flags: approaches || disposition === 'answer' ? [...flags, 'not_allowed'] : flags,
+    effects: effects.filter(effect => !isApproach(effect)),
+    deliveries: approaches ? [] : deliveries,
+  }
+}
+
+/** He does not become a follower, but may go, block, and take back what he said. */
+function isApproach(effect: RelationEffect): boolean {
+  return effect.kind === 'relate' && (effect.relation === 'follower' || effect.relation === 'pending')
+}
