@@ -3,14 +3,17 @@ import type { ActList } from './act-list.ts'
 import type { AgentContext, AgentState } from './agent.ts'
 import { collectAnswer, isInterim } from './answer.ts'
 import { bindLog } from './bind-log.ts'
+import type { DemandList } from './demand-list.ts'
 import type { Desk } from './desk.ts'
-import { TurnAborted, Undeliverable } from './errors.ts'
+import { TurnAborted } from './errors.ts'
 import type { HistoryView } from './history.ts'
+import { createTurnCall, joinSiblings } from './joint-turn.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
+import { withoutPolicies, withState } from './settle-demands.ts'
 import { startTurnClock } from './turn-clock.ts'
 import type { Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
@@ -20,6 +23,7 @@ export interface CallParts {
   readonly running: RunningAgent
   readonly state: AgentState
   readonly acts: ActList
+  readonly demanding: DemandList
   readonly draft: AnswerDraft
   /** Aborts when the process shuts down. */
   readonly stop: AbortSignal
@@ -44,12 +48,16 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     const message = withMembers(turn.content, {
       parts: working.presentParts(turn.content.parts),
       history: [...view.turns],
+      ...withState(turn.content, working.demands),
     })
     const context = createContext(turn, parts, { signal, view })
     const onChunk = createChunkReader(turn, parts, signal)
     const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
     signal.throwIfAborted()
-    return await Promise.race([run(), clock.expired])
+    const said = await Promise.race([run(), clock.expired])
+    // Siblings have a time of their own.
+    clock.stop()
+    return await addSiblings(turn, said, { working, signal: AbortSignal.any([signal, stop]), onChunk })
   } finally {
     unlisten()
     clock.stop()
@@ -68,13 +76,20 @@ async function addBackground(turn: Turn, { desk, findChannel, world }: Working, 
   }
 }
 
+interface ChunkReader {
+  (chunk: PartialResponse): Promise<void> | undefined
+  /** Whether the answer came in pieces. */
+  hasRead(): boolean
+}
+
 /** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
-function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: AbortSignal) {
+function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: AbortSignal): ChunkReader {
   const { desk, world, findChannel } = working
   const canRevise = findChannel(turn.via)?.addressDeed !== undefined
   let saidAt = Number.NEGATIVE_INFINITY
   let index = 0
-  return (chunk: PartialResponse): Promise<void> | undefined => {
+  const read = (given: PartialResponse): Promise<void> | undefined => {
+    const chunk = withoutPolicies(given)
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
     // Who listens can tell by the count whether he has heard a run from its beginning.
@@ -84,6 +99,7 @@ function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: Ab
     saidAt = world.now()
     return sayMeanwhile(turn, working, chunk, draft)
   }
+  return Object.assign(read, { hasRead: () => index > 0 })
 }
 
 async function sayMeanwhile(turn: Turn, working: Working, chunk: PartialResponse, draft: AnswerDraft): Promise<void> {
@@ -98,7 +114,7 @@ async function sayMeanwhile(turn: Turn, working: Working, chunk: PartialResponse
 /** Spreading would call the lazy `raw` getter and parse what few agents read: descriptors carry it over unread. */
 function withMembers(
   content: NormalizedMessage,
-  members: Pick<NormalizedMessage, 'parts' | 'history'>,
+  members: Pick<NormalizedMessage, 'parts' | 'history' | 'policy_resolution'>,
 ): NormalizedMessage {
   const descriptors = { ...Object.getOwnPropertyDescriptors(content), ...Object.getOwnPropertyDescriptors(members) }
   return Object.defineProperties({}, descriptors) as NormalizedMessage
@@ -109,13 +125,14 @@ interface Moment {
   readonly view: HistoryView
 }
 
-function createContext(turn: Turn, { working, state, acts, draft }: CallParts, { signal, view }: Moment): AgentContext {
+function createContext(turn: Turn, { working, state, acts, demanding, draft }: CallParts, { signal, view }: Moment): AgentContext {
   return {
     signal,
     history: () => view,
     attachment: part => working.readAttachment(part, signal),
     state,
     call: createAgentCall(turn, working, signal),
+    identity: createSenderIdentity(turn.content.sender),
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
     correlationId: turn.correlationId,
     responseId: draft.id,
@@ -124,26 +141,39 @@ function createContext(turn: Turn, { working, state, acts, draft }: CallParts, {
     edit: acts.edit,
     delete: acts.delete,
     react: acts.react,
+    requireConsent: demanding.requireConsent,
+    requirePayment: demanding.requirePayment,
+    requireAuth: demanding.requireAuth,
+    refuse: demanding.refuse,
   }
 }
 
-/** The chain goes on from the message, whatever the agent says. */
-function createAgentCall(
-  turn: Turn,
-  { callAgent, presentParts, waiting }: Working,
-  signal: AbortSignal,
-    identity: createSenderIdentity(turn.content.sender),
-): AgentContext['call'] {
+/** Told apart by their order, which is the same when the turn is tried again. */
+function createAgentCall(turn: Turn, working: Working, signal: AbortSignal): AgentContext['call'] {
   let count = 0
-  return async (address, content, options = {}) => {
+  const nameCall = () => {
     count += 1
-    const retryKey = `${turn.correlationId} ${turn.agent} ${count}`
-    if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
-    const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
-    const chain = turn.content.recipient_capabilities.agent_chain
-    const call = () => callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal, retryKey })
-    return waiting ? waiting.during(turn, call) : call()
+    return String(count)
   }
+  return createTurnCall(turn, working, { signal, nameCall })
+}
+
+interface SiblingParts {
+  readonly working: Working
+  readonly signal: AbortSignal
+  readonly onChunk: ChunkReader
+}
+
+/** Behind the agent's own parts; those who watch the answer as it comes hear of them, too. */
+async function addSiblings(
+  turn: Turn,
+  said: PartialResponse | undefined,
+  { working, signal, onChunk }: SiblingParts,
+): Promise<PartialResponse | undefined> {
+  const joined = said ? await joinSiblings(turn, said, { working, signal }) : []
+  if (joined.length === 0) return said
+  if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
+  return { ...said, parts: [...(said?.parts ?? []), ...joined] }
 }
 
 /** An agent's state of a thread; what it sets is written with its answer. */

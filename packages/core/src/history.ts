@@ -92,7 +92,7 @@ function mergeNeighbours(turns: Turns): Turns {
   for (const turn of turns) {
     const last = merged.at(-1)
     const { address } = turn.sender
-    const named = address === speaker ? turn.parts : [nameSpeaker(address), ...turn.parts]
+    const named = address === speaker ? turn.parts : [announceSpeaker(address), ...turn.parts]
     if (last?.role === turn.role) merged[merged.length - 1] = { ...last, parts: [...last.parts, ...named] }
     else merged.push(turn)
     speaker = address
@@ -101,7 +101,7 @@ function mergeNeighbours(turns: Turns): Turns {
 }
 
 /** Who said what must not be lost in a turn of several writers. */
-function nameSpeaker(address: string): Part {
+export function announceSpeaker(address: string): Part {
   return { kind: 'text', mime: 'text/plain', content: `${address}:` }
 }
 
@@ -109,7 +109,7 @@ function nameSpeaker(address: string): Part {
 const likeSpeaker = /^(?=[^\S\n]*@[^\s@]+@[^\s@]+:[^\S\n]*$)/gmu
 
 /** Nobody puts words into another's mouth by writing a name as it is written here. */
-function quoteNames(part: Part): Part {
+export function quoteNames(part: Part): Part {
   if (part.kind !== 'text') return part
   const content = part.content.replace(likeSpeaker, '> ')
   return content === part.content ? part : { ...part, content }

@@ -1,6 +1,7 @@
 import type { Act } from './act.ts'
 import { completeResponse, failedAnswer } from './answer.ts'
 import type { Json } from './json.ts'
+import { chooseMentions, defaultMaxMentions } from './mention.ts'
 import { planActs, storeFilesFor, toPlanned } from './plan-acts.ts'
 import type { Addressing } from './protocol.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
@@ -22,7 +23,8 @@ export function planAnswer(turn: Turn, working: Working, partial: PartialRespons
   const channel = working.findChannel(turn.via)
   const { parts, blobs } = storeFilesFor(channel, partial.parts ?? [], working)
   const createdAt = draft.said?.createdAt ?? isoTime(working.world.now())
-  const response = completeResponse({ ...partial, parts }, turn, { id: draft.id, createdAt })
+  const woken = whomItWakes(turn, working, partial)
+  const response = completeResponse({ ...partial, ...woken, parts }, turn, { id: draft.id, createdAt })
   const addressing = draft.said ? addressRevision(turn, working, response, draft) : channel?.address({ turn, response })
   const { aliases = [], isListed, rendering, ...to } = addressing ?? { deliveries: [] }
   return {
@@ -34,6 +36,12 @@ export function planAnswer(turn: Turn, working: Working, partial: PartialRespons
     ...(rendering !== undefined && { rendering }),
     ...(draft.said && { isRevision: true }),
   }
+}
+
+function whomItWakes({ content }: Turn, { joint }: Working, { mentions }: PartialResponse): PartialResponse {
+  if (!mentions) return {}
+  const without = [content.recipient, content.sender.address]
+  return { mentions: [...chooseMentions(mentions, { without, most: joint?.maxMentions ?? defaultMaxMentions })] }
 }
 
 function addressRevision(

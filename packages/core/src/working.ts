@@ -1,7 +1,9 @@
 import type { Agent, AttachmentBytes } from './agent.ts'
 import type { CallAgent } from './agent-call.ts'
+import type { DemandHouse } from './demand.ts'
 import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
+import type { JointLimits } from './joint.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { ActHouse } from './plan-acts.ts'
 import type { RetryPolicy } from './retry.ts'
@@ -26,6 +28,10 @@ export interface Working extends ActHouse {
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
   /** Absent where agents elsewhere cannot be called. */
   readonly callAgent?: CallAgent | undefined
+  /** Absent where nothing that is demanded can be decided. */
+  readonly demands?: DemandHouse | undefined
   /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
   readonly waiting?: WaitingTurns | undefined
+  /** How many siblings an answer may wake, and how they are asked; default: `defaultJointLimits`. */
+  readonly joint?: JointLimits | undefined
 }

@@ -1,0 +1,48 @@
+import type { AgentContext } from './agent.ts'
+import { checkChainGoesOn } from './chain.ts'
+import { Undeliverable } from './errors.ts'
+import { askSiblings, defaultJointLimits, needsJointAnswer } from './joint.ts'
+import type { Part } from './part.ts'
+import type { PartialResponse } from './response.ts'
+import type { Turn } from './work.ts'
+import type { Working } from './working.ts'
+
+type CallParts = Pick<Working, 'callAgent' | 'presentParts' | 'waiting'>
+
+/**
+ * The way from a turn to other agents, one hop further: the chain goes on from the message, whatever the agent says. `nameCall`: the
+ * same for the same call of a turn that is tried again.
+ * @throws Rejection `forbidden` on the final hop; as `CallAgent`
+ */
+export function createTurnCall(
+  turn: Turn,
+  { callAgent, presentParts, waiting }: CallParts,
+  { signal, nameCall }: { readonly signal: AbortSignal; nameCall(address: string): string },
+): AgentContext['call'] {
+  return async (address, content, options = {}) => {
+    const retryKey = `${turn.correlationId} ${turn.agent} ${nameCall(address)}`
+    if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
+    const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
+    const chain = turn.content.recipient_capabilities.agent_chain
+    checkChainGoesOn(chain)
+    const call = () => callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal, retryKey })
+    return waiting ? waiting.during(turn, call) : call()
+  }
+}
+
+/** What the siblings say that an answer mentions, where this gateway has to ask them; nothing elsewhere. */
+export async function joinSiblings(
+  turn: Turn,
+  said: PartialResponse,
+  { working, signal }: { readonly working: Working; readonly signal: AbortSignal },
+): Promise<readonly Part[]> {
+  const { callAgent, joint: limits = defaultJointLimits, world } = working
+  if (!callAgent || !needsJointAnswer(turn.content, said)) return []
+  return askSiblings(turn.content, said, {
+    ask: (address, parts, signal) =>
+      createTurnCall(turn, working, { signal, nameCall: sibling => `joint ${sibling}` })(address, parts),
+    limits,
+    signal,
+    world,
+  })
+}

@@ -1,0 +1,120 @@
+import type { AgentCallAnswer } from './agent-call.ts'
+import { isFinalHop } from './chain.ts'
+import { Rejection } from './errors.ts'
+import { announceSpeaker, quoteNames } from './history.ts'
+import { chooseMentions, defaultMaxMentions } from './mention.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { Part } from './part.ts'
+import type { PartialResponse } from './response.ts'
+import { startTurnClock } from './turn-clock.ts'
+import type { World } from './world.ts'
+
+export interface JointLimits {
+  /** Siblings that one answer may wake. */
+  readonly maxMentions: number
+  /** Asked at the same time. */
+  readonly atOnce: number
+  /** For all of them together, ms: who has not answered by then was not reachable. */
+  readonly withinMs: number
+}
+
+export const defaultJointLimits: JointLimits = { maxMentions: defaultMaxMentions, atOnce: 4, withinMs: 60_000 }
+
+export interface Joining {
+  /** Asks one sibling, one hop further. @throws whatever the call throws */
+  ask(address: string, parts: readonly Part[], signal: AbortSignal): Promise<AgentCallAnswer>
+  readonly limits: JointLimits
+  /** The turn is canceled, or the process shuts down. */
+  readonly signal: AbortSignal
+  readonly world: Pick<World, 'log'>
+}
+
+/** Whether the gateway itself must call whom an answer mentions: nothing on this transport would wake them. */
+export function needsJointAnswer(
+  { recipient_capabilities: { mention_relay: relay } }: NormalizedMessage,
+  { mentions = [], status }: PartialResponse,
+): boolean {
+  return relay.kind === 'none' && mentions.length > 0 && status !== 'failed' && status !== 'rejected'
+}
+
+/**
+ * What the siblings that an answer mentions have to say, each under its name, to stand behind the agent's own parts (`contract.md`,
+ * mention_relay `none`). Who fails or is too slow is named as not reachable; on the final hop nobody is asked.
+ * @throws the reason of `signal`
+ */
+export async function askSiblings(
+  message: NormalizedMessage,
+  { mentions = [], parts = [] }: PartialResponse,
+  joining: Joining,
+): Promise<Part[]> {
+  const { recipient, sender, recipient_capabilities } = message
+  const { maxMentions: most, atOnce, withinMs } = joining.limits
+  const siblings = chooseMentions(mentions, { without: [recipient, sender.address], most })
+  if (isFinalHop(recipient_capabilities.agent_chain)) {
+    return siblings.map(sibling => noteOf(sibling, 'was not asked: this was the final hop of the chain.'))
+  }
+  const said = parts.length > 0 ? [announceSpeaker(recipient), ...parts] : []
+  const question = [announceSpeaker(sender.address), ...message.parts.map(quoteNames), ...said]
+  const clock = startTurnClock(withinMs, joining.signal)
+  const answers = await mapAtOnce(siblings, atOnce, sibling =>
+    Promise.race([askOne(sibling, question, { ...joining, signal: clock.signal }), giveUp(sibling, clock.expired)]),
+  ).finally(() => clock.stop())
+  joining.signal.throwIfAborted()
+  return answers.flat()
+}
+
+/** Whoever goes on after the end of the time is not waited for. */
+function giveUp(sibling: string, expired: Promise<never>): Promise<Part[]> {
+  return expired.catch(() => [noteOf(sibling, notReachable)])
+}
+
+async function askOne(sibling: string, question: readonly Part[], { ask, signal, world }: Joining): Promise<Part[]> {
+  try {
+    signal.throwIfAborted()
+    const { parts, status } = await ask(sibling, question, signal)
+    const said = keepSayings(parts)
+    if (said.length > 0) return [announceSpeaker(sibling), ...said]
+    return [noteOf(sibling, status === 'completed' ? 'had nothing to say.' : 'could not answer.')]
+  } catch (error) {
+    world.log.warn({ sibling, err: error }, 'an agent that was mentioned cannot be called')
+    return [noteOf(sibling, error instanceof Rejection ? (refusalNotes[error.code] ?? notReachable) : notReachable)]
+  }
+}
+
+const notReachable = 'was not reachable.'
+const refusalNotes: Readonly<Record<string, string>> = { forbidden: 'may not be asked.' }
+
+/** Our own words, in a line that nobody else can write: what siblings say stands quoted where it looks like one. */
+function noteOf(sibling: string, what: string): Part {
+  return { kind: 'text', mime: 'text/plain', content: `${sibling} ${what}` }
+}
+
+/** Of one sibling. */
+const most = { parts: 100, chars: 64 * 1024 } as const
+
+/**
+ * Words and files of a stranger. Tools it has used are its own business; a demand of its own (a policy) counts for nothing in our
+ * answer, so only its words stay.
+ */
+function keepSayings(parts: readonly Part[]): Part[] {
+  return parts.slice(0, most.parts).flatMap((part): readonly Part[] => {
+    if (part.kind === 'text') return [quoteNames({ ...part, content: part.content.slice(0, most.chars) })]
+    if (part.kind === 'policy') return [quoteNames({ kind: 'text', mime: 'text/plain', content: part.policy.message })]
+    return part.kind === 'file' || part.kind === 'link' || part.kind === 'artifact' ? [part] : []
+  })
+}
+
+/** In order, so many at once. */
+async function mapAtOnce<Item, Value>(
+  items: readonly Item[],
+  atOnce: number,
+  map: (item: Item) => Promise<Value>,
+): Promise<Value[]> {
+  const values: Value[] = []
+  let next = 0
+  const work = async () => {
+    for (let at = next++; at < items.length; at = next++) values[at] = await map(items[at] as Item)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+  return values
+}

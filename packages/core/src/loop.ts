@@ -1,0 +1,79 @@
+import type { IntakeDesk } from './desk.ts'
+import type { Intake, TurnBudget } from './intake.ts'
+import { countSimilar } from './loop-words.ts'
+
+/** Carried by a message whose sender is a program: an agent, a bot. Its author says so, or its transport shows it. */
+export const agentFlag = 'from_agent'
+/** Kept by a loop guard: stored, shown to the operator, given to no agent. */
+export const loopFlag = 'loop_guard'
+/** The chain of agents has become too long. */
+export const hopFlag = 'hop_limit'
+
+/** When agents that talk to each other are stopped. All of it is per thread. */
+export interface LoopLimits {
+  /** Turns of agents in an hour. */
+  readonly agentTurns: number
+  /** Turns of agents in a row without a word of a person in between. */
+  readonly turnsWithoutPerson: number
+  /** Turns in a row of an agent that say the same; of anybody else twice as many. */
+  readonly similarTurns: number
+}
+
+export const defaultLoopLimits: LoopLimits = { agentTurns: 10, turnsWithoutPerson: 20, similarTurns: 3 }
+
+/** What counts of the past, ms: who says something less often than a few times a day loops slowly enough. */
+export const loopMemoryMs = 7 * 24 * 3_600_000
+const hourMs = 3_600_000
+
+/** A message as the guard looks at it. */
+export interface LoopTurn {
+  readonly isFromAgent: boolean
+  readonly text: string
+}
+
+/** What the desk looks up for the guard, each newest first, of the last `loopMemoryMs`. */
+export interface LoopMemory {
+  /** For each of the thread's messages whether it came from an agent. */
+  readSenders(most: number): readonly boolean[]
+  /** The texts of the thread's messages. */
+  readTexts(most: number): readonly string[]
+}
+
+export type LoopSign = 'no_person' | 'same_words'
+
+/**
+ * Whether one more turn would go round in a circle, however slowly: agents among themselves for too long, or the same words again and
+ * again. Only what has to be known is read.
+ */
+export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLimits): LoopSign | undefined {
+  const { isFromAgent, text } = incoming
+  const { turnsWithoutPerson: most, similarTurns } = limits
+  if (isFromAgent) {
+    const senders = memory.readSenders(most)
+    if (senders.length >= most && senders.every(Boolean)) return 'no_person'
+  }
+  const needed = isFromAgent ? similarTurns : 2 * similarTurns
+  const isSame = countSimilar(text, memory.readTexts(needed), { isFromAgent }) >= needed
+  return isSame ? 'same_words' : undefined
+}
+
+/** The desk, with the limits on every message that takes a turn of a conversation. Tasks end by their chain: their caller waits. */
+export function guardLoops<Guarded extends IntakeDesk>(desk: Guarded, limits: LoopLimits): Guarded {
+  return Object.assign(Object.create(desk) as Guarded, {
+    admit: (intake: Intake, correlationId: string) => desk.admit(limitLoops(intake, limits), correlationId),
+  })
+}
+
+function limitLoops(intake: Intake, limits: LoopLimits): Intake {
+  const { task, disposition, message, flags = [], budgets = [] } = intake
+  if (task || disposition === 'keep' || (message.kind ?? 'message') !== 'message') return intake
+  if (!flags.includes(agentFlag)) return { ...intake, loop: limits }
+  const turns: TurnBudget = {
+    key: 'agents',
+    turns: limits.agentTurns,
+    withinMs: hourMs,
+    flag: loopFlag,
+    isPerThread: true,
+  }
+  return { ...intake, loop: limits, budgets: [...budgets, turns] }
+}

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { chooseMentions } from './mention.ts'
+
+const limits = { without: ['@me@a.test', '@alice@b.test'], most: 3 }
+
+test('mentionable §8.1: an answer wakes each one once, never oneself, never the sender twice', () => {
+  const mentions = ['@Me@A.test', 'acct:alice@b.test', '@bob@c.test', 'bob@c.test', 'acct:BOB@C.test', '@carol@d.test']
+  expect(chooseMentions(mentions, limits)).toEqual(['@bob@c.test', '@carol@d.test'])
+})
+
+test('chooseMentions() wakes so many at most, and nobody by what is no address', () => {
+  const mentions = ['@x', 'https://c.test/u/bob', '', '@1@c.test', '@2@c.test', '@3@c.test', '@4@c.test']
+  expect(chooseMentions(mentions, limits)).toEqual(['@1@c.test', '@2@c.test', '@3@c.test'])
+})
