@@ -11,12 +11,15 @@ import { createAttachmentShelf } from './attachments.ts'
 import { readDomainLists } from './config/domain-lists.ts'
 import { handleHostOf } from './config/handle-host.ts'
 import type { Config } from './config/schema.ts'
+import { listExtensions } from './discovery/extensions.ts'
+import { listInbound } from './discovery/inbound.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
 import * as protocols from './protocols.ts'
+import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { softwareVersion } from './version.ts'
@@ -89,6 +92,8 @@ export async function openGateway(
       agents,
       channels,
       auth: describeA2aAuth(config),
+      inbound: listInbound(config),
+      extensions: listExtensions(config),
       isFormerAgent: createFormerAgents(desk, agents),
     }),
     shelf.routes,
@@ -98,6 +103,7 @@ export async function openGateway(
       channels,
       token: operatorToken,
       acting: openOutpostHouse({ desk, world, channels, shelf }),
+      openResolveWorld: () => createResolveWorld({ config, world, channels, app }),
     }),
     ...extraRooms,
   ]

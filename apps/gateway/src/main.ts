@@ -17,6 +17,7 @@ import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
 import { performAct } from './cli/post.ts'
+import { printResolved } from './cli/resolve.ts'
 import { runDev, runProduction } from './cli/run.ts'
 import { liftSuppression, printSuppressions } from './cli/suppressions.ts'
 import { readConfigFile } from './config/read-config.ts'
@@ -165,6 +166,11 @@ function createProgram(): Command {
     .description('check this installation, each finding with its mend')
     .option('--json')
     .action(async (options: CommonOptions) => printDoctor(await file(), output(options)))
+  program
+    .command('resolve <address>')
+    .description('what a peer finds behind an address, and what is wrong with it; exit code 1: faults, 2: not found')
+    .option('--json')
+    .action(async (address: string, options: CommonOptions) => printResolved(await file(), output(options), address))
   program
     .command('config')
     .description('print: the configuration as it is understood, secrets masked')

@@ -21,6 +21,10 @@ import { createFeeds } from './streams/feeds.ts'
 
 export type { A2aClient, A2aClientOptions } from './client/agent-client.ts'
 export { createA2aClient } from './client/agent-client.ts'
+export type { FoundCard } from './client/find-card.ts'
+export { findCard } from './client/find-card.ts'
+export { readInterface } from './client/read-card.ts'
+export { verifyCard } from './client/verify-card.ts'
 export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 

@@ -1,16 +1,27 @@
-import type { AgentDirectory, AgentProfile } from '@postern/core'
+import type { AgentDirectory, AgentProfile, ChannelName } from '@postern/core'
+
+type Place = Pick<AgentDirectory, 'domain' | 'origin'>
+
+/** What is switched on, for all agents alike. */
+export interface Face {
+  /** How A2A callers authenticate, in the words of the Mentionable card. */
+  readonly auth: object
+  /** By which ways a message can come in. */
+  readonly inbound: readonly ChannelName[]
+  readonly extensions: readonly { readonly uri: string; readonly description: string }[]
+}
 
 /** The Mentionable agent card, v0.1: one document for A2A clients, ActivityPub readers and people. */
 export function describeAgentCard(
-  { name, displayName, description, version, iconUrl }: AgentProfile,
-  { domain, origin }: AgentDirectory,
-  auth: object,
+  { name, displayName, description, version, iconUrl, iconType }: AgentProfile,
+  { domain, origin }: Place,
+  { auth, inbound, extensions }: Face,
 ): object {
   return {
     address: `@${name}@${domain}`,
     name: displayName,
     description,
-    ...(iconUrl && { icon: { url: iconUrl } }),
+    ...(iconUrl && { icon: { url: iconUrl, ...(iconType && { mime: iconType }) } }),
     version,
     protocol_version: '0.1',
     a2a: {
@@ -18,7 +29,7 @@ export function describeAgentCard(
       // Ours: the signed A2A card, which holds what this one has no member for.
       card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
       transport: 'https+jsonrpc',
-      capabilities: {},
+      capabilities: extensions.length > 0 ? { extensions } : {},
       skills: [{ id: 'conversation', name: displayName, description }],
       input_modes: [
         { kind: 'text', mime: 'text/plain' },
@@ -28,25 +39,27 @@ export function describeAgentCard(
       auth,
     },
     activitypub: { actor: `${origin}/agents/${name}` },
-    mentionable: { supported_inbound: ['activitypub', 'a2a', 'email'], homepage: `${origin}/agents/${name}` },
+    mentionable: { supported_inbound: inbound, homepage: `${origin}/agents/${name}` },
   }
 }
 
 /** Who can be spoken to here, as schema.org JSON-LD (`/.well-known/mentionable-agents.json`). */
-export function describeDirectory(agents: AgentDirectory): object {
-  const { origin, domain } = agents
+export function describeDirectory(
+  { origin, domain, list }: Place & Pick<AgentDirectory, 'list'>,
+  { inbound }: Pick<Face, 'inbound'>,
+): object {
   return {
     '@context': ['https://schema.org', { mentionable: 'https://mentionable.dev/ns/v1#' }],
     '@type': 'Organization',
     name: domain,
     url: origin,
-    contactPoint: agents.list().map(({ name, displayName }) => ({
+    contactPoint: list().map(({ name, displayName }) => ({
       '@type': 'ContactPoint',
       contactType: 'AI assistant',
       name: displayName,
-      email: `${name}@${domain}`,
+      ...(inbound.includes('email') && { email: `${name}@${domain}` }),
       url: `${origin}/.well-known/agent-card/${name}`,
-      'mentionable:protocols': ['activitypub', 'a2a', 'email'],
+      'mentionable:protocols': inbound,
       'mentionable:webfinger': `acct:${name}@${domain}`,
     })),
   }

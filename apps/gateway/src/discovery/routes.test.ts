@@ -1,11 +1,15 @@
-import type { AgentProfile } from '@postern/core'
+import type { AgentProfile, Channel, ChannelName } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createDiscoveryRoutes } from './routes.ts'
 
 const bytes = new Uint8Array([1, 2, 3])
+const mail = {
+  name: 'email',
+  links: (agent: string) => [{ rel: 'mailto', href: `mailto:${agent}@agents.example` }],
+} as unknown as Channel
 const plain: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
 
-function openRoutes(face: Partial<AgentProfile> = {}) {
+function openRoutes(face: Partial<AgentProfile> = {}, inbound: readonly ChannelName[] = ['email']) {
   const echo = { ...plain, ...face }
   const agents = {
     domain: 'agents.example',
@@ -15,7 +19,14 @@ function openRoutes(face: Partial<AgentProfile> = {}) {
     findIcon: (name: string) => (name === 'echo' ? { bytes, mediaType: 'image/png', fileName: '0123.png' } : undefined),
     list: () => [echo],
   }
-  const app = createDiscoveryRoutes({ agents, channels: [], auth: {}, isFormerAgent: async name => name === 'gone' })
+  const app = createDiscoveryRoutes({
+    agents,
+    channels: [mail],
+    auth: {},
+    inbound,
+    extensions: [],
+    isFormerAgent: async name => name === 'gone',
+  })
   app.onError(error => new Response(null, { status: 'code' in error && error.code === 'no_recipient' ? 404 : 500 }))
   return app
 }
@@ -65,4 +76,27 @@ test('a picture is served under its own name only, as what it is', async () => {
 test('the page of an agent that is no more is gone', async () => {
   expect((await openRoutes().request('/agents/Gone')).status).toBe(410)
   expect((await openRoutes().request('/agents/nobody')).status).toBe(404)
+})
+
+test.each([
+  ['email', true],
+  ['a2a', false],
+] as const)('§1.4: mail is offered where it can come in, %s: %s', async (way, isOffered) => {
+  const app = openRoutes({}, [way])
+  for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
+    expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
+  }
+  const card = (await (await app.request('/.well-known/agent-card/echo')).json()) as { mentionable: object }
+  expect(card.mentionable).toMatchObject({ supported_inbound: [way] })
+  const directory = await (await app.request('/.well-known/mentionable-agents.json')).text()
+  expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
+})
+
+test('§1.5: what an agent is called cannot end the block of data in the page', async () => {
+  const page = await (
+    await openRoutes({ displayName: '</script><script>alert(1)</script>' }).request('/agents/echo')
+  ).text()
+  const [, block = ''] = /<script type="application\/ld\+json">(.*)\n/.exec(page) ?? []
+  expect(block.match(/<\/script>/g)).toHaveLength(1)
+  expect(JSON.parse(block.replace('</script>', ''))).toMatchObject({ '@type': 'Organization' })
 })

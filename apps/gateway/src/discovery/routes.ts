@@ -3,29 +3,29 @@ import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import type { Face } from './agent-card.ts'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
 import { renderHostMeta } from './host-meta.ts'
 import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
 
-export interface DiscoveryOptions {
+export interface DiscoveryOptions extends Face {
   readonly agents: AgentDirectory & Pick<AgentHouse, 'findIcon'>
   readonly channels: readonly Channel[]
-  /** How A2A callers authenticate, in the words of the Mentionable card. */
-  readonly auth: object
   /** Whether there was an agent of this name, which is no more. */
   isFormerAgent(name: string): Promise<boolean>
 }
 
 /** What ties the protocols to one address: WebFinger, the Mentionable card, the directory, the page for people. */
-export function createDiscoveryRoutes({ agents, channels, auth, isFormerAgent }: DiscoveryOptions): Hono {
-  const linksOf = (agent: string) => channels.flatMap(channel => channel.links(agent))
+export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face }: DiscoveryOptions): Hono {
+  const open = channels.filter(({ name }) => face.inbound.includes(name))
+  const linksOf = (agent: string) => open.flatMap(channel => channel.links(agent))
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
       const resources = context.req.queries('resource') ?? []
       if (await isFormerAgent(readAgentName(resources, agents) ?? '')) return answerGone(context)
-      const jrd = describeResource(resources, agents, linksOf)
+      const jrd = describeResource(resources, agents, linksOf, context.req.queries('rel'))
       return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
     })
     .get('/.well-known/host-meta', context =>
@@ -33,17 +33,19 @@ export function createDiscoveryRoutes({ agents, channels, auth, isFormerAgent }:
     )
     .get('/.well-known/agent-card/:agent', context => {
       return context.json(
-        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, auth),
+        describeAgentCard(requireAgent(agents, context.req.param('agent')), agents, face),
         200,
         publicly,
       )
     })
-    .get('/.well-known/mentionable-agents.json', context => context.json(describeDirectory(agents), 200, publicly))
+    .get('/.well-known/mentionable-agents.json', context =>
+      context.json(describeDirectory(agents, face), 200, publicly),
+    )
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
       const agent = requireAgent(agents, context.req.param('agent'))
       const guarded = { 'content-security-policy': guardProfilePage(agent), vary: 'Accept' }
-      return context.html(renderProfilePage(agent, agents), 200, guarded)
+      return context.html(renderProfilePage(agent, agents, face), 200, guarded)
     })
     .get('/agents/:agent/icon/:file', context => {
       const icon = agents.findIcon(context.req.param('agent'))

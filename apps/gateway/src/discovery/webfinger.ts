@@ -12,12 +12,14 @@ export interface Jrd {
 
 /**
  * The JRD of one of our agents (RFC 7033): asked for by account or by its address on the web.
+ * `rels`: only links of these relations are wanted; none means all (§4.3).
  * @throws Rejection `malformed`, `no_recipient`
  */
 export function describeResource(
   resources: readonly string[],
   agents: AgentDirectory,
   linksOf: (agent: string) => readonly WebLink[],
+  rels: readonly string[] = [],
 ): Jrd {
   const name = readAgentName(resources, agents)
   const agent = name === undefined ? undefined : agents.find(name)
@@ -35,7 +37,9 @@ export function describeResource(
   return {
     subject: `acct:${agent.name}@${agents.domain}`,
     aliases: [page],
-    links: links.toSorted((left, right) => rank(left) - rank(right)),
+    links: links
+      .filter(({ rel }) => rels.length === 0 || rels.includes(rel))
+      .toSorted((left, right) => rank(left) - rank(right)),
   }
 }
 

@@ -30,7 +30,14 @@ const agents = {
   domain: 'agents.test',
 } as unknown as OperatorOptions['agents']
 const desk = {} as OperatorOptions['desk']
-const app = createOperatorRoutes({ desk, agents, channels: [], token: 'operator-token', acting })
+const app = createOperatorRoutes({
+  desk,
+  agents,
+  channels: [],
+  token: 'operator-token',
+  acting,
+  openResolveWorld: () => ({}) as never,
+})
 app.onError(error => toProblem(error))
 
 const parts = [{ kind: 'text', mime: 'text/markdown', content: 'news' }]

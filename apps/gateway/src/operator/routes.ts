@@ -4,11 +4,13 @@ import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk, 
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
+import type { ResolveWorld } from '../resolve/peer-view.ts'
 import type { ActRouteOptions } from './act-routes.ts'
 import { createActRoutes } from './act-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 import { createKeyRoutes } from './key-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
+import { createResolveRoutes } from './resolve-routes.ts'
 
 export interface OperatorOptions {
   readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
@@ -16,10 +18,18 @@ export interface OperatorOptions {
   readonly channels: readonly Channel[]
   readonly token: string
   readonly acting: ActRouteOptions['acting']
+  openResolveWorld(): ResolveWorld
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
-export function createOperatorRoutes({ desk, agents, channels, token, acting }: OperatorOptions): Hono {
+export function createOperatorRoutes({
+  desk,
+  agents,
+  channels,
+  token,
+  acting,
+  openResolveWorld,
+}: OperatorOptions): Hono {
   const withHistory = createHistoryReader(desk, agents)
   return new Hono()
     .basePath('/operator/api')
@@ -28,6 +38,7 @@ export function createOperatorRoutes({ desk, agents, channels, token, acting }: 
     .route('/', createKeyRoutes({ channels }))
     .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
+    .route('/', createResolveRoutes(openResolveWorld))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))
       return context.json({ messages, next: messages.at(-1)?.message ?? null })

@@ -1,0 +1,64 @@
+import { formatAddress, Rejection } from '@postern/core'
+import { a2aRows } from './a2a-rows.ts'
+import { actorRows } from './actor-rows.ts'
+import { cardRows } from './card-rows.ts'
+import { mailRows } from './mail-rows.ts'
+import type { PeerView, ResolveWorld } from './peer-view.ts'
+import { findActorLink, findCardLink, findLink, lookAtPeer, pageRel } from './peer-view.ts'
+import type { ResolveFinding, Row } from './row.ts'
+import { judgeAll } from './row.ts'
+import { readAskedAddress } from './spelling.ts'
+import { surfaceRows } from './surface-rows.ts'
+import { webFingerRows } from './webfinger-rows.ts'
+
+/** What a peer finds behind an address, and what is wrong with it. */
+export interface Resolved {
+  readonly asked: string
+  /** In its one form; absent when it is no address. */
+  readonly address?: string
+  /** `unresolved`: nothing is known of it; `faulty`: peers of this or that kind fail with it. */
+  readonly outcome: 'ok' | 'faulty' | 'unresolved'
+  readonly found: Readonly<Record<string, string>>
+  readonly findings: readonly ResolveFinding[]
+}
+
+const rows: readonly Row[] = [...webFingerRows, ...cardRows, ...a2aRows, ...actorRows, ...mailRows, ...surfaceRows]
+
+export async function resolveAddress(asked: string, world: ResolveWorld): Promise<Resolved> {
+  try {
+    const address = readAskedAddress(asked)
+    const view = await lookAtPeer(address, world)
+    const findings = judgeAll(rows, view)
+    return {
+      asked,
+      address: formatAddress(address),
+      outcome: judgeOutcome(view, findings),
+      found: listFound(view),
+      findings,
+    }
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error
+    const fix = 'Write it as @name@domain.tld.'
+    const refused = { id: 'address.spelling', section: '§1.2', severity: 'error', message: error.message, fix } as const
+    return { asked, outcome: 'unresolved', found: {}, findings: [refused] }
+  }
+}
+
+function judgeOutcome({ webfinger }: PeerView, findings: readonly ResolveFinding[]): Resolved['outcome'] {
+  if (!webfinger.document) return 'unresolved'
+  return findings.some(({ severity }) => severity === 'error') ? 'faulty' : 'ok'
+}
+
+function listFound({ links, a2a, actor, mail }: PeerView): Readonly<Record<string, string>> {
+  const found = {
+    actor: findActorLink(links)?.href,
+    inbox: actor?.document?.inbox,
+    agent_card: findCardLink(links)?.href,
+    a2a: a2a?.agent.interface?.url,
+    profile_page: findLink(links, pageRel)?.href,
+    mail: mail?.address,
+  }
+  return Object.fromEntries(
+    Object.entries(found).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
