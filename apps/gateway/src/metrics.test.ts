@@ -2,7 +2,7 @@ import type { OperatorDesk, WorkDesk } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
 
-const counts = { messages: {}, deliveries: {}, refusals: 0 }
+const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: { loop_guard: 0, hop_limit: 0 } }
 const desk = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorDesk & WorkDesk
 
 test('whoever reads the metrics takes nothing from the next reader', async () => {

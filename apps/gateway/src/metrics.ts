@@ -26,11 +26,17 @@ export function createMetrics(
   delay.enable()
   return {
     async render() {
-      const [{ messages, deliveries, refusals }, due] = await Promise.all([desk.count(), desk.nextDue()])
+      const [{ messages, deliveries, refusals, stopped }, due] = await Promise.all([desk.count(), desk.nextDue()])
       const overdue = due === undefined ? 0 : Math.max(0, now() - due) / 1000
       const text = [
         formatMetric('postern_messages', 'Messages stored, by state.', 'gauge', byLabel('state', messages)),
         formatMetric('postern_deliveries', 'Deliveries, by state.', 'gauge', byLabel('state', deliveries)),
+        formatMetric(
+          'postern_stopped_total',
+          'Messages that guards against loops have kept back, by flag.',
+          'counter',
+          byLabel('flag', stopped),
+        ),
         formatMetric('postern_refusals', 'Refusals remembered.', 'gauge', [['', refusals]]),
         formatMetric('postern_work_overdue_seconds', 'Age of the oldest work that nobody has taken up.', 'gauge', [
           ['', overdue],

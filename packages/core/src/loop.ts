@@ -8,6 +8,8 @@ export const agentFlag = 'from_agent'
 export const loopFlag = 'loop_guard'
 /** The chain of agents has become too long. */
 export const hopFlag = 'hop_limit'
+export const stopFlags = [loopFlag, hopFlag] as const
+export type StopFlag = (typeof stopFlags)[number]
 
 /** When agents that talk to each other are stopped. All of it is per thread. */
 export interface LoopLimits {

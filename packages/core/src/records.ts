@@ -1,5 +1,6 @@
 import type { Proof } from './intake.ts'
 import type { Json } from './json.ts'
+import type { StopFlag } from './loop.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { NormalizedResponse } from './response.ts'
 
@@ -17,6 +18,8 @@ export interface MessageSummary {
   readonly received_at: string
   readonly preview: string
   readonly correlation_id: string
+  /** Why it is kept, or what is odd about it. */
+  readonly flags: readonly string[]
 }
 
 export interface DeliveryRecord {
@@ -45,6 +48,8 @@ export interface MessageRecord {
   /** How often the peer sent it again. */
   readonly duplicates: number
   readonly correlation_id: string
+  /** The number of a later message that it is, or was, answered together with: `response` is the answer to both. */
+  readonly merged_into?: number | undefined
   /** Numbers of further messages that claim the same id. */
   readonly namesakes?: readonly number[] | undefined
 }
@@ -70,4 +75,6 @@ export interface DeskCounts {
   readonly messages: Readonly<Record<MessageState, number>>
   readonly deliveries: Readonly<Record<DeliveryRecord['state'], number>>
   readonly refusals: number
+  /** Messages that guards against loops have kept back. */
+  readonly stopped: Readonly<Record<StopFlag, number>>
 }

@@ -1,6 +1,10 @@
-import type { DeliveryRecord, MessageState } from '@postern/core'
+import type { DeliveryRecord, MessageState, StopFlag } from '@postern/core'
 
-export type CounterName = `messages.${MessageState}` | `deliveries.${DeliveryRecord['state']}` | 'refusals'
+export type CounterName =
+  | `messages.${MessageState}`
+  | `deliveries.${DeliveryRecord['state']}`
+  | `stopped.${StopFlag}`
+  | 'refusals'
 
 export interface Notice {
   readonly topic: string
@@ -28,4 +32,9 @@ export function moveTotal(batch: Batch, from: CounterName, to: CounterName): voi
   if (from === to) return
   addToTotal(batch, from, -1)
   addToTotal(batch, to)
+}
+
+export function moveTotals(batch: Batch, count: number, [from, to]: readonly [CounterName, CounterName]): void {
+  addToTotal(batch, from, -count)
+  addToTotal(batch, to, count)
 }

@@ -14,6 +14,7 @@ interface SummaryRow {
   readonly content: string
   readonly state: MessageState
   readonly correlation_id: string
+  readonly flags: string | null
 }
 
 interface StandingRow {
@@ -22,6 +23,7 @@ interface StandingRow {
   readonly error: string | null
   readonly proofs: string
   readonly duplicates: number
+  readonly merged_into: number | null
 }
 
 /** A page has up to 500 rows: larger messages are not read for their first words. */
@@ -37,11 +39,11 @@ export function createMessageView(
 ): Pick<OperatorDesk, 'listMessages' | 'findMessage'> {
   const listNewest = prepareQuery<SummaryRow>(
     db,
-    `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id
+    `SELECT m.number, m.agent, m.envelope, ${formatBoundedParts('e.content', maxPreviewedBytes)}, coalesce(w.state, 'ignored') AS state, m.correlation_id, m.flags
      FROM messages m JOIN entries e ON e.seq = m.number LEFT JOIN turns w ON w.message = m.number
      WHERE m.number < ? ORDER BY m.number DESC LIMIT +?`,
   )
-  const standing = `m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates`
+  const standing = `m.number, coalesce(w.state, 'ignored') AS state, w.error, m.proofs, coalesce(d.count, 0) AS duplicates, w.merged_into`
   const joins = 'LEFT JOIN turns w ON w.message = m.number LEFT JOIN duplicates d ON d.message = m.number'
   const findByNumber = prepareQuery<StandingRow>(db, `SELECT ${standing} FROM messages m ${joins} WHERE m.number = ?`)
   const findById = prepareQuery<StandingRow>(
@@ -67,10 +69,11 @@ export function createMessageView(
         state: standing.state,
         flags: stored.flags,
         ...(standing.error !== null && { error: standing.error }),
-        response: responses.findByMessage(standing.number)?.response ?? null,
+        response: responses.findByMessage(standing.merged_into ?? standing.number)?.response ?? null,
         deliveries: deliveries.ofMessage(standing.number),
         duplicates: standing.duplicates,
         correlation_id: stored.correlationId,
+        ...(standing.merged_into !== null && { merged_into: standing.merged_into }),
         ...(others.length > 0 && { namesakes: others.map(({ number }) => number) }),
       }
     },
@@ -90,6 +93,7 @@ function toSummary(row: SummaryRow): MessageSummary {
     received_at,
     preview: previewOf(parseJson<readonly Part[]>(row.content)),
     correlation_id: row.correlation_id,
+    flags: row.flags === null ? [] : parseJson<readonly string[]>(row.flags),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeliveryRecord, DeskCounts, MessageState, OperatorDesk } from '@postern/core'
+import { stopFlags } from '@postern/core'
 import type { CounterName } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryControl } from './delivery-control.ts'
@@ -32,11 +33,12 @@ const messageStates: readonly MessageState[] = ['received', 'working', 'answered
 const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'later', 'dead']
 
 function toCounts(totals: Totals, pendingRefusals: number): DeskCounts {
-  const pick = <State extends string>(kind: 'messages' | 'deliveries', states: readonly State[]) =>
+  const pick = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>
     Object.fromEntries(states.map(state => [state, totals.get(`${kind}.${state}` as CounterName) ?? 0]))
   return {
     messages: pick('messages', messageStates) as DeskCounts['messages'],
     deliveries: pick('deliveries', deliveryStates) as DeskCounts['deliveries'],
+    stopped: pick('stopped', stopFlags) as DeskCounts['stopped'],
     refusals: (totals.get('refusals') ?? 0) + pendingRefusals,
   }
 }

@@ -7,6 +7,7 @@ import { deliveryContract } from './desk/deliveries.ts'
 import { durabilityContract } from './desk/durability.ts'
 import { intakeContract } from './desk/intake.ts'
 import { lookupContract } from './desk/lookup.ts'
+import { loopContract } from './desk/loops.ts'
 import { noticeContract } from './desk/notices.ts'
 import { onceContract } from './desk/once.ts'
 import { operatorContract } from './desk/operator.ts'
@@ -36,6 +37,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     broadcastContract(open)
     backgroundContract(open)
     lookupContract(open)
+    loopContract(open)
     taskContract(open)
     relationContract(open)
     bounceContract(open)

@@ -35,12 +35,12 @@ export function printMessages(file: ConfigFile, output: Output, limit: string): 
     ({ messages }) =>
       formatTable(
         ['#', 'received', 'via', 'agent', 'state', 'sender', 'id'],
-        messages.map(({ message, received_at, via, agent, state, sender, verified, id }) => [
+        messages.map(({ message, received_at, via, agent, state, flags, sender, verified, id }) => [
           `#${message}`,
           received_at.slice(0, 19),
           via,
           agent,
-          state,
+          [state, ...flags].join(' '),
           verified ? sender : `${sender}?`,
           id,
         ]),

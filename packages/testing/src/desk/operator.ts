@@ -41,6 +41,7 @@ function describeMessages(open: OpenDesk): void {
         received_at: '2026-01-01T00:00:00.000Z',
         preview: 'words of m3',
         correlation_id: 'c-m3',
+        flags: [],
       })
       expect((await desk.listMessages({ limit: 2, after: numbers[1] as number })).map(({ id }) => id)).toEqual(['m1'])
     }),

@@ -1,0 +1,42 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Intake, LoopMemory, Part } from '@postern/core'
+import { agentFlag, findLoop, isoTime, loopMemoryMs, plainTextOf, stopFlags } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { addToTotal } from './batch.ts'
+import { parseJson, prepareQuery } from './database.ts'
+import { formatBoundedParts } from './entries.ts'
+
+/** Larger messages say nothing to a guard: what goes round in a circle is short. */
+const maxComparedBytes = 64 * 1024
+
+/** Whether one more turn of this thread would go round in a circle; read from the newest ends of one index. */
+export function createLoopFinder(db: DatabaseSync): (intake: Intake, thread: number, now: number) => boolean {
+  // What came without a message (a conversation that began elsewhere) was said by somebody else.
+  const said = `FROM entries LEFT JOIN messages ON number = seq
+    WHERE entries.thread_id = ? AND entries.scope = 'conversation' AND role = 'user' AND at >= ?
+    ORDER BY coalesce(answers, seq) DESC LIMIT +?`
+  const readSenders = prepareQuery<{ from_agent: 0 | 1 }>(
+    db,
+    `SELECT coalesce(flags LIKE '%"${agentFlag}"%', 0) AS from_agent ${said}`,
+  )
+  const readTexts = prepareQuery<{ content: string }>(
+    db,
+    `SELECT ${formatBoundedParts('entries.content', maxComparedBytes)} ${said}`,
+  )
+  return function goesRound({ loop, message, flags = [] }, thread, now) {
+    if (!loop) return false
+    const since = isoTime(now - loopMemoryMs)
+    const memory: LoopMemory = {
+      readSenders: most => readSenders.all(thread, since, most).map(row => row.from_agent === 1),
+      readTexts: most =>
+        readTexts.all(thread, since, most).map(row => plainTextOf(parseJson<readonly Part[]>(row.content))),
+    }
+    const incoming = { isFromAgent: flags.includes(agentFlag), text: plainTextOf(message.parts) }
+    return findLoop(incoming, memory, loop) !== undefined
+  }
+}
+
+/** What was stopped is counted, whoever stopped it: the door or the desk. */
+export function countStopped(batch: Batch, flags: readonly (string | undefined)[]): void {
+  for (const flag of stopFlags) if (flags.includes(flag)) addToTotal(batch, `stopped.${flag}`)
+}
