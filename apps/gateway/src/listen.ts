@@ -28,7 +28,7 @@ export async function listenHttp(
   app: Hono,
   { host, port, stallMs: patience = stallMs }: ListenOptions,
 ): Promise<Listening> {
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
+  const answer = getRequestListener(app.fetch)
   const server = createServer(socketLimits, (request, response) => {
     // Who waits for an answer may wait: only one that is there has to be taken.
     response.setTimeout(patience, () => {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DnsResolver, GuardedFetch, Log, OpenStream, SubmitMail, World } from '@postern/core'
@@ -6,6 +5,7 @@ import { Unavailable } from '@postern/core'
 import { createMailSubmitter } from '@postern/email/submit'
 import { checkFetchUrl, createGuardedFetch } from '@postern/http'
 import type { Config } from './config/schema.ts'
+import { createRandomPool } from './random-pool.ts'
 import { softwareVersion } from './version.ts'
 
 export interface RealWorld extends World {
@@ -35,7 +35,7 @@ export function createWorld(config: Pick<Config, 'origin' | 'network' | 'email'>
     resolveDns: createResolver(dns),
     submitMail: submitter ?? refuseToSubmit,
     now: Date.now,
-    randomBytes: count => randomBytes(count),
+    randomBytes: createRandomPool(),
     sleep,
     log,
     close: () => {
