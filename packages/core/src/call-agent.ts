@@ -5,7 +5,7 @@ import { collectAnswer, isInterim } from './answer.ts'
 import { bindLog } from './bind-log.ts'
 import type { DemandList } from './demand-list.ts'
 import type { Desk } from './desk.ts'
-import { TurnAborted } from './errors.ts'
+import { readAbortKind, TurnAborted } from './errors.ts'
 import type { HistoryView } from './history.ts'
 import { createTurnCall, joinSiblings } from './joint-turn.ts'
 import type { Json } from './json.ts'
@@ -16,6 +16,7 @@ import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
 import { startTurnClock } from './turn-clock.ts'
 import type { Turn } from './work.ts'
+import { beginningOf } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 
 export interface CallParts {
@@ -39,12 +40,15 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
   const clock = startTurnClock(running.deadlineMs, stop)
   const { signal } = clock
   const unlisten = desk.listen(`message:${turn.message}`, notice => {
-    if ((notice as { kind?: string }).kind === 'canceled') clock.abort(new TurnAborted('canceled'))
+    const kind = readAbortKind(notice)
+    if (kind) clock.abort(new TurnAborted(kind))
   })
   try {
     await Promise.race([addBackground(turn, working, signal), clock.expired])
     const { history } = running
-    const view = history.view(await desk.readHistory({ thread: turn.thread, before: turn.message, ...history.reach }))
+    const view = history.view(
+      await desk.readHistory({ thread: turn.thread, before: beginningOf(turn), ...history.reach }),
+    )
     const message = withMembers(turn.content, {
       parts: working.presentParts(turn.content.parts),
       history: [...view.turns],
@@ -93,7 +97,8 @@ function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: Ab
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
     // Who listens can tell by the count whether he has heard a run from its beginning.
-    desk.notify(`message:${turn.message}`, { kind: 'part', chunk, run: turn.token, index, response: draft.id })
+    const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
+    for (const message of [...(turn.merged ?? []), turn.message]) desk.notify(`message:${message}`, notice)
     index += 1
     if (!canRevise || !isInterim(chunk) || world.now() < saidAt + shortestInterim) return undefined
     saidAt = world.now()
@@ -125,7 +130,11 @@ interface Moment {
   readonly view: HistoryView
 }
 
-function createContext(turn: Turn, { working, state, acts, demanding, draft }: CallParts, { signal, view }: Moment): AgentContext {
+function createContext(
+  turn: Turn,
+  { working, state, acts, demanding, draft }: CallParts,
+  { signal, view }: Moment,
+): AgentContext {
   return {
     signal,
     history: () => view,

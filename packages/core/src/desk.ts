@@ -25,8 +25,9 @@ export interface IntakeDesk {
 }
 
 /**
- * Workers take work here and bring it back. Turns of one thread come in order; so do deliveries to one place in one
- * thread. Whatever makes work ready notifies `work`; a committed turn notifies `message:<n>` with `{ kind: 'settled' }`.
+ * Workers take work here and bring it back. Turns of one thread come in order, or as the `lane` of their messages says; so do
+ * deliveries to one place in one thread. An edit of a message whose turn is open is no turn of its own: it changes the words of that
+ * turn, and breaks it off if it runs, so that it is taken up again (`maxAborts` times; then it comes behind it). Whatever makes work ready notifies `work`; a committed turn notifies `message:<n>` with `{ kind: 'settled' }`.
  */
 export interface WorkDesk {
   leaseTurns(request: LeaseRequest): Promise<readonly Turn[]>
@@ -60,6 +61,8 @@ export interface WorkDesk {
   /** @throws LeaseLost */
   settle(delivery: Delivery, settlement: Settlement): Promise<void>
   /** Makes a lease last `leaseMs` from now. @throws LeaseLost */
+  /** A turn that waits for another agent takes none of its agent's share, whoever leases; a hint, forgotten with the lease. */
+  noteWaiting(turn: Turn, isWaiting: boolean): Promise<void>
   renew(work: Turn | Delivery, leaseMs: number): Promise<void>
   /** When the earliest turn or delivery that nobody holds falls due, ms; undefined when there is none. */
   nextDue(): Promise<number | undefined>
@@ -161,7 +164,10 @@ export interface OperatorDesk {
 
 /** Hints between those who wait and those who work. A hint may be lost; the truth is in the desk. */
 export interface NoticeDesk {
-  /** Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, `{ kind: 'settled' }` or `{ kind: 'canceled' }`. */
+  /**
+   * Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, `{ kind: 'settled' }`, or what broke its turn off: `{ kind: 'canceled' }`,
+   * `'deleted'`, `'interrupted'`, `'edited'`.
+   */
   notify(topic: string, payload: unknown): void
   /** Returns the function that ends listening. */
   listen(topic: string, listener: (payload: unknown) => void): () => void

@@ -99,11 +99,17 @@ export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
-const abortTexts = { canceled: 'canceled', shutting_down: 'the gateway is shutting down' } as const
+const abortTexts = {
+  canceled: 'canceled',
+  deleted: 'its author has taken the message back',
+  interrupted: 'interrupted by a newer message',
+  edited: 'its author has changed the message',
+  shutting_down: 'the gateway is shutting down',
+} as const
 
 /**
- * Why the signal of a turn aborts, beside a `TimeoutError`: its task was canceled, and nothing of it is wanted any more; or the process
- * shuts down, and the turn is taken up again.
+ * Why the signal of a turn aborts, beside a `TimeoutError`. Nothing of it is wanted any more: its task was `canceled`, its message was
+ * `deleted`, or `interrupted` by a newer one of its sender. It is taken up again: its message was `edited`, or the process is `shutting_down`.
  */
 export class TurnAborted extends Error {
   override readonly name = 'TurnAborted'
@@ -113,4 +119,12 @@ export class TurnAborted extends Error {
     super(abortTexts[kind])
     this.kind = kind
   }
+}
+
+const turnEndings: ReadonlySet<unknown> = new Set<TurnAborted['kind']>(['canceled', 'deleted', 'interrupted', 'edited'])
+
+/** Why the desk has broken a turn off, told on its topic; undefined when it has not. */
+export function readAbortKind(notice: unknown): TurnAborted['kind'] | undefined {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return turnEndings.has(kind) ? (kind as TurnAborted['kind']) : undefined
 }

@@ -20,7 +20,9 @@ export function createTurnCall(
   { signal, nameCall }: { readonly signal: AbortSignal; nameCall(address: string): string },
 ): AgentContext['call'] {
   return async (address, content, options = {}) => {
-    const retryKey = `${turn.correlationId} ${turn.agent} ${nameCall(address)}`
+    // Of other words it is another call.
+    const revision = turn.revision ? ` revision ${turn.revision}` : ''
+    const retryKey = `${turn.correlationId} ${turn.agent}${revision} ${nameCall(address)}`
     if (!callAgent) throw new Undeliverable('Cannot call agent: there is no way to agents elsewhere')
     const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
     const chain = turn.content.recipient_capabilities.agent_chain

@@ -72,6 +72,14 @@ export const historicalMessageSchema = z.object({
 })
 
 /** The one message every door makes and every agent reads (NormalizedMessage v0.1; `kind` and `web` are ours). */
+/** An earlier message of the same sender that is answered together with this one (ours). */
+export const mergedMessageSchema = z.object({
+  id: z.string(),
+  received_at: z.iso.datetime(),
+  /** How many of the parts are its own: they stand in the order of the messages, and those of the message itself last. */
+  part_count: z.number().int().nonnegative(),
+})
+
 export const normalizedMessageSchema = z.object({
   id: z.string(),
   thread_id: z.string(),
@@ -87,6 +95,7 @@ export const normalizedMessageSchema = z.object({
   policy_resolution: z.looseObject({ in_reply_to_state: z.string() }).optional(),
   kind: z.enum(messageKinds).default('message').optional(),
 })
+  merged: z.array(mergedMessageSchema).optional(),
 
 export type AuthMethod = (typeof authMethods)[number]
 export type MessageKind = (typeof messageKinds)[number]

@@ -16,18 +16,24 @@ function turnOf(agent: string, hop: number, sender = `@${randomUUID()}@peer.test
 const refusal = 'Cannot call agent: too many calls are under way'
 
 test('createWaitingTurns() knows a turn for as long as one of its calls is under way', async () => {
-  const onWait = vi.fn()
-  const turns = createWaitingTurns(8, onWait)
+  const onChange = vi.fn()
+  const turns = createWaitingTurns(8, onChange)
   const asked = turn(1)
   const [first, second] = [createGate(), createGate()]
   const calls = [first, second].map(({ opened }) => turns.during(asked, () => opened))
-  expect([turns.has(asked), onWait.mock.calls.length]).toEqual([true, 2])
+  expect([turns.has(asked), onChange.mock.calls]).toEqual([true, [[asked, true]]])
   first.open()
   await calls[0]
   expect(turns.has(asked)).toBe(true)
   second.open()
   await calls[1]
-  expect(turns.has(asked)).toBe(false)
+  expect([turns.has(asked), onChange.mock.calls]).toEqual([
+    false,
+    [
+      [asked, true],
+      [asked, false],
+    ],
+  ])
   await expect(turns.during(asked, () => Promise.reject(new Error('theirs')))).rejects.toThrow('theirs')
   expect(turns.has(asked)).toBe(false)
 })

@@ -19,7 +19,11 @@ const retryAfter = 5
  * so that beginnings never keep what was begun from its end; one agent gets half of what its hop gets. One sender gets a quarter of
  * all, whatever hop he claims.
  */
-export function createWaitingTurns(most: number, onWait: () => void): WaitingTurns {
+export function createWaitingTurns(
+  most: number,
+  /** A turn begins to wait, or waits no longer. */
+  onChange: (turn: Turn, isWaiting: boolean) => void,
+): WaitingTurns {
   const waiting = new Map<Turn, number>()
   const ofAgent = new Map<string, number>()
   const ofSender = new Map<string, number>()
@@ -45,12 +49,14 @@ export function createWaitingTurns(most: number, onWait: () => void): WaitingTur
   return {
     has: turn => waiting.has(turn),
     async during(turn, call) {
+      const isFirst = !waiting.has(turn)
       take(turn)
-      onWait()
+      if (isFirst) onChange(turn, true)
       try {
         return await call()
       } finally {
         count(turn, -1)
+        if (!waiting.has(turn)) onChange(turn, false)
       }
     },
   }

@@ -13,10 +13,15 @@ export interface LeaseRequest {
   readonly shares?: Shares | undefined
 }
 
-/** How much of one agent (for turns) or destination host (for deliveries) may run at once, and does already. */
+/**
+ * How much of one agent (for turns) or destination host (for deliveries) may run at once, and does already here. What other holders
+ * run of an agent counts, too, but for turns that wait for another agent.
+ */
 export interface Shares {
   readonly most: number
   readonly taken: ReadonlyMap<string, number>
+  /** For whom it is another number. */
+  readonly mostOf?: ReadonlyMap<string, number> | undefined
 }
 
 /** Answers go before what is spread to many. */
@@ -44,6 +49,15 @@ export interface Turn {
   readonly correlationId: string
   readonly task?: TaskKey | undefined
 }
+  /** Earlier messages that this turn answers, too, oldest first; their parts stand first in `content.parts`. */
+  readonly merged?: readonly number[] | undefined
+  /** How often its words have changed since they came; absent: never. */
+  readonly revision?: number | undefined
+}
+
+/** The first message a turn answers: what came before it is the past. */
+export function beginningOf({ message, merged }: Pick<Turn, 'message' | 'merged'>): number {
+  return merged?.[0] ?? message
 
 /** Where something goes: to single places, and to all who stand in a relation. */
 export interface Planned {

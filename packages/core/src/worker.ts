@@ -20,6 +20,8 @@ export interface WorkerOptions {
   readonly holder: string
   readonly turnSlots: number
   readonly turnsPerAgent: number
+  /** Agents that have another number of turns at once. */
+  readonly turnsOf?: ReadonlyMap<string, number> | undefined
   /** Calls of turns to other agents at once; default: four times the turns. */
   readonly waitingSlots?: number | undefined
   readonly deliverySlots: number
@@ -45,14 +47,19 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
   const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
   const { turnSlots, waitingSlots = 4 * turnSlots } = options
-  const waiting = createWaitingTurns(waitingSlots, () => turns.wake())
+  const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
+    // A hint: whoever misses it takes a turn less meanwhile.
+    desk.noteWaiting(turn, isWaiting).catch(() => undefined)
+    turns.wake()
+  })
   const seated = { ...working, waiting }
+  const turnShares = { most: options.turnsPerAgent, mostOf: options.turnsOf }
   const turns: Lane<Turn> = createLane<Turn>({
     ...shared,
     slots: turnSlots,
     isWaiting: waiting.has,
     groupOf: turn => turn.agent,
-    lease: (limit, taken) => desk.leaseTurns({ ...leaseOf(limit), shares: { most: options.turnsPerAgent, taken } }),
+    lease: (limit, taken) => desk.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } }),
     run: turn => workTurn(turn, seated, abandoning.signal),
   })
   // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.

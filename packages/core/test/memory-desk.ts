@@ -47,6 +47,7 @@ export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
     findAnswer: async number => findSaid(log, number),
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
+    noteWaiting: async () => undefined,
     renew: async work => void log.renewed.push(work),
     nextDue,
     readHistory: async () => [],

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkDesk } from '@postern/core'
+import { beginningOf } from '@postern/core'
 import { formatJson, prepareQuery } from './database.ts'
 import type { EntryDraft } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
@@ -42,7 +43,7 @@ export function createBackground({ db, write, now }: Store, tables: Tables): Pic
       const drafts = entries.map(draftEntry)
       const held = await write(() => {
         if (!isHeld.get(turn.message, turn.token)) return 0
-        const answers = findPlace.get(turn.thread, turn.message)?.place ?? 0
+        const answers = findPlace.get(turn.thread, beginningOf(turn))?.place ?? 0
         for (const draft of drafts) addDraft(turn, draft, answers)
         return 1
       })

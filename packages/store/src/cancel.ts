@@ -4,13 +4,14 @@ import type { NewDelivery } from './delivery-table.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { OpenTurn } from './turn-table.ts'
+import { openTurnColumns } from './turn-table.ts'
 
 /** Ends a task and all its open turns, whoever holds them; threads go on behind them. */
 export function createCancel({ db, write, now }: Store, { turns, watches }: Tables): TaskDesk['cancelTask'] {
   const cancel = prepareQuery<{ id: number }>(
     db,
     `UPDATE tasks SET state = 'canceled', updated_at = ?
-     WHERE owner = ? AND native_id = ? AND state IN ('submitted', 'working', 'input_required') RETURNING id`,
+     WHERE owner = ? AND native_id = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') RETURNING id`,
   )
   const findLast = prepareQuery<Omit<NewDelivery, 'response' | 'now'>>(
     db,
@@ -19,7 +20,7 @@ export function createCancel({ db, write, now }: Store, { turns, watches }: Tabl
   )
   const findOpen = prepareQuery<OpenTurn>(
     db,
-    'SELECT message, thread_id, state FROM turns WHERE task_id = ? AND ended_at IS NULL',
+    `SELECT ${openTurnColumns} FROM turns WHERE task_id = ? AND ended_at IS NULL ORDER BY message`,
   )
   return ({ owner, id }) =>
     write(batch => {

@@ -2,7 +2,7 @@ import type { Answer, Blob, Json, MessageState, PlannedAct, TaskState, Turn, Wor
 import type { ActDraft } from './acts.ts'
 import { createActWriter, draftAct } from './acts.ts'
 import type { Batch } from './batch.ts'
-import { moveTotal } from './batch.ts'
+import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { SayingDraft } from './sayings.ts'
@@ -34,6 +34,10 @@ export function createCommit(
     `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
      WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id`,
   )
+  const endMerged = prepareQuery<{ message: number }>(
+    db,
+    `UPDATE turns SET state = ?, ended_at = ?, error = ? WHERE merged_into = ? AND ended_at IS NULL RETURNING message`,
+  )
   const findHeld = prepareQuery<TurnRow>(
     db,
     'SELECT thread_id, task_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
@@ -53,6 +57,7 @@ export function createCommit(
     const at = now()
     const row = end.get(draft.state, at, draft.answer.error ?? null, turn.message, turn.token)
     if (!row) return 0
+    const merged = turn.merged ? endMerged.all(draft.state, at, draft.answer.error ?? null, turn.message) : []
     const place = placeOf(turn, row, at)
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
@@ -62,8 +67,10 @@ export function createCommit(
       tables.watches.tell(batch, place.task, { ...place, response })
     }
     tables.turns.promoteNext(batch, place.thread, at)
-    moveTotal(batch, 'messages.working', `messages.${draft.state}`)
-    batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled' } })
+    moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${draft.state}`])
+    for (const { message } of [...merged, turn]) {
+      batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+    }
     return 1
   }
 

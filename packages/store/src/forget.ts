@@ -30,7 +30,7 @@ export function createForget(
     if (erase.run(message, now).changes === 0) return
     entries.erase(message)
     blobs.release(batch, message)
-    turns.cancelOf(batch, message, now)
+    turns.cancelOf(batch, message, now, 'deleted')
     endBroadcasts.run(now, message)
     for (const open of findOpen.all(message)) {
       deliveries.giveUp(batch, open, 'what it answers was taken back by its author', now)

@@ -1,17 +1,29 @@
+import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Admitted, Blob, Decision, Intake, IntakeDesk, RelationDesk, TaskKey } from '@postern/core'
-import { Rejection } from '@postern/core'
+import type {
+  Admitted,
+  Blob,
+  Decision,
+  Intake,
+  IntakeDesk,
+  RelationDesk,
+  TaskKey,
+} from '@postern/core'
+import { identifySpeaker, loopFlag, Rejection } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
+import type { OpenWords } from './edits.ts'
 import { createEffects } from './effects.ts'
 import type { EntryDraft, EntryScope } from './entries.ts'
+import { countStopped, createLoopFinder } from './loops.ts'
 import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { nameScopeOf } from './threads.ts'
+import type { LanePlace } from './turn-table.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
@@ -27,6 +39,7 @@ export interface MessageDraft {
   readonly proofs: string
   readonly flags: readonly string[]
   readonly target: string
+  readonly lane: LanePlace | undefined
   /** The raw bytes, when they are too large for the row. */
   readonly rawBlob: Blob | undefined
   readonly blobs: readonly Blob[]
@@ -39,6 +52,7 @@ export function createAdmission(
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
   const applyEffect = createEffects(db, tables)
+  const goesRound = createLoopFinder(db)
   const countDuplicate = prepareQuery(
     db,
     'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
@@ -69,17 +83,36 @@ export function createAdmission(
     const task = wantsTurn ? continueTask(intake, at) : undefined
     if (typeof task === 'string') return task
     const thread = tables.threads.place(intake)
-    const excess = wantsTurn ? findExcess(intake, thread, at) : undefined
-    const isTurn = wantsTurn && excess === undefined
-    const message = tables.entries.append({ ...draft.entry, scope: scopeOf(intake, isTurn) }, { thread, task })
-    insertMessage(addFlag(draft, objection ?? excess), { message, thread, task })
-    tables.blobs.keepAll(draft.blobs, message)
-    tables.threads.addNames(thread, nameScopeOf(intake), { message, id: intake.message.id, aliases: intake.aliases })
-    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at })
+    const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
+    const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
+    const isTurn = wantsTurn && flag === undefined
+    const message = store(addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
+    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at }, laneOf(draft))
     else addToTotal(batch, 'messages.ignored')
+    countStopped(batch, [flag, ...(intake.flags ?? [])])
+    tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)
     else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: intake.message.received_via, now: at })
-    return { outcome: 'accepted', message, task: task === undefined ? undefined : keyOf(intake.task) }
+    return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
+  }
+
+  function store(
+    draft: MessageDraft,
+    { scope, ...place }: Omit<MessagePlace, 'message'> & { scope: EntryScope },
+  ): number {
+    const { intake } = draft
+    const message = tables.entries.append({ ...draft.entry, scope }, place)
+    insertMessage(draft, { message, ...place })
+    tables.blobs.keepAll(draft.blobs, message)
+    const naming = { message, id: intake.message.id, aliases: intake.aliases }
+    tables.threads.addNames(place.thread, nameScopeOf(intake), naming)
+    return message
+  }
+
+  /** Why a message that may have a turn gets none. What changes a message that waits is read in its place. */
+  function findHindrance(intake: Intake, { wantsTurn, words, thread, at }: TurnWish): string | undefined {
+    if (words) return 'edit_applied'
+    return wantsTurn ? findExcess(intake, thread, at) : undefined
   }
 
   function takeEffect(batch: Batch, { deliveries = [], effects = [] }: Partial<Decision>, cause: Cause): void {
@@ -100,20 +133,18 @@ export function createAdmission(
   }
 
   /** The flag of the quota or budget it exceeds; otherwise all of them are taken. */
-  function findExcess(
-    { quota, budgets = [], message, task, authorship }: Intake,
-    thread: number,
-    now: number,
-  ): string | undefined {
+  function findExcess(intake: Intake, thread: number, now: number): string | undefined {
+    const { quota, budgets = [], message, task, authorship } = intake
     if (task) return undefined
     const place = { via: message.received_via, thread, now }
     const exceeded = tables.budgets.findExceeded(budgets, place)
     if (exceeded) return exceeded.flag
+    if (goesRound(intake, thread, now)) return loopFlag
     if (
       quota !== undefined &&
       !tables.quotas.take({ thread, author: authorship?.author ?? message.sender.address }, quota, now)
     )
-      return 'loop_guard'
+      return loopFlag
     tables.budgets.take(budgets, place)
     return undefined
   }
@@ -141,8 +172,9 @@ const refusals = {
 
 type Refused = keyof typeof refusals
 
-function keyOf(task: TaskKey | undefined): TaskKey | undefined {
-  return task && { owner: task.owner, id: task.id }
+/** Of a task that there is a row of. */
+function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {
+  return task && row !== undefined ? { owner: task.owner, id: task.id } : undefined
 }
 
 /** What was said is recalled later; what merely happened is not. */
@@ -172,9 +204,30 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
     proofs: formatJson(intake.proofs),
     flags: intake.flags ?? [],
     target: formatJson(intake.target),
+    lane: draftLane(intake),
     rawBlob,
     blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
   }
+}
+
+/** An edit that has a turn of its own stands in its order. */
+function laneOf({ intake, lane }: MessageDraft): LanePlace | undefined {
+  // A decision is answered by itself.
+  return intake.message.kind === 'edit' || intake.message.policy_resolution ? undefined : lane
+}
+
+function draftLane(intake: Intake): LanePlace | undefined {
+  const speaker = intake.lane && identifySpeaker(intake)
+  return intake.lane && speaker !== undefined
+    ? { ...intake.lane, speaker: hash('sha256', speaker, 'base64') }
+    : undefined
+}
+
+interface TurnWish {
+  readonly wantsTurn: boolean
+  readonly thread: number
+  readonly words: OpenWords | undefined
+  readonly at: number
 }
 
 interface First {

@@ -21,11 +21,12 @@ function explain(db: DatabaseSync, sql: string): readonly string[] {
     .map(row => String(row.detail))
 }
 
-/** What may be read from end to end: a handful of totals, the newest page in order, open deliveries on the operator's wish. */
+/** What may be read from end to end: a handful of totals, the newest page in order, open deliveries on the operator's wish, the turns that run. */
 const allowedScans = [
   /^SCAN counters$/,
   /^SCAN \(subquery/,
   /^SCAN d USING INDEX deliveries_(lane|dead)$/,
+  /^SCAN turns USING COVERING INDEX turns_held$/,
   /^SCAN CONSTANT ROW$/,
   /^SCAN json_each VIRTUAL TABLE/,
 ]

@@ -9,14 +9,15 @@ export interface ShareTaking<Row> {
   groupOf(row: Row): string | null | undefined
 }
 
-/** Takes what is due, of no group more than its share, in one go however unevenly it is spread. */
+/** Takes what is due, of no group more than its share, in one go however unevenly it is spread. `elsewhere`: what others have of it. */
 export function takeShares<Row>(
   { limit, shares }: Pick<LeaseRequest, 'limit' | 'shares'>,
   { find, claim, groupOf }: ShareTaking<Row>,
+  elsewhere: ReadonlyMap<string, number> = new Map(),
 ): readonly Row[] {
-  const most = shares?.most ?? Number.POSITIVE_INFINITY
-  const counts = new Map(shares?.taken)
-  const isFull = (group: string) => (counts.get(group) ?? 0) >= most
+  const mostOf = (group: string) => shares?.mostOf?.get(group) ?? shares?.most ?? Number.POSITIVE_INFINITY
+  const counts = addCounts(elsewhere, shares?.taken)
+  const isFull = (group: string) => (counts.get(group) ?? 0) >= mostOf(group)
   const taken: Row[] = []
   let isSkipping = true
   while (isSkipping && taken.length < limit) {
@@ -33,4 +34,13 @@ export function takeShares<Row>(
     }
   }
   return taken
+}
+
+function addCounts(
+  one: ReadonlyMap<string, number>,
+  other: ReadonlyMap<string, number> = new Map(),
+): Map<string, number> {
+  const sum = new Map(one)
+  for (const [group, count] of other) sum.set(group, (sum.get(group) ?? 0) + count)
+  return sum
 }

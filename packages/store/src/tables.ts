@@ -6,6 +6,8 @@ import type { BudgetTable } from './budgets.ts'
 import { createBudgetTable } from './budgets.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
+import type { EditTable } from './edits.ts'
+import { createEditTable } from './edits.ts'
 import type { EntryTable } from './entries.ts'
 import { createEntryTable } from './entries.ts'
 import type { ForgetMessage } from './forget.ts'
@@ -41,6 +43,7 @@ export interface Tables {
   readonly turns: TurnTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
+  readonly edits: EditTable
   readonly sayings: SayingTable
   readonly relations: RelationTable
   readonly quotas: QuotaTable
@@ -65,6 +68,7 @@ export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
     relations,
     tasks: createTaskTable(db),
     watches: createWatchTable(db, parts.deliveries),
+    edits: createEditTable(db, parts),
     sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { MessageState } from '@postern/core'
+import type { MessageState, TurnAborted, TurnLane } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addToTotal, moveTotal } from './batch.ts'
+import { addToTotal, moveTotal, moveTotals } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import { createInterruption } from './interruption.ts'
 
 export interface NewTurn {
   readonly message: number
@@ -12,30 +13,52 @@ export interface NewTurn {
   readonly now: number
 }
 
+/** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
+export interface LanePlace extends TurnLane {
+  readonly speaker: string
+}
+
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */
 export interface TurnTable {
-  queue(batch: Batch, turn: NewTurn): void
+  queue(batch: Batch, turn: NewTurn, lane?: LanePlace): void
   /** Of an occasion, on which the agent has spoken already. */
   noteAnswered(batch: Batch, turn: NewTurn): void
   /** To be called when a turn has ended: the next of its thread becomes ready. */
   promoteNext(batch: Batch, thread: number, now: number): void
-  /** Ends an open turn, whoever holds it, as failed; the next of its thread is still to be promoted. */
-  cancel(batch: Batch, turn: OpenTurn, now: number): void
-  /** Ends the turn of a message, if it is open; its thread goes on. */
-  cancelOf(batch: Batch, message: number, now: number): void
+  /** Ends an open turn, whoever holds it; the next of its thread is still to be promoted. */
+  cancel(batch: Batch, turn: OpenTurn, now: number, reason?: EndingReason): void
+  /** Ends the turn of a message, if it is open; its thread goes on. What was to be answered together with it still is. */
+  cancelOf(batch: Batch, message: number, now: number, reason?: EndingReason): void
+  /** The words of an open turn have changed: whoever runs it is broken off, and it is taken up again at once. */
+  restart(batch: Batch, turn: OpenTurn, now: number): void
+  /** A turn that nobody runs speaks for another from now on; what it was to be answered together with comes by itself. */
+  setApart(batch: Batch, turn: OpenTurn, to: { readonly speaker: string | null; readonly now: number }): void
 }
+
+/** Why a turn ends without an answer. */
+export type EndingReason = Exclude<TurnAborted['kind'], 'shutting_down' | 'edited'>
 
 export interface OpenTurn {
   readonly message: number
   readonly thread_id: number
   readonly state: MessageState
+  readonly merged_into: number | null
+}
+
+export const openTurnColumns = 'message, thread_id, state, merged_into'
+
+const endings: Readonly<Record<EndingReason, { readonly state: MessageState; readonly error: string }>> = {
+  canceled: { state: 'failed', error: 'canceled' },
+  deleted: { state: 'failed', error: 'canceled' },
+  interrupted: { state: 'ignored', error: 'interrupted by a newer message' },
 }
 
 export function createTurnTable(db: DatabaseSync): TurnTable {
   const insert = prepareQuery(
     db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, due_at) VALUES (?1, ?2, ?3, ?5, 'received',
-       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE ?4 END)`,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, due_at)
+     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9,
+       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(?8, ?4) END)`,
   )
   const insertAnswered = prepareQuery(
     db,
@@ -43,31 +66,49 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
   )
   const promote = prepareQuery(
     db,
-    `UPDATE turns SET due_at = ?1 WHERE due_at IS NULL AND message =
-       (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL ORDER BY message LIMIT 1)`,
+    `UPDATE turns SET due_at = max(?1, coalesce(ready_at, 0)) WHERE due_at IS NULL AND message =
+       (SELECT message FROM turns WHERE thread_id = ?2 AND ended_at IS NULL AND merged_into IS NULL ORDER BY message LIMIT 1)`,
   )
   const findOpen = prepareQuery<OpenTurn>(
     db,
-    'SELECT message, thread_id, state FROM turns WHERE message = ? AND ended_at IS NULL',
+    `SELECT ${openTurnColumns} FROM turns WHERE message = ? AND ended_at IS NULL`,
   )
   const end = prepareQuery(
     db,
-    `UPDATE turns SET state = 'failed', error = 'canceled', due_at = NULL, holder = NULL, ended_at = ?
-     WHERE message = ?`,
+    `UPDATE turns SET state = ?, error = ?, due_at = NULL, holder = NULL, merged_into = NULL, ended_at = ? WHERE message = ?`,
   )
+  const dissolve = prepareQuery(
+    db,
+    "UPDATE turns SET merged_into = NULL, state = 'received' WHERE merged_into = ? AND ended_at IS NULL RETURNING message",
+  )
+  const respeak = prepareQuery(db, 'UPDATE turns SET speaker = ? WHERE message = ?')
+  const putBack = prepareQuery(db, 'UPDATE turns SET due_at = NULL WHERE message = ? AND holder IS NULL')
+  const takeAway = createTakingAway(db)
+
   const promoteNext: TurnTable['promoteNext'] = (batch, thread, now) => {
     if (promote.run(now, thread).changes > 0) batch.hasReadyWork = true
   }
-  const cancel: TurnTable['cancel'] = (batch, { message, state }, now) => {
-    end.run(now, message)
-    moveTotal(batch, `messages.${state}`, 'messages.failed')
-    batch.notices.push({ topic: `message:${message}`, payload: { kind: 'canceled' } })
+  const cancel: TurnTable['cancel'] = (batch, { message, state }, now, reason = 'canceled') => {
+    const ending = endings[reason]
+    for (const _ of dissolve.all(message)) moveTotal(batch, `messages.${state}`, 'messages.received')
+    end.run(ending.state, ending.error, now, message)
+    moveTotal(batch, `messages.${state}`, `messages.${ending.state}`)
+    batch.notices.push({ topic: `message:${message}`, payload: { kind: reason } })
   }
+  const interrupt = createInterruption(db, cancel)
+  const restart: TurnTable['restart'] = (batch, { message, merged_into }, now) =>
+    takeAway(batch, merged_into ?? message, now)
+
   return {
-    queue(batch, { message, agent, thread, task, now }) {
-      insert.run(message, thread, task ?? null, now, agent)
+    queue(batch, { message, agent, thread, task, now }, lane) {
+      const broken =
+        lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
+      const readyAt = lane?.windowMs ? now + lane.windowMs : null
+      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0] as const
+      insert.run(message, thread, task ?? null, now, agent, ...place)
       addToTotal(batch, 'messages.received')
       batch.hasReadyWork = true
+      if (broken) promoteNext(batch, thread, now)
     },
     noteAnswered(batch, { message, agent, thread, now }) {
       insertAnswered.run(message, thread, agent, now)
@@ -75,11 +116,44 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
     },
     promoteNext,
     cancel,
-    cancelOf(batch, message, now) {
+    cancelOf(batch, message, now, reason) {
       const turn = findOpen.get(message)
       if (!turn) return
-      cancel(batch, turn, now)
+      cancel(batch, turn, now, reason)
+      if (turn.merged_into !== null) takeAway(batch, turn.merged_into, now)
       promoteNext(batch, turn.thread_id, now)
     },
+    restart,
+    setApart(batch, { message, thread_id, merged_into }, { speaker, now }) {
+      const leader = merged_into ?? message
+      respeak.run(speaker, message)
+      if (dissolve.all(leader).length === 0) return
+      putBack.run(leader)
+      promoteNext(batch, thread_id, now)
+    },
+  }
+}
+
+/** Takes a turn away from whoever runs it. What it answers has changed; who answers it now begins anew. */
+function createTakingAway(db: DatabaseSync): (batch: Batch, leader: number, now: number) => void {
+  const change = prepareQuery<{ holder: string | null }>(
+    db,
+    'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING holder',
+  )
+  const free = prepareQuery(
+    db,
+    `UPDATE turns SET state = 'received', due_at = ?1, token = token + 1, attempt = attempt - 1, unended = 0, holder = NULL,
+       aborts = aborts + 1 WHERE message = ?2`,
+  )
+  const freeMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
+  )
+  return (batch, leader, now) => {
+    if (!change.get(leader)?.holder) return
+    free.run(now, leader)
+    moveTotals(batch, 1 + freeMerged.run(leader).changes, ['messages.working', 'messages.received'])
+    batch.notices.push({ topic: `message:${leader}`, payload: { kind: 'edited' } })
+    batch.hasReadyWork = true
   }
 }

@@ -1,45 +1,60 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { MessageState, Turn, WorkDesk } from '@postern/core'
+import { mergeMessages } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { moveTotal } from './batch.ts'
+import { moveTotal, moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
+import type { Gatherable } from './gathering.ts'
+import { createGathering } from './gathering.ts'
 import { refuseLostLease } from './lease.ts'
 import { takeShares } from './shares.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
-interface DueTurn {
-  readonly message: number
+interface DueTurn extends Gatherable {
   readonly agent: string
   readonly state: MessageState
-  readonly token: number
   readonly attempt: number
   readonly unended: number
-  readonly task_id: number | null
+  readonly revision: number
 }
 
 /** Turns are taken up here, in the order they fell due, and given back. */
 export function createTurnLeases(
   { db, write, writeLightly, now }: Store,
   tables: Tables,
-): Pick<WorkDesk, 'leaseTurns' | 'release'> & { readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void> } {
+): Pick<WorkDesk, 'leaseTurns' | 'release' | 'noteWaiting'> & {
+  readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
+} {
   const findDue = prepareQuery<DueTurn>(
     db,
-    `SELECT message, agent, state, token, attempt, unended, task_id FROM turns
+    `SELECT message, agent, thread_id, task_id, state, token, attempt, unended, mode, speaker, revision FROM turns
      WHERE due_at <= ? AND agent NOT IN (SELECT value FROM json_each(?)) ORDER BY due_at LIMIT +?`,
   )
   const claim = prepareQuery(
     db,
-    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, unended = unended + 1, holder = ?
-     WHERE message = ?`,
+    `UPDATE turns SET state = 'working', due_at = ?, token = token + 1, attempt = attempt + 1, unended = unended + 1, holder = ?,
+       is_waiting = 0 WHERE message = ?`,
+  )
+  const claimMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'working' WHERE merged_into = ? AND ended_at IS NULL AND state = 'received'",
   )
   const renew = prepareQuery(db, 'UPDATE turns SET due_at = ? WHERE message = ? AND token = ? AND holder IS NOT NULL')
 
+  const noteWaiting = prepareQuery(db, 'UPDATE turns SET is_waiting = ? WHERE message = ? AND token = ?')
+  const countElsewhere = createHeldCounter(db)
+  const { gather, listMerged } = createGathering(db)
+
   function claimTurn(batch: Batch, due: DueTurn, { holder, until }: { holder: string; until: number }): Turn {
-    claim.run(until, holder, due.message)
+    const message = gather(batch, due)
+    claim.run(until, holder, message)
     moveTotal(batch, `messages.${due.state}`, 'messages.working')
+    const merged = due.mode === 'merge' ? listMerged(message) : []
+    if (merged.length > 0)
+      moveTotals(batch, claimMerged.run(message).changes, ['messages.received', 'messages.working'])
     if (due.task_id !== null) tables.tasks.setWorking(due.task_id, now())
-    return toTurn(tables, due)
+    return toTurn(tables, { ...due, message }, merged)
   }
 
   return {
@@ -54,8 +69,15 @@ export function createTurnLeases(
             claim: due => claimed.push(claimTurn(batch, due, { holder, until })),
             groupOf: ({ agent }) => agent,
           },
+          shares && countElsewhere(holder, now()),
         )
         return claimed
+      }),
+    noteWaiting: ({ message, token }, isWaiting) =>
+      writeLightly(batch => {
+        noteWaiting.run(isWaiting ? 1 : 0, message, token)
+        // Who else works may take another turn of the agent now.
+        if (isWaiting) batch.hasReadyWork = true
       }),
     release: createRelease(db, write),
     renewTurn: async ({ message, token }, leaseMs) =>
@@ -63,10 +85,32 @@ export function createTurnLeases(
   }
 }
 
-function toTurn({ readMessage }: Tables, { message, token, attempt, unended }: DueTurn): Turn {
+function toTurn({ readMessage }: Tables, due: DueTurn, merged: readonly number[]): Turn {
+  const { message, token, attempt, unended, revision } = due
   const { agent, via, content, thread, target, flags, correlationId, task } = readMessage(message)
   const held = { message, token: token + 1, attempt: attempt + 1, crashes: unended }
-  return { ...held, agent, via, content, thread, target, flags, correlationId, task }
+  const turn = { ...held, agent, via, thread, target, correlationId, task, ...(revision > 0 && { revision }) }
+  if (merged.length === 0) return { ...turn, content, flags }
+  const earlier = merged.map(readMessage)
+  return {
+    ...turn,
+    content: mergeMessages(
+      earlier.map(message => message.content),
+      content,
+    ),
+    flags: [...new Set([...earlier.flatMap(message => message.flags), ...flags])],
+    merged,
+  }
+}
+
+/** How many turns of each agent others hold, but for those that wait for another agent. */
+function createHeldCounter(db: DatabaseSync): (holder: string, now: number) => ReadonlyMap<string, number> {
+  const count = prepareQuery<{ agent: string; held: number }>(
+    db,
+    `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_held
+     WHERE holder IS NOT NULL AND holder <> ? AND due_at > ? AND is_waiting = 0 GROUP BY agent`,
+  )
+  return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
 
 function createRelease(db: DatabaseSync, write: Store['write']): WorkDesk['release'] {
@@ -75,10 +119,17 @@ function createRelease(db: DatabaseSync, write: Store['write']): WorkDesk['relea
     `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)
      WHERE message = ? AND token = ? AND holder IS NOT NULL`,
   )
+  const giveBackMerged = prepareQuery(
+    db,
+    "UPDATE turns SET state = 'received' WHERE merged_into = ? AND ended_at IS NULL AND state = 'working'",
+  )
   return async ({ message, token }, { dueAt, error, uncounted }) => {
     const given = await write(batch => {
       const { changes } = giveBack.run(dueAt, uncounted ? 1 : 0, error ?? null, message, token)
-      if (changes > 0) moveTotal(batch, 'messages.working', 'messages.received')
+      if (changes > 0) {
+        const merged = giveBackMerged.run(message).changes
+        moveTotals(batch, 1 + merged, ['messages.working', 'messages.received'])
+      }
       // Also for a time yet to come: whoever waits for the next due time has to look again.
       batch.hasReadyWork = true
       return changes

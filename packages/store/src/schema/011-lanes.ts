@@ -1,4 +1,23 @@
+/** How the turns of a thread share its line: each in its order, several as one, or the newest instead of the others. */
 export const laneSchema = `
+-- 'merge' or 'interrupt'; NULL: in its order.
+ALTER TABLE turns ADD COLUMN mode TEXT;
+-- Digest of who speaks, with what authority and before whom: only what one speaker says is put together or cut off by himself.
+ALTER TABLE turns ADD COLUMN speaker TEXT;
+-- Not before this time: what the same speaker says meanwhile is handled with it.
+ALTER TABLE turns ADD COLUMN ready_at INTEGER;
+-- The message whose turn answers this one, too: a later one of the same thread.
+ALTER TABLE turns ADD COLUMN merged_into INTEGER;
+-- How often its words have changed.
+ALTER TABLE turns ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+-- Runs in a row that were broken off for it, or for other words of it.
+ALTER TABLE turns ADD COLUMN aborts INTEGER NOT NULL DEFAULT 0;
+-- It waits for another agent and takes no slot.
+ALTER TABLE turns ADD COLUMN is_waiting INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX turns_merged ON turns (merged_into) WHERE merged_into IS NOT NULL;
+CREATE INDEX turns_speaker ON turns (thread_id, speaker) WHERE speaker IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX turns_held ON turns (agent, holder, due_at, is_waiting) WHERE holder IS NOT NULL;
+
 -- What may be used once, by SHA-256, until its time (ms) is over.
 CREATE TABLE used_keys (digest BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX used_keys_oldest ON used_keys (until);

@@ -60,7 +60,7 @@ function describeForgetting(open: OpenDesk): void {
       const notices: unknown[] = []
       desk.listen(`message:${message}`, notice => notices.push(notice))
       await forget(desk)
-      expect(notices).toEqual([{ kind: 'canceled' }])
+      expect(notices).toEqual([{ kind: 'deleted' }])
       await expect(desk.commit(turn, sketchAnswer(turn, 'late'))).rejects.toMatchObject({ name: 'LeaseLost' })
       expect(await desk.findMessage('m1')).toMatchObject({ state: 'failed', error: 'canceled' })
       const next = await leaseOnlyTurn(desk)

@@ -1,0 +1,74 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Intake } from '@postern/core'
+import { maxAborts } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { MessageDraft } from './intake.ts'
+import type { Tables } from './tables.ts'
+import type { OpenTurn } from './turn-table.ts'
+
+/** A message whose words may still change, for nobody has been answered yet. */
+export interface OpenWords extends OpenTurn {
+  readonly flags: string | null
+  readonly speaker: string | null
+}
+
+/** Edits that reach a message before its answer does. Synchronous: inside a write. */
+export interface EditTable {
+  /** The newest message of this authorship that waits for its answer; undefined when its turn has been broken off often enough. */
+  findOpen(intake: Intake): OpenWords | undefined
+  /** Puts the words of an edit in the place of the message's own, if there is one. */
+  apply(batch: Batch, words: OpenWords | undefined, draft: MessageDraft, now: number): void
+}
+
+interface FoundWords extends OpenWords {
+  readonly holder: string | null
+  readonly aborts: number
+}
+
+export function createEditTable(
+  db: DatabaseSync,
+  { entries, blobs, turns, responses }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'responses'>,
+): EditTable {
+  // Of a turn that answers several messages it is the last one's that is held.
+  const find = prepareQuery<FoundWords>(
+    db,
+    `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.holder, l.aborts
+     FROM messages m JOIN turns t ON t.message = m.number JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
+     WHERE m.author = ? AND m.object = ? AND m.via = ? AND m.forgotten_at IS NULL AND m.agent = ? AND t.ended_at IS NULL`,
+  )
+  const replace = prepareQuery(
+    db,
+    'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ? WHERE number = ?',
+  )
+  return {
+    findOpen({ authorship, agent, message: { kind, received_via: via } }) {
+      if (kind !== 'edit' || !authorship) return undefined
+      const found = newestOf(find.all(authorship.author, authorship.object, via, agent))
+      return found && (found.holder === null || found.aborts < maxAborts) ? found : undefined
+    },
+    apply(batch, words, draft, now) {
+      if (!words) return
+      const { raw } = draft.intake
+      const { message } = words
+      entries.reword(message, draft.entry.content)
+      const kept: readonly string[] = words.flags === null ? [] : parseJson(words.flags)
+      const flags = formatJson([...new Set([...kept, ...draft.flags, 'edited'])])
+      const rawBytes = draft.rawBlob ? null : raw.bytes
+      replace.run(draft.target, flags, raw.form, draft.rawBlob?.digest ?? null, rawBytes, message)
+      blobs.keepAll(draft.blobs, message)
+      blobs.releaseUnnamed(batch, message, responses.findGiven(message)?.seq ?? message)
+      turns.restart(batch, words, now)
+      // Before other people now than those it was to be answered together with.
+      const speaker = draft.lane?.speaker ?? null
+      if (words.speaker !== null && speaker !== words.speaker) turns.setApart(batch, words, { speaker, now })
+    },
+  }
+}
+
+function newestOf(found: readonly FoundWords[]): FoundWords | undefined {
+  return found.reduce<FoundWords | undefined>(
+    (newest, each) => (!newest || each.message > newest.message ? each : newest),
+    undefined,
+  )
+}
