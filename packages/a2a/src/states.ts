@@ -9,10 +9,11 @@ const byState: Readonly<Record<TaskState, string>> = {
   canceled: 'TASK_STATE_CANCELED',
   rejected: 'TASK_STATE_REJECTED',
   input_required: 'TASK_STATE_INPUT_REQUIRED',
+  auth_required: 'TASK_STATE_AUTH_REQUIRED',
 }
 
-/** Every state a client may ask for; `AUTH_REQUIRED` is legal and none of ours is ever in it. */
-export const wireStates: readonly string[] = [...Object.values(byState), 'TASK_STATE_AUTH_REQUIRED']
+/** Every state a client may ask for. */
+export const wireStates: readonly string[] = Object.values(byState)
 
 const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
 
@@ -31,7 +32,7 @@ export function isTerminal(state: TaskState): boolean {
 
 /** Terminal or waiting for the client: a blocking call ends here (A2A §3.2.2). */
 export function isAtRest(state: TaskState): boolean {
-  return terminal.has(state) || state === 'input_required'
+  return terminal.has(state) || state === 'input_required' || state === 'auth_required'
 }
 
 /** The same of a state by its name on the wire. */

@@ -125,7 +125,7 @@ describe('an answer', () => {
     ['failed', 'TASK_STATE_CANCELED', {}],
     ['rejected', 'TASK_STATE_REJECTED', {}],
     ['input_required', 'TASK_STATE_INPUT_REQUIRED', {}],
-    ['input_required', 'TASK_STATE_AUTH_REQUIRED', {}],
+    ['auth_required', 'TASK_STATE_AUTH_REQUIRED', {}],
   ])('is %s when the task is %s', async (status, state, more) => {
     const message = { messageId: 'm', role: 'ROLE_AGENT', parts: [{ text: 'done' }] }
     const { task } = taskWith(state, more)

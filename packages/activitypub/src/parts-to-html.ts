@@ -28,6 +28,7 @@ const partWriters: PartWriters = {
 const stateTexts: Readonly<Record<ResponseStatus, string>> = {
   completed: '',
   input_required: 'More is needed to go on.',
+  auth_required: 'Who you are has to be known first.',
   rejected: 'This was declined.',
   failed: 'This could not be answered.',
   working: 'Still working on it.',

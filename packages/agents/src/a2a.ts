@@ -47,6 +47,6 @@ function createA2aAgent(target: string): Agent {
 function continueFrom({ contextId, taskId, status }: AgentCallAnswer): { readonly [name: string]: string } {
   return {
     ...(contextId !== undefined && { contextId }),
-    ...(taskId !== undefined && status === 'input_required' && { taskId }),
+    ...(taskId !== undefined && (status === 'input_required' || status === 'auth_required') && { taskId }),
   }
 }

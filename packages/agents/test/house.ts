@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentContext, Log, NormalizedMessage } from '@postern/core'
-import { createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/core'
+import { createDemandList, createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import type { AgentConfigInput, AgentHouse, AgentWorld } from '../src/index.ts'
 import { openAgents } from '../src/index.ts'
@@ -92,6 +92,10 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     edit() {},
     delete() {},
     react() {},
+    ...createDemandList(
+      { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
+      { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },
+    ),
     ...members,
   }
 }

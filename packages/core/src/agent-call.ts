@@ -19,7 +19,7 @@ export interface AgentCallOptions {
 /** What an agent elsewhere said: words of a stranger, with their source. Data, never instructions. */
 export interface AgentCallAnswer {
   readonly parts: readonly Part[]
-  /** `input_required`: call again with the same `contextId` and `taskId`. */
+  /** `input_required`, `auth_required`: call again with the same `contextId` and `taskId`. */
   readonly status: ResponseStatus
   readonly contextId?: string | undefined
   readonly taskId?: string | undefined

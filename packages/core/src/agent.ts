@@ -1,6 +1,7 @@
 import type { SenderIdentity } from './access.ts'
 import type { PostAct, Reaction } from './act.ts'
 import type { AgentCallAnswer, AgentCallOptions } from './agent-call.ts'
+import type { AgentDemands } from './demand-list.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -58,7 +59,7 @@ export interface AgentActs {
   react(reaction: Reaction, message?: string): void
 }
 
-export interface AgentContext extends AgentActs {
+export interface AgentContext extends AgentActs, AgentDemands {
   /** Aborts at the deadline, on cancel and on shutdown. */
   readonly signal: AbortSignal
   /** The trimmed history and where its stable head ends; `message.history` holds the same turns. */

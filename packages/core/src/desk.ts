@@ -1,3 +1,4 @@
+import type { DemandDesk } from './demand.ts'
 import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey, TaskWatch } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
@@ -181,6 +182,7 @@ export interface Desk
     TaskDesk,
     RelationDesk,
     WithdrawalDesk,
+    DemandDesk,
     OnceDesk,
     OperatorDesk,
     NoticeDesk {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { identityEvidenceSchema } from './identity.ts'
 import { partSchema } from './part.ts'
+import { policyResolutionSchema } from './policy-resolution.ts'
 
 export const authMethods = [
   'ap-http-signature',
@@ -92,7 +93,7 @@ export const normalizedMessageSchema = z.object({
   received_via: z.enum(channelNames),
   received_at: z.iso.datetime(),
   raw: z.unknown(),
-  policy_resolution: z.looseObject({ in_reply_to_state: z.string() }).optional(),
+  policy_resolution: policyResolutionSchema.optional(),
   kind: z.enum(messageKinds).default('message').optional(),
 })
   merged: z.array(mergedMessageSchema).optional(),

@@ -8,6 +8,7 @@ import { createOccasion } from './occasion.ts'
 import type { Part } from './part.ts'
 import type { Addressing, Channel } from './protocol.ts'
 import type { NormalizedResponse } from './response.ts'
+import { withoutDemands } from './settle-demands.ts'
 import type { Planned, PlannedAct } from './work.ts'
 import type { World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -72,7 +73,7 @@ function planPost(act: PostAct, { agent, address, via }: Acting, house: ActHouse
   const channel = findPoster(house, via)
   if (!channel) return undefined
   const { id = randomHex(world, 16), visibility, mentions, subject } = act
-  const { parts, blobs } = storeFilesFor(channel, act.parts, house)
+  const { parts, blobs } = storeFilesFor(channel, withoutDemands(act.parts), house)
   const response: NormalizedResponse = {
     id,
     thread_id: id,
@@ -118,7 +119,7 @@ async function planRevision(
 }
 
 function reword(found: FoundResponse, { parts }: EditAct, house: ActHouse, channel: Channel | undefined) {
-  const stored = storeFilesFor(channel, parts, house)
+  const stored = storeFilesFor(channel, withoutDemands(parts), house)
   return { response: { ...found.response, parts: stored.parts }, blobs: stored.blobs }
 }
 

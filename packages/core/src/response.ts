@@ -3,7 +3,14 @@ import { actSchema } from './act.ts'
 import { partSchema } from './part.ts'
 import { visibilities } from './visibility.ts'
 
-export const responseStatuses = ['completed', 'input_required', 'rejected', 'failed', 'working'] as const
+export const responseStatuses = [
+  'completed',
+  'input_required',
+  'auth_required',
+  'rejected',
+  'failed',
+  'working',
+] as const
 
 /** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */
 export const normalizedResponseSchema = z

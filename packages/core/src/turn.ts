@@ -1,10 +1,12 @@
 import { createActList } from './act-list.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
-import { LeaseLost, Unavailable } from './errors.ts'
+import { createDemandList } from './demand-list.ts'
+import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
 import { describeFailure, settlementFor } from './retry.ts'
+import { settleDemands } from './settle-demands.ts'
 import type { Answer, PlannedAct, Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -78,10 +80,12 @@ interface Run {
 async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Promise<Answer> {
   const state = createAgentState(turn, working.desk)
   const acts = createActList(working.world)
-  const partial = await callAgent(turn, { working, running, state, acts, draft, stop })
+  const demanding = createDemandList(working.demands, working.world)
+  const answer = await callAgent(turn, { working, running, state, acts, demanding, draft, stop })
+  const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const planned = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const said = saysSomething(partial) ? planAnswer(turn, working, partial, draft) : { deliveries: [] }
-  return { ...said, ...withActs(planned), state: state.changed() }
+  return { ...said, ...(demands.length > 0 && { demands }), ...withActs(planned), state: state.changed() }
 }
 
 /** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */

@@ -1,3 +1,4 @@
+import type { PlannedDemand } from './demand.ts'
 import type { Blob, Intake, PlannedBroadcast, PlannedDelivery, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
@@ -74,6 +75,8 @@ export interface Answer extends Planned {
   readonly rendering?: Json | undefined
   /** Bytes that the response's parts refer to. */
   readonly blobs?: readonly Blob[] | undefined
+  /** What it demands of the sender; their rows are written with it. */
+  readonly demands?: readonly PlannedDemand[] | undefined
   /** What the agent did beside answering. */
   readonly acts?: readonly PlannedAct[] | undefined
   /** Ids under which the answer is known on the wire; replies that name them come back to this thread. */

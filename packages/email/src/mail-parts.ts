@@ -18,6 +18,7 @@ interface Block {
 const statusTexts: Readonly<Record<ResponseStatus, string>> = {
   completed: '',
   input_required: 'More is needed to go on.',
+  auth_required: 'Who you are has to be known first.',
   rejected: 'This was declined.',
   failed: 'This could not be done.',
   working: 'Still working on it.',

@@ -60,6 +60,7 @@ export function createCommit(
     const merged = turn.merged ? endMerged.all(draft.state, at, draft.answer.error ?? null, turn.message) : []
     const place = placeOf(turn, row, at)
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
+    tables.demands.issue(draft.answer.demands ?? [], place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
     if (place.task !== undefined) {

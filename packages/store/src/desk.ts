@@ -3,6 +3,7 @@ import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
 import { openDatabase } from './database.ts'
+import { createDemandDesk } from './demand-desk.ts'
 import { createAdmission } from './intake.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createLookupDesk } from './lookup.ts'
@@ -58,6 +59,7 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
   const store: Store = { db, write: writer.write, writeLightly: writer.writeLightly, now, log, files }
   const tables = createTables(db, files)
   const refusals = createRefusals(store)
+  const { admitNew, ...admission } = createAdmission(store, tables)
   const closeAll = async () => {
     const flushed = refusals.flush()
     writer.close()
@@ -67,7 +69,8 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
   }
   let closed: Promise<void> | undefined
   return {
-    ...createAdmission(store, tables),
+    ...admission,
+    ...createDemandDesk(store, tables, admitNew),
     refuse: refusals.refuse,
     ...createWorkDesk(store, tables),
     ...createLookupDesk(store, tables),

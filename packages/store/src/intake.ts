@@ -4,6 +4,7 @@ import type {
   Admitted,
   Blob,
   Decision,
+  DemandObjection,
   Intake,
   IntakeDesk,
   RelationDesk,
@@ -15,6 +16,7 @@ import { addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
+import { refuseResolution } from './demand-refusals.ts'
 import type { OpenWords } from './edits.ts'
 import { createEffects } from './effects.ts'
 import type { EntryDraft, EntryScope } from './entries.ts'
@@ -48,7 +50,7 @@ export interface MessageDraft {
 export function createAdmission(
   { db, write, now, files }: Store,
   tables: Tables,
-): Pick<IntakeDesk, 'admit'> & Pick<RelationDesk, 'decide'> {
+): Pick<IntakeDesk, 'admit'> & Pick<RelationDesk, 'decide'> & { readonly admitNew: AdmitNew } {
   const findFirst = createFirstFinder(db)
   const insertMessage = createMessageInserter(db)
   const applyEffect = createEffects(db, tables)
@@ -61,12 +63,24 @@ export function createAdmission(
   function admitDraft(batch: Batch, draft: MessageDraft): Admitted | Refused {
     const { intake } = draft
     const first = findFirst(intake)
-    if (!first) return admitNew(batch, draft)
+    if (!first) return admitFirst(batch, draft)
     if (intake.fingerprint !== undefined && first.fingerprint !== null && first.fingerprint !== intake.fingerprint) {
       return { outcome: 'conflict', message: first.number, task: first.task }
     }
     countDuplicate.run(first.number)
     return { outcome: 'duplicate', message: first.number, task: first.task }
+  }
+
+  /** A message that decides a demand uses it up, or is not taken. */
+  function admitFirst(batch: Batch, draft: MessageDraft): Admitted | Refused {
+    const { resolution } = draft.intake
+    if (!resolution) return admitNew(batch, draft)
+    const place = { thread: tables.threads.find(draft.intake), now: now() }
+    const demand = tables.demands.findDecided(draft.intake, resolution, place)
+    if (typeof demand === 'string') return demand
+    const admitted = admitNew(batch, draft)
+    if (typeof admitted !== 'string') tables.demands.use(demand, resolution, place.now)
+    return admitted
   }
 
   function continueTask({ task, agent }: Intake, at: number): number | Refused | undefined {
@@ -155,9 +169,10 @@ export function createAdmission(
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
       const draft = draftIntake(intake, correlationId, rawBlob)
       const admitted = await files.hold(draft.blobs, () => write(batch => admitDraft(batch, draft)))
-      if (typeof admitted === 'string') throw refusals[admitted]()
+      if (typeof admitted === 'string') throw refuse(admitted)
       return admitted
     },
+    admitNew,
     async decide(message, decision) {
       const { agent, via, thread } = tables.readMessage(message)
       await write(batch => takeEffect(batch, decision, { message, agent, via, thread, now: now() }))
@@ -170,7 +185,14 @@ const refusals = {
   full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
 } as const
 
-type Refused = keyof typeof refusals
+type Refused = keyof typeof refusals | DemandObjection
+
+/** What is surely no duplicate, inside a write; nothing is changed when it is refused. */
+export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | Refused
+
+function refuse(reason: Refused): Rejection {
+  return reason === 'ended' || reason === 'full' ? refusals[reason]() : refuseResolution(reason)
+}
 
 /** Of a task that there is a row of. */
 function keyOf(task: TaskKey | undefined, row: number | undefined): TaskKey | undefined {

@@ -6,6 +6,8 @@ import type { BudgetTable } from './budgets.ts'
 import { createBudgetTable } from './budgets.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
+import type { DemandTable } from './demands.ts'
+import { createDemandTable } from './demands.ts'
 import type { EditTable } from './edits.ts'
 import { createEditTable } from './edits.ts'
 import type { EntryTable } from './entries.ts'
@@ -41,6 +43,8 @@ export interface Tables {
   readonly tasks: TaskTable
   readonly watches: WatchTable
   readonly turns: TurnTable
+  readonly edits: EditTable
+  readonly demands: DemandTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
   readonly edits: EditTable
@@ -65,6 +69,8 @@ export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
   }
   return {
     ...parts,
+    edits: createEditTable(db, parts),
+    demands: createDemandTable(db),
     relations,
     tasks: createTaskTable(db),
     watches: createWatchTable(db, parts.deliveries),

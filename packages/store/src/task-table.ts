@@ -10,7 +10,7 @@ export interface TaskTable {
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): void
 }
 
-const openStates: ReadonlySet<string> = new Set<TaskState>(['submitted', 'working', 'input_required'])
+const openStates: ReadonlySet<string> = new Set<TaskState>(['submitted', 'working', 'input_required', 'auth_required'])
 
 export function createTaskTable(db: DatabaseSync): TaskTable {
   const find = prepareQuery<{ id: number; state: TaskState }>(
@@ -24,7 +24,7 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
   // Left to itself it would go through all tasks of the owner.
   const countOpen = prepareQuery<{ open: number }>(
     db,
-    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ? AND state IN ('submitted', 'working', 'input_required') LIMIT +?)`,
+    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') LIMIT +?)`,
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const finish = prepareQuery(

@@ -43,6 +43,12 @@ export function createThreadTable(db: DatabaseSync): ThreadTable {
     return undefined
   }
 
+  function findThread(intake: Intake): number | undefined {
+    const inside = nameScopeOf(intake)
+    const known = findReferenced(intake.thread.references, inside)
+    return known ?? findByKey.get(intake.message.thread_id, inside.agent, inside.via, inside.scope)?.thread_id
+  }
+
   function insertNew(key: string, { agent, via, scope }: NameScope): number {
     const thread = insertThread.run(key, agent, via, scope).lastInsertRowid
     insertName.run(key, agent, via, scope, 1, thread, null)
@@ -50,12 +56,8 @@ export function createThreadTable(db: DatabaseSync): ThreadTable {
   }
 
   return {
-    place(intake) {
-      const inside = nameScopeOf(intake)
-      const key = intake.message.thread_id
-      const known = findReferenced(intake.thread.references, inside)
-      return known ?? findByKey.get(key, inside.agent, inside.via, inside.scope)?.thread_id ?? insertNew(key, inside)
-    },
+    place: intake => findThread(intake) ?? insertNew(intake.message.thread_id, nameScopeOf(intake)),
+    find: findThread,
     scopeOf(thread) {
       const row = findScope.get(thread)
       if (!row) throw new Error(`there is no thread ${thread}`)

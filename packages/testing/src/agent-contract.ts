@@ -12,6 +12,7 @@ import type {
 import {
   collectAnswer,
   completeResponse,
+  createDemandList,
   createSenderIdentity,
   normalizedMessageSchema,
   normalizedResponseSchema,
@@ -243,6 +244,10 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
     edit() {},
     delete() {},
     react() {},
+    ...createDemandList(
+      { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
+      { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },
+    ),
   }
   return { context, changed: () => state }
 }

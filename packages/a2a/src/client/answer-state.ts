@@ -15,7 +15,7 @@ const endings: Readonly<Record<string, ResponseStatus>> = {
   TASK_STATE_CANCELED: 'failed',
   TASK_STATE_REJECTED: 'rejected',
   TASK_STATE_INPUT_REQUIRED: 'input_required',
-  TASK_STATE_AUTH_REQUIRED: 'input_required',
+  TASK_STATE_AUTH_REQUIRED: 'auth_required',
 }
 const states = [...Object.keys(endings), 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 

@@ -1,0 +1,111 @@
+import type { ChannelName, Sender } from './message.ts'
+import type { Policy } from './part.ts'
+import type { DemandKind } from './policy-kinds.ts'
+import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
+import type { Page } from './records.ts'
+
+/** As many demands may be open in one thread; one more, and the oldest expires. */
+export const maxOpenDemands = 20
+
+/** What an agent demands, ready to be made durable with its answer. */
+export interface PlannedDemand {
+  /** Public: names it to payers and operators, and allows nothing. */
+  readonly id: string
+  /** Lower-case hex of the SHA-256 of its state. */
+  readonly digest: string
+  readonly kind: DemandKind
+  /** Without its state. */
+  readonly policy: Policy
+  /** Who may decide it, as `subjectOf` names him. */
+  readonly subject: string
+  /** ms */
+  readonly expiresAt: number
+}
+
+export type DemandStatus = 'open' | ResolutionOutcome | 'expired'
+
+export interface DemandRecord extends PlannedDemand {
+  readonly place: number
+  readonly agent: string
+  readonly via: ChannelName
+  /** Our number of the message that caused it. */
+  readonly message: number
+  readonly thread: number
+  readonly status: DemandStatus
+  readonly issuedAt: number
+  readonly resolvedAt?: number | undefined
+  readonly resolver?: Resolver | undefined
+  /** Names the receipt that paid it. */
+  readonly receipt?: string | undefined
+  /** Address of whom it was made to. */
+  readonly address: string
+}
+
+export type Resolver = NonNullable<PolicyResolution['resolver']>
+
+/** A checked receipt. `key` is unique to it: no second demand is paid by it. */
+export interface UsedReceipt {
+  readonly key: string
+  readonly provider: string
+  readonly reference: string
+}
+
+/** A decision on a demand; the desk says whether it still counts. */
+export interface DemandDecision {
+  readonly digest: string
+  readonly kind: DemandKind
+  readonly outcome: ResolutionOutcome
+  readonly resolver: Resolver
+  readonly receipt?: UsedReceipt | undefined
+}
+
+export const demandObjections = ['unknown', 'used', 'expired', 'kind', 'elsewhere', 'receipt_used', 'ended'] as const
+export type DemandObjection = (typeof demandObjections)[number]
+
+export type Resolved =
+  | { readonly outcome: 'resolved'; readonly demand: DemandRecord; readonly message: number }
+  | { readonly outcome: 'refused'; readonly reason: DemandObjection; readonly demand?: DemandRecord | undefined }
+
+export interface DemandDesk {
+  /** By the digest of its state, or by its id. One whose time is over is `expired`. */
+  findDemand(key: { readonly digest: string } | { readonly id: string }): Promise<DemandRecord | undefined>
+  listDemands(page: Page & { readonly status?: DemandStatus | undefined }): Promise<readonly DemandRecord[]>
+  /**
+   * One transaction: the demand is used up, and a turn is queued in its thread, of a message by whom it was made to, by the channel it came by. Of several decisions one
+   * counts.
+   */
+  resolveDemand(decision: DemandDecision, correlationId: string): Promise<Resolved>
+}
+
+/** What a caller says he has decided: `metadata.mentionable.policy_resolution` of his message. */
+export interface DemandClaim {
+  readonly state: string
+  readonly kind?: string | undefined
+  readonly outcome: ResolutionOutcome
+  readonly receipt?: string | undefined
+}
+
+/** Checks what a caller brings; whether the demand still counts is for the desk to say, when the message is admitted. */
+export interface DemandClaims {
+  /** @throws Rejection `forbidden`, or what is wrong with the receipt */
+  check(
+    claim: DemandClaim,
+    caller: { readonly agent: string; readonly sender: Sender },
+  ): Promise<{ readonly decision: DemandDecision; readonly resolution: PolicyResolution }>
+}
+
+/** How demands get their states. A state is derived from the demand's id by a key of the house: so it is stored nowhere. */
+export interface DemandHouse {
+  readonly origin: string
+  /** Unless the agent says how long. */
+  readonly ttlMs: number
+  /** 256 bits, base64url. */
+  stateOf(id: string): string
+  digestOf(state: string): string
+}
+
+/** The principal that the transport proved; whoever proves nothing is his address alone. */
+export function subjectOf({ address, identities = [], verified }: Sender): string {
+  const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
+  return proven ? JSON.stringify([proven.issuer, proven.subject]) : `unverified ${address}`
+}

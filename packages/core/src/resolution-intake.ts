@@ -1,0 +1,85 @@
+import type { DemandDecision, DemandRecord } from './demand.ts'
+import type { Intake, TaskKey } from './intake.ts'
+import type { Json } from './json.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { DemandKind } from './policy-kinds.ts'
+import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
+
+/** The message that caused a demand, as far as its decision goes the same way. */
+export interface DemandOrigin {
+  readonly content: NormalizedMessage
+  readonly target: Json
+  /** Of its thread. */
+  readonly scope: string
+  readonly task?: TaskKey | undefined
+  /** Principal whose words it was. */
+  readonly author?: string | undefined
+}
+
+/** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
+export function describeResolution(
+  { id, policy }: Pick<DemandRecord, 'id' | 'policy'>,
+  { digest, kind, outcome, resolver, receipt }: DemandDecision,
+  at: string,
+): PolicyResolution {
+  return {
+    in_reply_to_state: digest,
+    demand: id,
+    kind,
+    outcome,
+    resolved_at: at,
+    resolver,
+    ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
+    ...(policy.code !== undefined && { code: policy.code }),
+    ...(policy.data && { data: policy.data }),
+  }
+}
+
+/** A decision as the message it stands for: of the one who was asked, in the same thread, by the same channel. Pure. */
+export function createResolutionIntake(
+  demand: DemandRecord,
+  decision: DemandDecision,
+  { content, target, scope, task, author }: DemandOrigin,
+  at: string,
+): Intake {
+  const resolution = describeResolution(demand, decision, at)
+  const { thread_id, sender, recipient, recipient_capabilities, received_via } = content
+  const id = `urn:postern:resolution:${demand.id}`
+  return {
+    agent: demand.agent,
+    message: {
+      id,
+      thread_id,
+      sender,
+      recipient,
+      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(demand, decision.outcome) }],
+      recipient_capabilities,
+      received_via,
+      received_at: at,
+      policy_resolution: resolution,
+    },
+    duplicateKey: id,
+    thread: { scope, references: [content.id] },
+    aliases: [],
+    proofs: [{ kind: 'demand', verdict: 'pass', reason: `decided by ${decision.resolver.method}` }],
+    raw: { bytes: new TextEncoder().encode(JSON.stringify({ demand: demand.id, ...decision.resolver })), form: 'json' },
+    target,
+    disposition: 'answer',
+    flags: ['policy_resolution'],
+    ...(task && { task: { ...task, context: thread_id } }),
+    ...(author !== undefined && { authorship: { author, object: id } }),
+  }
+}
+
+const verbs: Readonly<Record<DemandKind, Readonly<Record<ResolutionOutcome, string>>>> = {
+  consent_required: { granted: 'Agreed', declined: 'Not agreed' },
+  payment_required: { granted: 'Paid', declined: 'Not paid' },
+  unauthorized: { granted: 'Identified', declined: 'Not identified' },
+}
+const longestSubject = 300
+
+/** What was decided, as words: history and models read them. */
+function sayDecision({ kind, policy }: DemandRecord, outcome: ResolutionOutcome): string {
+  const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
+  return `${verbs[kind][outcome]}${price}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
+}

@@ -1,0 +1,42 @@
+import type { DemandDecision, DemandDesk, DemandRecord, Intake, Resolved } from '@postern/core'
+import { createResolutionIntake, isoTime } from '@postern/core'
+import { prepareQuery } from './database.ts'
+import type { AdmitNew } from './intake.ts'
+import { draftIntake } from './intake.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+export function createDemandDesk({ db, write, now }: Store, tables: Tables, admitNew: AdmitNew): DemandDesk {
+  const { demands } = tables
+  const findAuthor = prepareQuery<{ author: string | null }>(db, 'SELECT author FROM messages WHERE number = ?')
+
+  /** The message that a decision stands for; nothing of what it is made of ever changes. */
+  function planIntake(demand: DemandRecord, decision: DemandDecision): Intake {
+    const { content, target, task, thread } = tables.readMessage(demand.message)
+    const author = findAuthor.get(demand.message)?.author ?? undefined
+    const { scope } = tables.threads.scopeOf(thread)
+    return createResolutionIntake(demand, decision, { content, target, scope, task, author }, isoTime(now()))
+  }
+
+  return {
+    findDemand: async key => demands.find(key, now()),
+    listDemands: async ({ status, limit, after = Number.MAX_SAFE_INTEGER }) =>
+      demands.list({ status, limit, after }, now()),
+    async resolveDemand(decision, correlationId): Promise<Resolved> {
+      const demand = demands.find({ digest: decision.digest }, now())
+      if (!demand) return { outcome: 'refused', reason: 'unknown' }
+      const draft = draftIntake(planIntake(demand, decision), correlationId)
+      return write((batch): Resolved => {
+        const current = demands.find({ digest: decision.digest }, now())
+        if (!current) return { outcome: 'refused', reason: 'unknown' }
+        const objection = demands.findObjection(current, decision)
+        if (objection) return { outcome: 'refused', reason: objection, demand: current }
+        const admitted = admitNew(batch, draft)
+        if (typeof admitted === 'string') return { outcome: 'refused', reason: 'ended', demand: current }
+        demands.use(current, decision, now())
+        const used = demands.find({ digest: decision.digest }, now()) ?? current
+        return { outcome: 'resolved', demand: used, message: admitted.message }
+      })
+    },
+  }
+}
