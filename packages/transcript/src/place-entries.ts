@@ -31,9 +31,13 @@ export function placeEntries(
   const asked = messages.flatMap(message => {
     const again = findMessage(message, known, all)
     if (again) return again
-    const placed = message.map(entry => known.get(nameEntry(entry)) ?? placeEntry(all, entry))
-    for (const entry of placed) for (const name of identifyEntry(entry)) known.set(name, entry)
-    return placed
+    return message.map(entry => {
+      const stored = known.get(nameEntry(entry))
+      if (stored) return stored
+      const placed = placeEntry(all, entry)
+      for (const name of identifyEntry(placed)) known.set(name, placed)
+      return placed
+    })
   })
   return { all, asked }
 }

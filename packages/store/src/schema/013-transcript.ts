@@ -1,1 +1,53 @@
-export const transcriptSchema = ''
+/** Conversations as they are read and written by the dialects of the transcript. */
+export const transcriptSchema = `
+CREATE TABLE transcript_threads (
+  id INTEGER PRIMARY KEY,
+  thread_id TEXT NOT NULL UNIQUE,
+  owner TEXT NOT NULL,
+  -- Places given so far: to all entries, and to those visible in the chat.
+  last_seq INTEGER NOT NULL DEFAULT 0,
+  last_chat_seq INTEGER NOT NULL DEFAULT 0,
+  fences INTEGER NOT NULL DEFAULT 0,
+  lock_token TEXT,
+  lock_until INTEGER
+) STRICT;
+
+-- What its owner, or a dialect, calls a thread; place: in which order the names came.
+CREATE TABLE transcript_aliases (
+  place INTEGER PRIMARY KEY,
+  owner TEXT NOT NULL,
+  transport TEXT NOT NULL,
+  key TEXT NOT NULL,
+  thread INTEGER NOT NULL REFERENCES transcript_threads,
+  UNIQUE (owner, transport, key)
+) STRICT;
+CREATE INDEX transcript_aliases_thread ON transcript_aliases (thread);
+
+-- body: the entry without its places.
+CREATE TABLE transcript_entries (
+  id INTEGER PRIMARY KEY,
+  thread INTEGER NOT NULL REFERENCES transcript_threads,
+  seq INTEGER NOT NULL,
+  chat_seq INTEGER,
+  entry_id TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  role TEXT NOT NULL,
+  agent_key TEXT,
+  group_id TEXT,
+  body TEXT NOT NULL,
+  UNIQUE (thread, seq)
+) STRICT;
+CREATE INDEX transcript_entries_chat ON transcript_entries (thread, chat_seq) WHERE chat_seq IS NOT NULL;
+CREATE INDEX transcript_entries_scope ON transcript_entries (thread, scope, seq);
+CREATE INDEX transcript_entries_agent ON transcript_entries (thread, agent_key, seq) WHERE agent_key IS NOT NULL;
+CREATE INDEX transcript_entries_group ON transcript_entries (thread, group_id) WHERE group_id IS NOT NULL;
+
+-- By what an entry is known within its thread: its id, and its writer's id in the dialect it came in.
+CREATE TABLE transcript_names (
+  thread INTEGER NOT NULL REFERENCES transcript_threads,
+  name TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (thread, name)
+) STRICT, WITHOUT ROWID;
+`

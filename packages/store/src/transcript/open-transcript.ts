@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto'
+import { Rejection } from '@postern/core'
+import type { EntryBody, ThreadAlias, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
+import { identifyEntry, isChatVisible, splitMessages, textOfContent } from '@postern/transcript'
+import type { Store } from '../store.ts'
+import type { TranscriptTable } from './entry-table.ts'
+import { createTranscriptTable } from './entry-table.ts'
+import { createRangeReader } from './range-query.ts'
+import type { TranscriptThread } from './thread-table.ts'
+import { createTranscriptThreads, holderOf } from './thread-table.ts'
+
+type Places = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>
+
+/** The transcript beside the desk's own tables, in the same file: what resolves is durable. */
+export function createSqliteTranscript({ db, write, now }: Store): TranscriptStore {
+  const threads = createTranscriptThreads(db)
+  const table = createTranscriptTable(db)
+  const readRange = createRangeReader(db)
+
+  function openOwn(owner: string, alias: ThreadAlias): ThreadKey {
+    const known = threads.findByAlias(owner, alias)
+    if (known !== undefined) return { owner, thread_id: known }
+    const key = { owner, thread_id: randomBytes(16).toString('hex') }
+    threads.addAlias(owner, alias, threads.create(key))
+    return key
+  }
+
+  function rewrite(entries: readonly EntryBody[], thread: TranscriptThread) {
+    table.clear(thread.id)
+    threads.move(thread.id, { last_seq: 0, last_chat_seq: 0 })
+    const appended = placeEntries(table, { ...thread, last_seq: 0, last_chat_seq: 0 }, firstOfEachId(entries))
+    threads.move(thread.id, appended.places)
+    return appended.asked
+  }
+
+  return {
+    async openThread(owner, alias) {
+      const known = threads.findByAlias(owner, alias)
+      return known === undefined ? write(() => openOwn(owner, alias)) : { owner, thread_id: known }
+    },
+    async findThread(owner, alias) {
+      const known = threads.findByAlias(owner, alias)
+      return known === undefined ? undefined : { owner, thread_id: known }
+    },
+    addAlias: (key, alias) =>
+      write(() => {
+        const { id } = threads.require(key)
+        const known = threads.findByAlias(key.owner, alias)
+        if (known === undefined) threads.addAlias(key.owner, alias, id)
+        else if (known !== key.thread_id) {
+          throw new Rejection('forbidden', 'Cannot name thread: the name is another thread’s')
+        }
+      }),
+    async listAliases(key) {
+      const thread = threads.find(key)
+      return thread ? threads.listAliases(thread.id) : []
+    },
+    append: (key, entries, request) =>
+      write(() => {
+        const thread = threads.requireWriter(key, request, now())
+        const { asked, places } = appendMessages(table, thread, splitMessages(entries))
+        threads.move(thread.id, places)
+        return asked
+      }),
+    async read(key, range = {}) {
+      const thread = threads.find(key)
+      return thread ? readRange(thread.id, range) : []
+    },
+    async find(key, entryIds) {
+      const thread = threads.find(key)
+      if (!thread) return []
+      return entryIds.map(id => table.findByName(thread.id, JSON.stringify([id]))).filter(entry => entry !== undefined)
+    },
+    replace: (key, entries, request) => write(() => rewrite(entries, threads.requireWriter(key, request, now()))),
+    forget: (key, request) =>
+      write(() => {
+        if (!threads.find(key)) return
+        const { id } = threads.requireWriter(key, request, now())
+        table.clear(id)
+        threads.remove(id)
+      }),
+    acquireLock: (key, ttlMs) =>
+      write(() => {
+        const thread = threads.require(key)
+        if (holderOf(thread, now()) !== undefined) return undefined
+        const lock = { token: randomBytes(16).toString('hex'), fence: thread.fences + 1 }
+        const expires_at = now() + ttlMs
+        threads.lock(thread.id, { ...lock, until: expires_at })
+        return { ...lock, expires_at }
+      }),
+    async isLocked(key) {
+      const thread = threads.find(key)
+      return thread !== undefined && holderOf(thread, now()) !== undefined
+    },
+    releaseLock: (key, token) =>
+      write(() => {
+        const thread = threads.find(key)
+        return thread !== undefined && threads.unlock(thread.id, token, now())
+      }),
+  }
+}
+
+/** Ids of their writers may repeat in a session's list; our own do not. */
+function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody[] {
+  const seen = new Set<string>()
+  return entries.filter(({ entry_id }) => !seen.has(entry_id) && seen.add(entry_id))
+}
+
+interface Placed {
+  readonly asked: readonly TranscriptEntry[]
+  readonly places: Places
+}
+
+type PlacedThread = Pick<TranscriptThread, 'id'> & Places
+
+/** A message that is there already stays as it is stored. */
+function appendMessages(
+  table: TranscriptTable,
+  thread: PlacedThread,
+  messages: readonly (readonly EntryBody[])[],
+): Placed {
+  let places: Places = thread
+  const asked = messages.flatMap(message => {
+    const again = findAgain(table, thread.id, message)
+    if (again) return again
+    const placed = placeEntries(table, { id: thread.id, ...places }, message)
+    places = placed.places
+    return placed.asked
+  })
+  return { asked, places }
+}
+
+function placeEntries(table: TranscriptTable, thread: PlacedThread, entries: readonly EntryBody[]): Placed {
+  let { last_seq, last_chat_seq } = thread
+  const asked = entries.map(entry => {
+    const known = table.findByName(thread.id, JSON.stringify([entry.entry_id]))
+    if (known) return known
+    const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, thread.id, entry))
+    last_seq += 1
+    if (isVisible) last_chat_seq += 1
+    return table.insert(thread.id, entry, { seq: last_seq, chat_seq: isVisible ? last_chat_seq : undefined })
+  })
+  return { asked, places: { last_seq, last_chat_seq } }
+}
+
+/** The stored message whose writer gave it the same id in the same dialect. */
+function findAgain(
+  table: TranscriptTable,
+  thread: number,
+  [head]: readonly EntryBody[],
+): readonly TranscriptEntry[] | undefined {
+  if (!head) return undefined
+  const [, ...nativeNames] = identifyEntry(head)
+  const same = nativeNames.map(name => table.findByName(thread, name)).find(found => found !== undefined)
+  if (!same || same.entry_id === head.entry_id) return undefined
+  return same.group_id === undefined ? [same] : table.listGroup(thread, same.group_id)
+}
+
+function repeatsLastAnswer(table: TranscriptTable, thread: number, final: EntryBody): boolean {
+  const last = table.findLastAnswer(thread)
+  return last !== undefined && textOfContent(last.content) === textOfContent(final.content)
+}

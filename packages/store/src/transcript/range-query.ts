@@ -1,0 +1,72 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { EntryRange, TranscriptEntry } from '@postern/transcript'
+import type { Query } from '../database.ts'
+import { formatJson, prepareQuery } from '../database.ts'
+import type { TranscriptRow } from './entry-table.ts'
+import { readTranscriptRow, transcriptColumns } from './entry-table.ts'
+
+/** More agents than this are filtered out of the whole thread instead of being read from an index each. */
+const maxArms = 64
+
+/** One index each, merged by place: a page costs the same however long the thread is. */
+interface Arms {
+  readonly condition: string
+  readonly values: readonly string[]
+}
+
+/** Reads stretches of a thread; each shape of a request is compiled once. */
+export function createRangeReader(db: DatabaseSync): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
+  const compiled = new Map<string, Query<TranscriptRow>>()
+  const prepare = (sql: string) => {
+    const known = compiled.get(sql)
+    if (known) return known
+    const query = prepareQuery<TranscriptRow>(db, sql)
+    compiled.set(sql, query)
+    return query
+  }
+  return (thread, range) => {
+    const size = range.tail ?? range.limit
+    const arms = chooseArms(range)
+    if (size === 0 || arms.values.length === 0) return []
+    const isBackward = range.tail !== undefined
+    const sql = formatQuery(range, arms, isBackward)
+    const values = arms.values.flatMap(arm => bindArm(thread, range, arm))
+    const rows = prepare(sql).all(...values, size ?? -1)
+    return (isBackward ? rows.reverse() : rows).map(readTranscriptRow)
+  }
+}
+
+/** `''` stands for the whole thread. */
+function chooseArms({ agent_keys, scopes }: EntryRange): Arms {
+  const keys = agent_keys && [...new Set(agent_keys)]
+  if (keys && keys.length <= maxArms) return { condition: 'agent_key = ?', values: keys }
+  if (scopes && !keys) return { condition: 'scope = ?', values: [...new Set(scopes)] }
+  return { condition: "'' = ?", values: [''] }
+}
+
+function formatQuery(range: EntryRange, { condition, values }: Arms, isBackward: boolean): string {
+  const place = range.chat ? 'chat_seq' : 'seq'
+  const filters = listFilters(range).map(([column]) => `AND ${column} IN (SELECT value FROM json_each(?))`)
+  const arm = `SELECT ${transcriptColumns}, ${place} AS place FROM transcript_entries
+    WHERE thread = ? AND ${condition} AND ${place} > ? AND ${place} < ? ${filters.join(' ')}`
+  return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
+}
+
+function bindArm(thread: number, range: EntryRange, arm: string): readonly SQLInputValue[] {
+  const { after_seq = 0, before_seq = Number.MAX_SAFE_INTEGER } = range
+  const lists = listFilters(range).map(([, list]) => formatJson(list))
+  return [thread, arm, finite(after_seq), finite(before_seq), ...lists]
+}
+
+function listFilters({ scopes, kinds, agent_keys }: EntryRange): readonly (readonly [string, readonly string[]])[] {
+  const all = [
+    ['scope', scopes],
+    ['kind', kinds],
+    ['agent_key', agent_keys],
+  ] as const
+  return all.flatMap(([column, list]) => (list ? [[column, list] as const] : []))
+}
+
+function finite(place: number): number {
+  return Math.max(0, Math.min(Math.trunc(place), Number.MAX_SAFE_INTEGER))
+}

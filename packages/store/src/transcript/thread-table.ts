@@ -1,0 +1,95 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { Rejection, Unavailable } from '@postern/core'
+import type { ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
+import { prepareQuery } from '../database.ts'
+
+export interface TranscriptThread {
+  readonly id: number
+  readonly last_seq: number
+  readonly last_chat_seq: number
+  readonly fences: number
+  readonly lock_token: string | null
+  readonly lock_until: number | null
+}
+
+/** Threads, their names and who may write to them. Synchronous: what changes something runs inside a write. */
+export interface TranscriptThreads {
+  /** Only its owner finds a thread. */
+  find(key: ThreadKey): TranscriptThread | undefined
+  /** @throws Rejection forbidden */
+  require(key: ThreadKey): TranscriptThread
+  /** @throws Rejection forbidden, Unavailable while somebody else holds the thread */
+  requireWriter(key: ThreadKey, request: WriteRequest | undefined, now: number): TranscriptThread
+  findByAlias(owner: string, alias: ThreadAlias): string | undefined
+  create(key: ThreadKey): number
+  addAlias(owner: string, alias: ThreadAlias, thread: number): void
+  listAliases(thread: number): readonly ThreadAlias[]
+  move(thread: number, places: Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>): void
+  lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly until: number }): void
+  unlock(thread: number, token: string, now: number): boolean
+  remove(thread: number): void
+}
+
+export function createTranscriptThreads(db: DatabaseSync): TranscriptThreads {
+  const find = prepareQuery<TranscriptThread>(
+    db,
+    `SELECT id, last_seq, last_chat_seq, fences, lock_token, lock_until FROM transcript_threads
+     WHERE thread_id = ? AND owner = ?`,
+  )
+  const findByAlias = prepareQuery<{ thread_id: string }>(
+    db,
+    `SELECT t.thread_id FROM transcript_aliases a JOIN transcript_threads t ON t.id = a.thread
+     WHERE a.owner = ? AND a.transport = ? AND a.key = ?`,
+  )
+  const create = prepareQuery(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
+  const addAlias = prepareQuery(
+    db,
+    'INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)',
+  )
+  const listAliases = prepareQuery<ThreadAlias>(
+    db,
+    'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY place',
+  )
+  const move = prepareQuery(db, 'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ? WHERE id = ?')
+  const lock = prepareQuery(db, 'UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_until = ? WHERE id = ?')
+  const unlock = prepareQuery(
+    db,
+    'UPDATE transcript_threads SET lock_token = NULL, lock_until = NULL WHERE id = ? AND lock_token = ? AND lock_until > ?',
+  )
+  const removeAliases = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
+  const remove = prepareQuery(db, 'DELETE FROM transcript_threads WHERE id = ?')
+
+  function requireThread({ thread_id, owner }: ThreadKey): TranscriptThread {
+    const thread = find.get(thread_id, owner)
+    if (!thread) throw new Rejection('forbidden', 'Cannot use thread: no such thread of this owner')
+    return thread
+  }
+
+  return {
+    find: ({ thread_id, owner }) => find.get(thread_id, owner),
+    require: requireThread,
+    requireWriter(key, request, now) {
+      const thread = requireThread(key)
+      if (holderOf(thread, now) !== request?.token) {
+        throw new Unavailable('Cannot write thread: transcript_lock_contention')
+      }
+      return thread
+    },
+    findByAlias: (owner, { transport, key }) => findByAlias.get(owner, transport, key)?.thread_id,
+    create: ({ thread_id, owner }) => create.run(thread_id, owner).lastInsertRowid,
+    addAlias: (owner, { transport, key }, thread) => void addAlias.run(owner, transport, key, thread),
+    listAliases: thread => listAliases.all(thread).map(({ transport, key }) => ({ transport, key })),
+    move: (thread, { last_seq, last_chat_seq }) => void move.run(last_seq, last_chat_seq, thread),
+    lock: (thread, { token, fence, until }) => void lock.run(token, fence, until, thread),
+    unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
+    remove(thread) {
+      removeAliases.run(thread)
+      remove.run(thread)
+    },
+  }
+}
+
+/** The token of who holds the thread now. */
+export function holderOf({ lock_token, lock_until }: TranscriptThread, now: number): string | undefined {
+  return lock_token !== null && (lock_until ?? 0) > now ? lock_token : undefined
+}
