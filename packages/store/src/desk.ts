@@ -1,4 +1,5 @@
 import type { Desk, Log, NoticeDesk } from '@postern/core'
+import type { TranscriptStore } from '@postern/transcript'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
@@ -15,6 +16,7 @@ import { createRelationDesk } from './relations.ts'
 import type { Store } from './store.ts'
 import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
+import { createSqliteTranscript } from './transcript/open-transcript.ts'
 import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk, endAllLeases } from './work.ts'
 import { createWriter } from './writer.ts'
@@ -29,11 +31,16 @@ export interface SqliteDeskOptions {
   readonly exclusive?: boolean | undefined
 }
 
+/** The desk, and the conversations as dialects read and write them, in one file. */
+export interface SqliteDesk extends Desk {
+  readonly transcript: TranscriptStore
+}
+
 /**
  * The desk on SQLite. What it acknowledges is on disk: WAL with `synchronous=FULL`, many writes behind one fsync.
  * @throws ConfigError `data` when the file is not ours to use
  */
-export async function openSqliteDesk(options: SqliteDeskOptions): Promise<Desk> {
+export async function openSqliteDesk(options: SqliteDeskOptions): Promise<SqliteDesk> {
   const unlock = options.exclusive && options.path !== ':memory:' ? takeExclusiveLock(options.path) : () => {}
   try {
     return openUnlocked(options, unlock)
@@ -43,7 +50,7 @@ export async function openSqliteDesk(options: SqliteDeskOptions): Promise<Desk> 
   }
 }
 
-function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: () => void): Desk {
+function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: () => void): SqliteDesk {
   const db = openDatabase(path)
   if (exclusive) endAllLeases(db, now())
   const notices = createNotices(log)
@@ -80,6 +87,7 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
+    transcript: createSqliteTranscript(store),
     close() {
       closed ??= closeAll()
       return closed

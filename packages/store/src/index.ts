@@ -1,1 +1,1 @@
-export { openSqliteDesk, type SqliteDeskOptions } from './desk.ts'
+export { openSqliteDesk, type SqliteDesk, type SqliteDeskOptions } from './desk.ts'
