@@ -115,6 +115,8 @@ export const emailConfigSchema = z.strictObject({
       spf_only: z.boolean().default(false),
       /** Domains whose ARC seal is believed when it says that DMARC passed before a list changed the mail (RFC 8617). */
       arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
+      /** Mail without a proof whose author's domain asks for refusal: told so, or taken and kept from the agents. */
+      dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),
       /** RSA keys shorter than this prove nothing (RFC 8301 asks for 2048 of signers and 1024 of verifiers). */
       min_key_bits: z.number().int().min(1024).default(1024),
     })

@@ -1,20 +1,22 @@
-/** Remembers since when a message is put off, so that it is not put off for ever. A hint: a restart forgets it. */
+import type { OnceDesk, World } from '@postern/core'
+
+/** Remembers since when a message is put off, so that it is not put off for ever. */
 export interface Deferrals {
   /** May this message (by the digest of its content) still be put off? The first question starts its time. */
-  canDefer(digest: string): boolean
+  canDefer(digest: string): Promise<boolean>
 }
 
-const maxKnown = 10_000
+/** Longer than any server keeps a message. */
+const rememberedMs = 14 * 86_400_000
 
-/** `longestMs` from the first time a message came. */
-export function createDeferrals(now: () => number, longestMs: number): Deferrals {
-  const firstSeen = new Map<string, number>()
+/** `longestMs` from the first time a message came, whichever process it came to. */
+export function createDeferrals(desk: OnceDesk, { now }: Pick<World, 'now'>, longestMs: number): Deferrals {
   return {
-    canDefer(digest) {
-      const first = firstSeen.get(digest) ?? now()
-      firstSeen.set(digest, first)
-      if (firstSeen.size > maxKnown) firstSeen.delete(firstSeen.keys().next().value ?? digest)
-      return now() - first < longestMs
+    async canDefer(digest) {
+      const isNew = await desk.consumeOnce(`mail put off ${digest}`, now() + rememberedMs)
+      // Free again once its time is over, and from then on whenever it is asked for.
+      const isOver = await desk.consumeOnce(`mail may be put off ${digest}`, isNew ? now() + longestMs : now() - 1)
+      return longestMs > 0 && (isNew || !isOver)
     },
   }
 }

@@ -45,11 +45,13 @@ export const voidElements: ReadonlySet<string> = new Set([
   'source',
   'wbr',
 ])
-export const hidingAttributes =
-  /\shidden(?=[\s=/>]|$)|display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
+export const hidingAttributes = /\shidden(?=[\s=/>]|$)/i
+/** Of a `style` attribute or a rule of a style sheet. */
+export const hidingDeclarations =
+  /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])|opacity\s*:\s*0(?![.\d]*[1-9])|mso-hide\s*:\s*all/i
 /** Colours an element gives its text and its ground. */
 const colours = /(?:^|[;"'\s])(background(?:-color)?|color)\s*:\s*(#?\w+)/gi
-const classNames = /\sclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i
+export const classNames = /\sclass\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i
 /** What mail programs put around the message that is answered. */
 const quotingClass =
   /(?:^|\s)(?:gmail_quote|gmail_quote_container|gmail_extra|yahoo_quoted|moz-cite-prefix|protonmail_quote)(?:\s|$)/i

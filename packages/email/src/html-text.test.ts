@@ -31,6 +31,39 @@ test.each([
   expect(textOfHtml(html)).toEqual({ text: 'Seen again', hasHidden: true })
 })
 
+test.each([
+  ['a class', '<style>p{color:red} td.secret , .x > .secret{color:#333; display : none}</style>', 'class="a secret"'],
+  ['an id', '<style>@import url(x); #s1 { visibility:hidden }</style>', 'id=s1'],
+  ['a class of two colours', '<style>/* } */ .pale{color:#fff;background:#fff}</style>', "class='pale'"],
+  ['the second sheet', '<style>p{}</style><p>x</p><style>.y{}}.z{mso-hide:all}</style>', 'class=z'],
+])('row 58: what a style sheet hides by %s is left out and reported', (_what, sheet, attribute) => {
+  const html = `<div>Seen <span ${attribute}>secret <span>orders</span></span> again</div>`
+  expect(textOfHtml(sheet + html).text).toMatch(/^(?:x\n\n)?Seen again$/)
+  expect(textOfHtml(sheet + html).hasHidden).toBe(true)
+})
+
+test.each([
+  ['on small screens only', '<style>@media (max-width: 600px) { .wide { display: none } }</style>'],
+  ['in another program', '<!--[if mso]><style>.wide{display:none}</style><![endif]-->'],
+  ['by what it stands in', '<style>.wide .deep{display:none} .wide:hover{display:none}</style>'],
+])('what is hidden %s is not hidden', (_what, sheet) => {
+  expect(textOfHtml(`${sheet}<p class="wide">Seen</p>`)).toEqual({ text: 'Seen', hasHidden: false })
+})
+
+test.each([
+  '<style>',
+  '<style>{',
+  '<style>}',
+  '<style>.a{display:none}</style>',
+  '/*',
+  '.a,',
+  '<style>.a{display:none},',
+])('row 50: a megabyte of style sheets of %j ends', piece => {
+  const started = performance.now()
+  textOfHtml(`<style>${piece.repeat(Math.ceil(1_000_000 / piece.length))}`)
+  expect(performance.now() - started).toBeLessThan(1_000)
+})
+
 test('what is merely small or translucent is not hidden', () => {
   const html = '<p style="font-size:0.9em;opacity:0.5" class="hidden-xs">Seen</p>'
   expect(textOfHtml(html)).toEqual({ text: 'Seen', hasHidden: false })

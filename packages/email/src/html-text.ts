@@ -4,11 +4,14 @@ import {
   elementMarks,
   hidesInColour,
   hidingAttributes,
+  hidingDeclarations,
   quotesMessage,
   quotingMarks,
   silentElements,
   voidElements,
 } from './html-elements.ts'
+import type { HiddenNames } from './html-styles.ts'
+import { hidesByName, readHiddenNames } from './html-styles.ts'
 
 /** Text of an HTML body, and whether something in it was hidden from a reader. */
 export interface HtmlText {
@@ -26,6 +29,7 @@ export interface HtmlReading {
 
 interface Reading {
   readonly dropsQuotes: boolean
+  readonly hidden: HiddenNames
   /** What follows is quoted, all of it. */
   isOver: boolean
   readonly pieces: string[]
@@ -46,6 +50,7 @@ interface Reading {
 export function textOfHtml(html: string, { dropsQuotes = false }: HtmlReading = {}): HtmlText {
   const reading: Reading = {
     dropsQuotes,
+    hidden: readHiddenNames(html),
     isOver: false,
     pieces: [],
     due: 0,
@@ -107,7 +112,8 @@ function readTag(tag: string, reading: Reading): void {
 function openTag(name: string, tag: string, reading: Reading): void {
   if (name === 'a') openLink(tag, reading)
   if (name === 'br') reading.due = Math.min(reading.due + 1, 2)
-  const isHidden = hidingAttributes.test(tag) || hidesInColour(tag)
+  const isHidden =
+    hidingAttributes.test(tag) || hidingDeclarations.test(tag) || hidesInColour(tag) || hidesByName(tag, reading.hidden)
   const isQuote = reading.dropsQuotes && quotesMessage(tag)
   reading.isOver = reading.dropsQuotes && quotingMarks.test(tag)
   const isEmpty = voidElements.has(name) || tag.endsWith('/')

@@ -11,6 +11,7 @@ import type { ProvenMail, RawMail } from './mail.ts'
 import { createMimePool } from './mime-pool.ts'
 import { normalizeMail } from './normalize.ts'
 import { openMailOutbound } from './out/open-outbound.ts'
+import type { ProviderWorld } from './providers/provider.ts'
 import { createMailRoutes } from './routes.ts'
 import { openSmtpListener } from './smtp-listener.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -29,7 +30,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
   const intake = createMailIntake(inbound, house)
   return {
     ...openMailOutbound(config, house, openTokens),
-    routes: createMailRoutes({ config, intake, world }),
+    routes: createMailRoutes({ config, intake, world: openProviderWorld(house) }),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
       listen: () =>
@@ -49,6 +50,15 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
   }
 }
 
+function openProviderWorld({ world, desk }: House): ProviderWorld {
+  return {
+    fetch: world.fetch,
+    log: world.log,
+    now: () => world.now(),
+    consumeOnce: (key, until) => desk.consumeOnce(key, until),
+  }
+}
+
 interface InboundParts {
   readonly pool: ReturnType<typeof createMimePool>
   readonly openTokens: () => Promise<AddressTokens>
@@ -59,10 +69,10 @@ function openInbound(
   house: House,
   { pool, openTokens }: InboundParts,
 ): Inbound<RawMail, ProvenMail> {
-  const { world, agents } = house
+  const { world, agents, desk } = house
   const { limits, trust } = config
   const dns = createMailDns(world, limits)
-  const deferrals = createDeferrals(() => world.now(), limits.deferral_ms)
+  const deferrals = createDeferrals(desk, world, limits.deferral_ms)
   const replays = createSignatureReplays(world)
   let addresses: Promise<AddressReader> | undefined
   const openAddresses = () => {

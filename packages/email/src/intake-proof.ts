@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { World } from '@postern/core'
+import type { OnceDesk, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { SeenTokens } from './providers/seen-tokens.ts'
 import { createSeenTokens } from './providers/seen-tokens.ts'
@@ -10,7 +10,7 @@ export interface IntakeProof {
   /** Settles what can be settled before the body is read. @throws Rejection */
   checkHeaders(headers: Headers): void
   /** Settles the rest. @throws Rejection */
-  checkBody(headers: Headers, body: Uint8Array): void
+  checkBody({ headers, url }: Pick<Request, 'headers' | 'url'>, body: Uint8Array): Promise<void>
   /** The request was taken; it does not prove another. */
   remember(headers: Headers): void
 }
@@ -19,26 +19,29 @@ export interface IntakeProof {
 const window = { past: 300_000, ahead: 300_000 }
 
 /** Bearer token (RFC 6750), or the three headers of Standard Webhooks with `v1` (HMAC-SHA256 over id, time and body). */
-export function createIntakeProof(secret: string | undefined, { now }: Pick<World, 'now'>): IntakeProof {
-  const seen: SeenTokens = createSeenTokens(() => now(), window.past + window.ahead)
+export function createIntakeProof(secret: string | undefined, world: OnceDesk & Pick<World, 'now'>): IntakeProof {
+  const seen: SeenTokens = createSeenTokens(world, window.past + window.ahead)
   const key = readIntakeKey(secret ?? '')
   return {
     checkHeaders(headers) {
       if (!secret) throw new Rejection('forbidden', 'Cannot accept mail: email.intake.secret is not configured')
       if (isHookSigned(headers)) {
-        checkWebhookTime(headers.get('webhook-timestamp') ?? '', now(), window)
+        checkWebhookTime(headers.get('webhook-timestamp') ?? '', world.now(), window)
         seen.check(tokenOf(headers))
       } else checkBearer(headers.get('authorization'), secret)
     },
-    checkBody(headers, body) {
+    async checkBody({ headers, url }, body) {
       if (!isHookSigned(headers)) return
       const signed = createHmac('sha256', key)
         .update(`${tokenOf(headers)}.`)
         .update(body)
         .digest('base64')
       const given = (headers.get('webhook-signature') ?? '').split(' ').filter(text => text.startsWith('v1,'))
-      if (key.length > 0 && given.slice(0, 8).some(text => isSameText(text.slice(3), signed))) return
-      throw new Rejection('signature_invalid', 'Cannot accept mail: its webhook signature is wrong')
+      if (key.length === 0 || !given.slice(0, 8).some(text => isSameText(text.slice(3), signed))) {
+        throw new Rejection('signature_invalid', 'Cannot accept mail: its webhook signature is wrong')
+      }
+      // Whom the mail is for stands in the query, which is not signed.
+      await seen.bind(`intake ${tokenOf(headers)}`, [new URL(url).search])
     },
     remember(headers) {
       if (isHookSigned(headers)) seen.remember(tokenOf(headers))

@@ -22,6 +22,8 @@ export interface MailSource {
   readonly name: string
   /** Octets may have changed on the way: what does not verify may have been good. */
   readonly isLossy: boolean
+  /** He saw DMARC pass for the author, and the operator believes him. */
+  readonly hasDmarcPass?: boolean | undefined
 }
 
 /** A message as it came, octet by octet. */

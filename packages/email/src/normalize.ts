@@ -100,7 +100,7 @@ function normalizeFor(
     disposition: isKept ? 'keep' : 'answer',
     flags: [...new Set(flags)],
     effects: isKept ? report.effects : liftSuppression(mail),
-    ...(!isKept && planBudgets(mail, { agent, words }, config.budgets)),
+    ...(!isKept && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
   }
 }
 

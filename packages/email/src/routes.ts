@@ -81,7 +81,7 @@ async function readRequest(context: Context, { limits }: MailRouting['config'], 
   }
   const envelope = readQueryEnvelope(context)
   const octets = await readBody(raw, limits.message_bytes)
-  proof.checkBody(raw.headers, octets)
+  await proof.checkBody(raw, octets)
   return { envelope, octets }
 }
 

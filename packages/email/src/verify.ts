@@ -1,7 +1,6 @@
-import type { House } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { AddressReader, Mailbox } from './addresses.ts'
-import { countEntries, formatMailbox, readAuthor } from './addresses.ts'
+import type { Mailbox } from './addresses.ts'
+import { formatMailbox } from './addresses.ts'
 import { planChain } from './authenticate/chain.ts'
 import { mayBeDamaged } from './authenticate/damage.ts'
 import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
@@ -11,36 +10,25 @@ import type { SignatureReplays } from './authenticate/replays.ts'
 import { checkSpf } from './authenticate/spf.ts'
 import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
-import type { MailLimits, MailTrust } from './config.ts'
+import type { MailTrust } from './config.ts'
 import type { Deferrals } from './deferral.ts'
 import type { HeaderBlock } from './header-scan.ts'
-import { fieldValues, findField, findRepeatedFields, scanHeaders, toBuffer } from './header-scan.ts'
+import { findField, findRepeatedFields, toBuffer } from './header-scan.ts'
 import { findLookAlikes } from './look-alikes.ts'
-import type { MailAddresses, ProvenMail, RawMail, Recipient } from './mail.ts'
+import type { ProvenMail, RawMail } from './mail.ts'
 import type { MailBody, MimeResult } from './mime-job.ts'
 import type { MimePool } from './mime-pool.ts'
+import type { MailReading, ReadMail } from './read-mail.ts'
+import { readMail } from './read-mail.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
-import type { AddressTokens } from './tokens/address-tokens.ts'
 import { digestContent } from './trace-fields.ts'
 
-export interface MailVerifying {
-  readonly house: Pick<House, 'agents' | 'world'>
-  readonly limits: MailLimits
+export interface MailVerifying extends MailReading {
   readonly trust: MailTrust
   readonly dns: MailDns
   readonly pool: MimePool
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
-  readonly tokens: Pick<AddressTokens, 'readTag'>
-  openAddresses(): Promise<AddressReader>
-}
-
-/** A message whose header was read: everything cheap is known, nothing is proven. */
-interface ReadMail {
-  readonly raw: RawMail
-  readonly header: HeaderBlock
-  readonly addresses: MailAddresses
-  readonly recipients: readonly Recipient[]
 }
 
 /** Fields a signature ought to cover where they are there (RFC 6376 §5.4.1). */
@@ -89,49 +77,6 @@ function noteReplay(
   )
 }
 
-async function readMail(raw: RawMail, { house, limits, openAddresses }: MailVerifying): Promise<ReadMail> {
-  const header = scanHeaders(raw.octets, limits)
-  const addresses = readMailAddresses(header, await openAddresses(), limits)
-  const recipients = findRecipients(envelopeRecipients(raw, header, addresses), house.agents)
-  if (recipients.length === 0) throw new Rejection('no_recipient', 'Cannot accept mail: no such agent here')
-  return { raw, header, addresses, recipients }
-}
-
-function readMailAddresses(header: HeaderBlock, read: AddressReader, limits: MailLimits): MailAddresses {
-  const author = readAuthor(fieldValues(header, 'from'), read)
-  refuseCrowd(header, limits)
-  const [replyTo, to, cc] = ['reply-to', 'to', 'cc'].map(name =>
-    fieldValues(header, name).flatMap(value => read(value).mailboxes),
-  ) as [Mailbox[], Mailbox[], Mailbox[]]
-  if (to.length + cc.length > limits.addresses) throw tooManyRecipients(limits)
-  return { author, replyTo, to, cc }
-}
-
-/** With its name, on average. */
-const charsPerAddress = 80
-
-/** Reading addresses holds up everybody else; what is far too much is refused unread. A name may hold separators too. */
-function refuseCrowd(header: HeaderBlock, limits: MailLimits): void {
-  const values = ['reply-to', 'to', 'cc'].flatMap(name => fieldValues(header, name))
-  const entries = values.reduce((sum, value) => sum + countEntries(value), 0)
-  if (entries > limits.addresses * 4) throw tooManyRecipients(limits)
-  if (values.reduce((sum, value) => sum + value.length, 0) > limits.addresses * charsPerAddress) {
-    throw new Rejection('malformed', 'Cannot read mail: its recipients are too long')
-  }
-}
-
-function tooManyRecipients({ addresses }: MailLimits): Rejection {
-  return new Rejection('malformed', `Cannot read mail: more than ${addresses} recipients in the header`)
-}
-
-/** The envelope decides; only where the transport gave none, what the last hop or the author wrote. */
-function envelopeRecipients({ envelope }: RawMail, header: HeaderBlock, { to, cc }: MailAddresses): readonly string[] {
-  if (envelope.to.length > 0) return envelope.to
-  const delivered = [...fieldValues(header, 'delivered-to'), ...fieldValues(header, 'x-original-to')]
-  if (delivered.length > 0) return delivered
-  return [...to, ...cc].map(({ local, domain }) => `${local}@${domain}`)
-}
-
 function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {
   const budget = dns.openBudget()
   return checkSpf(envelope, { budget, mta: house.agents.domain, timeoutMs: limits.dns_timeout_ms * 3 })
@@ -141,22 +86,20 @@ async function judge(
   mail: ReadMail,
   found: Pick<MailEvidence, 'signatures' | 'spf' | 'chain'>,
   { body }: MimeResult,
-  { deferrals, dns, trust, tokens, house }: MailVerifying,
+  { deferrals, dns, trust }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)
-  const canDefer = () => !budget.isExhausted() && deferrals.canDefer(body.digest)
-  const isReport = isSignedReport(mail, tokens, house.world.now())
-  return judgeMail({ ...found, authorDomain, dmarc, coverable: has }, { canDefer, isReport, spfOnly: trust.spf_only })
-}
-
-/** A report about what we sent comes unsigned, in the name of some server; the address it comes to is what we signed. */
-function isSignedReport({ raw, recipients }: ReadMail, tokens: Pick<AddressTokens, 'readTag'>, now: number): boolean {
-  const isBounce = ({ agent, tag }: Recipient) => tokens.readTag(agent, tag, now).token?.kind === 'bounce'
-  return raw.envelope.from === '' && recipients.every(isBounce)
+  const canDefer = async () => !budget.isExhausted() && (await deferrals.canDefer(body.digest))
+  const { source } = mail.raw.envelope
+  const provider = source?.hasDmarcPass ? source.name : undefined
+  return judgeMail(
+    { ...found, authorDomain, dmarc, provider, coverable: has },
+    { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
+  )
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

@@ -53,6 +53,7 @@ interface Report {
   readonly type?: string
   /** Who writes it. */
   readonly host?: string
+  readonly author?: string
 }
 
 /** A report as an MTA writes it (RFC 3464). */
@@ -62,10 +63,10 @@ async function report(what: Report) {
   return house.latest()
 }
 
-function postReport({ to, fields, from = '', type = 'delivery-status', host = 'mx.nodmarc.test' }: Report) {
+function postReport({ to, fields, from = '', type = 'delivery-status', host = 'mx.nodmarc.test', author }: Report) {
   count += 1
   const message = [
-    `From: MAILER-DAEMON@${host}`,
+    author ?? `From: MAILER-DAEMON@${host}`,
     `To: ${to}`,
     `Message-ID: <r${count}@mx.nodmarc.test>`,
     'Auto-Submitted: auto-replied',
@@ -121,6 +122,23 @@ test('a report is taken by the address it comes to, whatever policy its serverâ€
     postReport({ to: verp, fields, host: 'strictmx.test', from: 'somebody@strictmx.test' }),
   ])
   expect(refused.map(({ status }) => status)).toEqual([403, 403])
+})
+
+test.each([
+  ['nobody', 'X-From: nobody'],
+  ['a name without an address', 'From: Mail Delivery Subsystem'],
+  ['the null address', 'From: <>'],
+  ['a group', 'From: Postmasters:;'],
+])('a report in the name of %s is taken where only reports come', async (what, author) => {
+  const person = `${what.replaceAll(' ', '-')}@nodmarc.test`
+  const verp = await answerTo(person)
+  const record = await report({ to: verp, author, fields: failed('5.1.1') })
+  expect(record).toMatchObject({ state: 'ignored', message: { sender: { verified: false } } })
+  expect(await waitFor(person, 'dead')).toMatchObject({ last_error: 'bounced: 5.1.1' })
+  const forged = verp.replace(/.@/, char => (char === '0@' ? '1@' : '0@'))
+  for (const to of [forged, `echo@${domain}`]) {
+    expect((await postReport({ to, author, fields: failed('5.1.1') })).status).toBe(400)
+  }
 })
 
 test('who is proven to write from a suppressed address is answered again', async () => {

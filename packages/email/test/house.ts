@@ -89,6 +89,7 @@ export const noBudgets = {
   repeats_per_hour: 1e6,
   unverified_per_day: 1e6,
   unverified_per_hour: 1e6,
+  reply_all_per_hour: 1e6,
 } as const
 
 export async function openMailHouse(options: MailHouseOptions = {}): Promise<MailHouse> {

@@ -93,6 +93,16 @@ describe('POST /email/inbound', () => {
       expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
     })
 
+    test('row 71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
+      const headers = hook({ id: 'msg_9' })
+      expect(await postHook(headers)).toMatchObject({ status: 200 })
+      const again = await openMailHouse({ watchDesk: () => house.desk })
+      const url = `/email/inbound?to=helper@${domain}`
+      const answer = await again.channel.routes.request(url, { method: 'POST', headers, body })
+      expect(await answer.json()).toMatchObject({ status: 401, detail: 'Cannot accept webhook: it was here before' })
+      await again.close()
+    })
+
     test.each<[string, () => Record<string, string>, string]>([
       [
         'row 71: a wrong key',

@@ -67,6 +67,20 @@ describe('budgets', () => {
       expect(await letter(house, { thread: 'same@nodmarc.test', text: 'Something else' })).toBe('received')
     }))
 
+  test('an answer to everybody reaches many: not often, by one domain', async () => {
+    const config = { reply_all: true, budgets: { ...noBudgets, reply_all_per_hour: 1 } }
+    const house = await openMailHouse({ config })
+    const write = async (cc?: string) => {
+      count += 1
+      const { mail } = await house.postMail({ from: alice, text: `To you ${count}`, ...(cc && { cc: [cc] }) })
+      const record = await house.desk.findMessage(mail.messageId)
+      return [record?.state, ...(record?.flags ?? [])].join(' ')
+    }
+    const states = [await write(bob), await write('carol@nodmarc.test'), await write()]
+    expect(states).toEqual(['received', 'ignored reply_all_budget', 'received'])
+    await house.close()
+  })
+
   test('who is not proven may never have written: few answers to him, and not many to all of them', () =>
     withBudgets({ unverified_per_day: 2, unverified_per_hour: 3 }, async house => {
       const states = await statesOf(3, () => letter(house))

@@ -1,12 +1,22 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './providers/fixture.ts'
 import type { Recorded } from './providers/requests.ts'
-import { basicOf, writeCloudMailin, writeMultipart, writePostal, writePostmark } from './providers/requests.ts'
+import {
+  basicOf,
+  writeCloudMailin,
+  writeMailgun,
+  writeMultipart,
+  writePostal,
+  writePostmark,
+  writeSesNotification,
+  writeSns,
+} from './providers/requests.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
 const names = ['postal', 'mailgun', 'sendgrid', 'postmark', 'ses', 'cloudmailin', 'forwardemail']
@@ -28,6 +38,8 @@ const amazon = createServer((request, response) => {
   const { status, body } = request.url?.endsWith('.pem') ? certificate() : { status: 200, body: Buffer.from('<xml/>') }
   response.writeHead(status).end(body)
 })
+const byPolicy = 'Cannot verify mail: no aligned proof, and the DMARC policy of the From domain is reject'
+const amazonCertificate = makeCertificate(snsHost)
 const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
 beforeAll(() => new Promise<void>(resolve => amazon.listen(0, '127.0.0.1', resolve)))
@@ -227,6 +239,34 @@ test('row 71: a webhook of SendGrid is the same one, however its signature is wr
   expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
+test('row 71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
+  const signing_key = 'k'
+  const first = await openAt({ mailgun: { signing_key } })
+  const again = await openMailHouse({
+    config: { providers: { mailgun: { signing_key } } },
+    watchDesk: () => first.desk,
+  })
+  again.world.advance(recordedAt - again.world.now())
+  const write = (text: string, to = 'echo') =>
+    writeMailgun(
+      Buffer.from(`From: bob@nodmarc.test\r\nMessage-ID: <${text}@nodmarc.test>\r\n\r\n${text}\r\n`),
+      { from: 'bob@nodmarc.test', to: `${to}@${domain}` },
+      { key: signing_key, timestamp: recordedAt / 1000, token: 'one-token' },
+    )
+  expect((await deliver('mailgun', write('good'), first)).status).toBe(200)
+  for (const other of [write('other'), write('good', 'helper')]) {
+    const { status, json } = await deliver('mailgun', other, again)
+    expect({ status, detail: json.detail }).toEqual({
+      status: 401,
+      detail: 'Cannot accept webhook: it was here before',
+    })
+  }
+  // A try whose answer was lost comes again as it was.
+  expect((await deliver('mailgun', write('good'), again)).json.messages).toEqual([{ outcome: 'duplicate' }])
+  await again.close()
+  await first.close()
+})
+
 test('row 71: a body encoded anew is no longer what was signed', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')
@@ -298,6 +338,33 @@ describe('Amazon SNS', () => {
     expect((await replay('ses', 'good')).status).toBe(status)
     certificate = () => ({ status: 200, body: readCertificatePem() })
     expect((await replay('ses', 'good')).status).toBe(200)
+  })
+
+  test.each([
+    ['proves the author where the operator says so', true, 'PASS', { status: 200, verified: true }],
+    ['that is not believed proves nothing', false, 'PASS', { status: 403, detail: byPolicy }],
+    ['that is no pass proves nothing', true, 'GRAY', { status: 403, detail: byPolicy }],
+  ])("a verdict of Amazon's %s", async (_what, trust_provider_verdict, status, expected) => {
+    const topics = readProviderConfig('ses').topics as string[]
+    const opened = await openAt({ ses: { topics, trust_provider_verdict } })
+    certificate = () => ({ status: 200, body: Buffer.from(amazonCertificate.cert) })
+    const octets = Buffer.from('From: alice@alice.test\r\nMessage-ID: <v@alice.test>\r\n\r\nHello.\r\n')
+    const envelope = { from: 'alice@alice.test', to: `echo@${domain}` }
+    const draft = {
+      Type: 'Notification',
+      MessageId: 'verdict',
+      TopicArn: topics[0] ?? '',
+      Message: writeSesNotification(octets, envelope, 'BASE64', { dmarcVerdict: { status } }),
+      Timestamp: new Date(recordedAt).toISOString(),
+      SignatureVersion: '2',
+      SigningCertURL: `https://${snsHost}/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem`,
+    } as const
+    const answer = await deliver('ses', writeSns(draft, createPrivateKey(amazonCertificate.key)), opened)
+    const [stored] = await opened.desk.listMessages({ limit: 1 })
+    const record = stored && (await opened.desk.findMessage(stored.id))
+    const { detail } = answer.json
+    expect({ status: answer.status, detail, verified: record?.message.sender.verified }).toEqual(expected)
+    await opened.close()
   })
 
   test('a certificate counts in its time only', async () => {

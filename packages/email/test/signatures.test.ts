@@ -376,6 +376,22 @@ describe('row 34: DNS that does not answer', () => {
     expect(record.flags).toContain('dns_trouble')
   })
 
+  test('for no longer after a restart, and in every process', async () => {
+    const message = sign({ selector: 'silent' }, write('ann@open.test', 'Put off.'))
+    expect(await refuse(message)).toMatchObject({ status: 503 })
+    house.world.advance(3 * 3_600_000)
+    const again = await openMailHouse({ watchDesk: () => house.desk })
+    again.sim.dns.set('_dmarc.open.test', { TXT: ['v=DMARC1; p=none'] })
+    again.sim.dns.fail('silent._domainkey.open.test', 'servfail')
+    const answer = async () => (await again.post(Buffer.from(message, 'latin1'), { to: `echo@${domain}` })).status
+    again.world.advance(3 * 3_600_000)
+    expect(await answer()).toBe(503)
+    house.world.advance(2 * 3_600_000)
+    again.world.advance(2 * 3_600_000)
+    expect(await answer()).toBe(200)
+    await again.close()
+  })
+
   test('under p=reject: after the longest deferral kept for the operator, not for the agent', async () => {
     house.sim.dns.fail('silent._domainkey.shut.test', 'servfail')
     const message = sign({ domain: 'shut.test', selector: 'silent' }, write('ann@shut.test'))

@@ -54,6 +54,7 @@ const budgets = {
   repeats_per_hour: 1e9,
   unverified_per_day: 1e9,
   unverified_per_hour: 1e9,
+  reply_all_per_hour: 1e9,
 }
 
 function listContenders(dns: readonly string[]): readonly Contender[] {

@@ -9,6 +9,7 @@ const noMailBudgets = {
   repeats_per_hour: 1_000_000,
   unverified_per_day: 1_000_000,
   unverified_per_hour: 1_000_000,
+  reply_all_per_hour: 1_000_000,
 }
 
 /** What dev mode adds where the file says nothing: enough to run on an empty machine. */

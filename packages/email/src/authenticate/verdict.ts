@@ -17,6 +17,8 @@ export interface MailEvidence {
   readonly dmarc: DmarcCheck
   /** Undefined where nobody's chain is trusted. */
   readonly chain?: ChainReport | undefined
+  /** A provider whose verdict is believed, who saw DMARC pass: `provider:<name>`. */
+  readonly provider?: string | undefined
   /** Names of fields the message has, of those a signature ought to cover. */
   readonly coverable: readonly string[]
 }
@@ -49,8 +51,10 @@ export interface JudgingOptions {
   readonly spfOnly: boolean
   /** It is a bounce that proves itself by the address it comes to: no policy of its From stands against it. */
   readonly isReport: boolean
+  /** What becomes of mail whose author's domain asks for refusal. */
+  readonly onReject: 'refuse' | 'quarantine'
   /** Asked only when DNS did not answer: may this message still be put off? */
-  canDefer(): boolean
+  canDefer(): Promise<boolean>
 }
 
 /**
@@ -59,14 +63,17 @@ export interface JudgingOptions {
  * @throws Rejection when the author's domain asks for refusal
  * @throws Unavailable when the look-up that decides did not answer
  */
-export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly, isReport }: JudgingOptions): Authentication {
+export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
+  const { canDefer, spfOnly, isReport, onReject } = options
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = aligned.find(({ verdict }) => verdict === 'pass')
   const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
   const hasTrouble = isUndecided(evidence, proof) && !voucher
-  if (hasTrouble && canDefer()) throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
+  if (hasTrouble && (await canDefer()))
+    throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
-  if (!hasTrouble && !voucher && !isDamaged && !isReport) refuseByPolicy(evidence)
+  const isUncertain = hasTrouble || isDamaged || onReject === 'quarantine'
+  if (!isUncertain && !voucher && !isReport) refuseByPolicy(evidence)
   const isProven = proof !== undefined && !hasTrouble
   return {
     method: isProven || !hasTrouble ? methodOf(evidence, proof, voucher) : 'none',
@@ -74,21 +81,25 @@ export function judgeMail(evidence: MailEvidence, { canDefer, spfOnly, isReport 
     signature: isProven ? proof : undefined,
     voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
-    isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, hasTrouble || isDamaged),
+    isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, isUncertain),
     proofs: listProofs(evidence, signature => aligned.includes(signature)),
     flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
   }
 }
 
-/** A trusted sealer who saw DMARC pass, or SPF where that is enough. */
-function findVoucher({ chain, dmarc, spf, authorDomain }: MailEvidence, spfOnly: boolean): Voucher | undefined {
+/** A trusted sealer or provider who saw DMARC pass, or SPF where that is enough. */
+function findVoucher(
+  { chain, provider, dmarc, spf, authorDomain }: MailEvidence,
+  spfOnly: boolean,
+): Voucher | undefined {
   if (chain && vouchesFor(chain, authorDomain))
     return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id }
+  if (provider) return { issuer: provider, keyId: provider }
   if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
   return { issuer: authorDomain, keyId: `spf:${spf.domain}` }
 }
 
-/** A name that never answers must not lift a known policy: refusing was not certain, handing on is not either. */
+/** A name that never answers must not lift a known policy: refusing was not certain or not wanted, handing on is not either. */
 function isHeldByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean {
   return dmarc.result === 'fail' && (dmarc.policy === 'quarantine' || (isUncertain && dmarc.policy === 'reject'))
 }

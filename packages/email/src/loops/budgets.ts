@@ -9,13 +9,22 @@ const dayMs = 24 * hourMs
 /** After an answer of ours nobody has read it and written another mail so soon. */
 const swiftMs = 10_000
 
+/** What an answer would be. */
+export interface Budgeted {
+  readonly agent: string
+  /** What the mail says, hashed. */
+  readonly words: string
+  /** Others are answered too. */
+  readonly isToAll: boolean
+}
+
 /**
  * What keeps machines that do not say so from talking for ever, and us from mailing people who never wrote: whoever forges an author has his
  * answers sent to a stranger.
  */
 export function planBudgets(
   mail: ProvenMail,
-  { agent, words }: { readonly agent: string; readonly words: string },
+  { agent, words, isToAll }: Budgeted,
   budgets: AnswerBudgets,
 ): Pick<Intake, 'quota' | 'budgets'> {
   const { addresses, authentication } = mail
@@ -24,6 +33,14 @@ export function planBudgets(
   const unverified: TurnBudget[] = [
     { key: `unproven ${pair}`, turns: budgets.unverified_per_day, withinMs: dayMs, flag: 'backscatter_budget' },
     { key: 'unproven', turns: budgets.unverified_per_hour, withinMs: hourMs, flag: 'backscatter_budget' },
+  ]
+  const toAll: TurnBudget[] = [
+    {
+      key: `to all ${agent} ${addresses.author.domain}`,
+      turns: budgets.reply_all_per_hour,
+      withinMs: hourMs,
+      flag: 'reply_all_budget',
+    },
   ]
   return {
     quota: { turns: budgets.swift_per_hour, withinMs: hourMs, swiftMs },
@@ -39,6 +56,7 @@ export function planBudgets(
       ...perThread('day', budgets.thread_per_day, dayMs, 'thread_budget'),
       ...perThread(`said ${words}`, budgets.repeats_per_hour, hourMs, 'repeated'),
       ...(authentication.isVerified ? [] : unverified),
+      ...(isToAll ? toAll : []),
     ],
   }
 }

@@ -16,6 +16,8 @@ export const answerBudgetsSchema = z.strictObject({
   unverified_per_day: count(20),
   /** To all of those together, by the whole gateway. */
   unverified_per_hour: count(100),
+  /** Answers to everybody (`reply_all`), by one agent to mail of authors of one domain: each may reach twenty people. */
+  reply_all_per_hour: count(20),
 })
 
 /** What the `email` configuration says about answers. */

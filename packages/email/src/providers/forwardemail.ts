@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ProvidersConfig } from './config.ts'
 import type { MailProvider } from './provider.ts'
 import { clientOf, missingRawMail, readWebhookJson, textSchema } from './webhook-body.ts'
 import { checkHexHmac, checkIsSigned } from './webhook-proof.ts'
@@ -6,20 +7,33 @@ import { checkHexHmac, checkIsSigned } from './webhook-proof.ts'
 const payloadSchema = z.object({
   raw: z.string().optional(),
   recipients: z.array(z.string()).min(1),
+  /** As mailauth writes it. */
+  dmarc: z
+    .object({ status: z.object({ result: z.string().optional() }).optional() })
+    .optional()
+    .catch(undefined),
   session: z.object({ sender: textSchema, remoteAddress: textSchema, hostNameAppearsAs: textSchema }).default({}),
 })
 
+type ForwardEmailConfig = NonNullable<ProvidersConfig['forwardemail']>
+
 /** Forward Email's webhook: an HMAC of the body under the key of the domain. */
-export function openForwardEmail({ secret }: { readonly secret: string }): MailProvider {
+export function openForwardEmail({ secret, trust_provider_verdict }: ForwardEmailConfig): MailProvider {
   return {
     checkHeaders: headers => checkIsSigned(headers, 'x-webhook-signature'),
     decode({ headers, body }) {
       checkHexHmac(headers.get('x-webhook-signature'), body, secret)
-      const { raw, recipients, session } = readWebhookJson(headers, body, payloadSchema)
+      const { raw, recipients, session, dmarc } = readWebhookJson(headers, body, payloadSchema)
       if (!raw) throw missingRawMail('Its webhook must carry "raw".')
       const { sender, remoteAddress, hostNameAppearsAs } = session
       const envelope = { ...(sender !== undefined && { from: sender }), ...clientOf(remoteAddress, hostNameAppearsAs) }
-      return { octets: Buffer.from(raw, 'utf8'), envelope: { ...envelope, to: recipients }, isLossy: true }
+      const hasDmarcPass = trust_provider_verdict && dmarc?.status?.result === 'pass'
+      return {
+        octets: Buffer.from(raw, 'utf8'),
+        envelope: { ...envelope, to: recipients },
+        isLossy: true,
+        hasDmarcPass,
+      }
     },
   }
 }

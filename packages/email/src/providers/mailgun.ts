@@ -11,17 +11,19 @@ const window = { past: 12 * hour, ahead: 5 * minute }
 
 /** A Mailgun route whose URL ends in `mime`: the signature is in the form and covers its time and token only. */
 export function openMailgun({ signing_key }: { readonly signing_key: string }, world: ProviderWorld): MailProvider {
-  const seen = createSeenTokens(() => world.now(), window.past + window.ahead)
+  const seen = createSeenTokens(world, window.past + window.ahead)
   const tokens = new WeakMap<object, string>()
   return {
-    decode(request) {
+    async decode(request) {
       const form = parseForm(request.headers, request.body)
       const [timestamp, token] = [formText(form, 'timestamp'), formText(form, 'token')]
       checkHexHmac(formText(form, 'signature'), timestamp + token, signing_key)
       checkWebhookTime(timestamp, world.now(), window)
       seen.check(token)
+      const mail = decodeMailgun(form)
+      await seen.bind(`mailgun ${token}`, [mail.octets, mail.envelope.from ?? '', ...mail.envelope.to])
       tokens.set(request, token)
-      return decodeMailgun(form)
+      return mail
     },
     remember(request) {
       const token = tokens.get(request)

@@ -88,12 +88,12 @@ function limitOf({ factor, rest, most = Number.POSITIVE_INFINITY }: ProviderSize
 }
 
 function takeMail(
-  { octets, envelope, isLossy }: DecodedMail,
+  { octets, envelope, isLossy, hasDmarcPass }: DecodedMail,
   { name }: OpenProvider,
   intake: MailIntake,
   from: string,
 ): Promise<readonly Admitted[]> {
-  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy } }, from)
+  return intake.take(octets, { ...envelope, source: { name: `provider:${name}`, isLossy, hasDmarcPass } }, from)
 }
 
 function checkSize(mail: DecodedMail | undefined, maxBytes: number): DecodedMail | undefined {

@@ -1,4 +1,4 @@
-import type { RejectionCode, World } from '@postern/core'
+import type { OnceDesk, RejectionCode, World } from '@postern/core'
 import type { MailEnvelopeIn } from '../mail.ts'
 
 /** One request of a provider: its body read and bounded, nothing of it believed. */
@@ -13,6 +13,8 @@ export interface DecodedMail {
   readonly envelope: Omit<MailEnvelopeIn, 'source'>
   /** The way through the provider may have changed octets: what does not verify may have been good. */
   readonly isLossy: boolean
+  /** The provider saw DMARC pass for the author, and the operator believes it (`trust_provider_verdict`). */
+  readonly hasDmarcPass?: boolean | undefined
 }
 
 /** One provider's webhook, opened with its configuration. */
@@ -29,7 +31,7 @@ export interface MailProvider {
   remember?(request: WebhookRequest): void
 }
 
-export type ProviderWorld = Pick<World, 'fetch' | 'now' | 'log'>
+export type ProviderWorld = Pick<World, 'fetch' | 'now' | 'log'> & OnceDesk
 
 /** How a provider is told what became of its mail (`reference/email.md` §2.3). Taken is always 200, later always 503. */
 export interface ProviderLanguage {

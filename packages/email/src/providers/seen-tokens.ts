@@ -1,9 +1,19 @@
+import { createHash } from 'node:crypto'
+import type { OnceDesk, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 
-/** What has proven a webhook once and must not prove another. A hint: a restart forgets it. */
+/**
+ * What has proven a webhook and must not prove another. What was taken is told from a replay by memory only: brought again after a restart,
+ * or to another process, the same mail is a duplicate.
+ */
 export interface SeenTokens {
   /** @throws Rejection `replayed` */
   check(token: string): void
+  /**
+   * Of a token whose signature does not cover what it brings: it stands for this content and no other, for good.
+   * @throws Rejection `replayed`
+   */
+  bind(token: string, content: readonly (string | Uint8Array)[]): Promise<void>
   remember(token: string): void
 }
 
@@ -11,23 +21,37 @@ export interface SeenTokens {
 const maxTokens = 100_000
 
 /** Tokens are remembered for `windowMs`, which is as long as what they prove counts. */
-export function createSeenTokens(now: () => number, windowMs: number): SeenTokens {
+export function createSeenTokens(world: OnceDesk & Pick<World, 'now'>, windowMs: number): SeenTokens {
   const seen = new Map<string, number>()
+  const replayed = () => new Rejection('replayed', 'Cannot accept webhook: it was here before')
 
   function forget(): void {
     for (const [token, until] of seen) {
-      if (until > now() && seen.size <= maxTokens) break
+      if (until > world.now() && seen.size <= maxTokens) break
       seen.delete(token)
     }
   }
 
   return {
     check(token) {
-      if ((seen.get(token) ?? 0) > now()) throw new Rejection('replayed', 'Cannot accept webhook: it was here before')
+      if ((seen.get(token) ?? 0) > world.now()) throw replayed()
+    },
+    async bind(token, content) {
+      const until = world.now() + windowMs
+      const isFirst = await world.consumeOnce(`mail webhook ${token}`, until)
+      const isOther = await world.consumeOnce(`mail webhook ${token} ${digestAll(content)}`, until)
+      // A try that failed comes again as it was.
+      if (!isFirst && isOther) throw replayed()
     },
     remember(token) {
-      seen.set(token, now() + windowMs)
+      seen.set(token, world.now() + windowMs)
       forget()
     },
   }
+}
+
+function digestAll(content: readonly (string | Uint8Array)[]): string {
+  const hash = createHash('sha256')
+  for (const piece of content) hash.update(`${piece.length}:`).update(piece)
+  return hash.digest('base64url')
 }

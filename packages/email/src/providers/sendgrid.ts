@@ -20,7 +20,7 @@ const envelopeSchema = z.object({ from: z.string().optional(), to: z.array(z.str
 /** SendGrid's Inbound Parse with "send raw" and a security policy that signs: ECDSA over time and body. */
 export function openSendGrid({ public_key }: { readonly public_key: string }, world: ProviderWorld): MailProvider {
   const key = readPublicKey(public_key)
-  const seen = createSeenTokens(() => world.now(), window.past + window.ahead)
+  const seen = createSeenTokens(world, window.past + window.ahead)
   // Of what was signed: the signature itself can be written in many ways, and each of them is good.
   const tokenOf = ({ headers, body }: WebhookRequest) =>
     createHash('sha256')

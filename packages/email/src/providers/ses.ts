@@ -1,5 +1,6 @@
 import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
+import type { ProvidersConfig } from './config.ts'
 import type { DecodedMail, MailProvider, ProviderWorld } from './provider.ts'
 import { createSnsVerifier, snsSchema } from './sns.ts'
 import { checkWebhookShape, missingRawMail } from './webhook-body.ts'
@@ -9,26 +10,32 @@ const receivedSchema = z.object({
   content: z.string().optional(),
   mail: z.object({ source: z.string().optional() }).optional(),
   receipt: z
-    .object({ recipients: z.array(z.string()), action: z.object({ encoding: z.string().optional() }).optional() })
+    .object({
+      recipients: z.array(z.string()),
+      dmarcVerdict: z.object({ status: z.string().optional() }).optional(),
+      action: z.object({ encoding: z.string().optional() }).optional(),
+    })
     .optional(),
 })
 
+type SesConfig = NonNullable<ProvidersConfig['ses']>
+
 /** Amazon SES by an SNS action, over an HTTPS subscription of a configured topic. SNS writes JSON and calls it text. */
-export function openSes({ topics }: { readonly topics: readonly string[] }, world: ProviderWorld): MailProvider {
+export function openSes({ topics, trust_provider_verdict }: SesConfig, world: ProviderWorld): MailProvider {
   const sns = createSnsVerifier(topics, world)
   return {
     async decode({ body }) {
       const message = checkWebhookShape(parseBoundedJson(body, { what: 'webhook' }), snsSchema)
       await sns.verify(message)
       if (message.Type === 'SubscriptionConfirmation') await sns.confirm(message)
-      if (message.Type === 'Notification') return decodeNotification(message.Message)
+      if (message.Type === 'Notification') return decodeNotification(message.Message, trust_provider_verdict)
       world.log.info({ topic: message.TopicArn, type: message.Type }, 'subscription of Amazon SNS changed')
       return undefined
     },
   }
 }
 
-function decodeNotification(text: string): DecodedMail | undefined {
+function decodeNotification(text: string, isTrusted: boolean): DecodedMail | undefined {
   const json = parseBoundedJson(Buffer.from(text), { what: 'notification' })
   const { notificationType, content, mail, receipt } = checkWebhookShape(json, receivedSchema)
   if (notificationType !== 'Received') return undefined
@@ -39,5 +46,6 @@ function decodeNotification(text: string): DecodedMail | undefined {
     octets: Buffer.from(content, isBase64 ? 'base64' : 'utf8'),
     envelope: { ...(mail?.source !== undefined && { from: mail.source }), to: receipt.recipients },
     isLossy: !isBase64,
+    hasDmarcPass: isTrusted && receipt.dmarcVerdict?.status === 'PASS',
   }
 }

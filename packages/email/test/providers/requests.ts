@@ -103,11 +103,16 @@ export function writeSns(draft: SnsDraft, key: KeyObject): Recorded {
 }
 
 /** Amazon SES, "Notification of an SNS action". */
-export function writeSesNotification(octets: Buffer, { from, to }: Envelope, encoding: 'BASE64' | 'UTF8'): string {
+export function writeSesNotification(
+  octets: Buffer,
+  { from, to }: Envelope,
+  encoding: 'BASE64' | 'UTF8',
+  verdicts = {},
+): string {
   return JSON.stringify({
     notificationType: 'Received',
     mail: { source: from, destination: [to], messageId: 'o3vrnil0e2ic28tr' },
-    receipt: { recipients: [to], action: { type: 'SNS', encoding } },
+    receipt: { recipients: [to], action: { type: 'SNS', encoding }, ...verdicts },
     content: octets.toString(encoding === 'BASE64' ? 'base64' : 'utf8'),
   })
 }
@@ -128,11 +133,12 @@ export function writeCloudMailin(octets: Buffer, { from, to }: Envelope, basic: 
 }
 
 /** Forward Email, "Webhooks": hex HMAC-SHA256 of the body. */
-export function writeForwardEmail(octets: Buffer, { from, to }: Envelope, secret: string): Recorded {
+export function writeForwardEmail(octets: Buffer, { from, to }: Envelope, secret: string, more = {}): Recorded {
   const payload = {
     recipients: [to],
     session: { sender: from, remoteAddress: '192.0.2.1', hostNameAppearsAs: 'mx.nodmarc.test' },
     raw: octets.toString('utf8'),
+    ...more,
   }
   const body = Buffer.from(JSON.stringify(payload))
   const signature = createHmac('sha256', secret).update(body).digest('hex')
