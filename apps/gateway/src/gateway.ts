@@ -4,12 +4,14 @@ import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
 import { openAgents } from '@postern/agents'
 import type { Channel, Desk, Listening, Log } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, guardAccess, guardLoops } from '@postern/core'
+import { openIdentity } from '@postern/identity'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
 import { readDomainLists } from './config/domain-lists.ts'
 import { handleHostOf } from './config/handle-host.ts'
+import { readLoopLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
 import { listExtensions } from './discovery/extensions.ts'
 import { listInbound } from './discovery/inbound.ts'
@@ -18,6 +20,7 @@ import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
+import { openOwnDoor } from './own-door.ts'
 import * as protocols from './protocols.ts'
 import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
@@ -79,10 +82,27 @@ export async function openGateway(
     fetch: world.fetch,
     now: world.now,
   })
-  const house = { world, desk: limits.guardDesk(desk), agents, fileAddress: shelf.fileAddress }
+  const { loop } = config.limits
+  const a2a = {
+    ...config.a2a,
+    limits: { ...config.a2a.limits, max_hops: Math.min(config.a2a.limits.max_hops, loop.max_hops) },
+  }
+  // Whatever leaves for one of our own agents stays in the house, and passes its doors like everything else.
+  const ways = openOwnDoor(world, {
+    app: { fetch: (request, env) => app.fetch(request, env) },
+    origins: [config.origin, `https://${domain}`],
+  })
+  const house = {
+    world: { ...world, ...ways },
+    desk: guardLoops(limits.guardDesk(guardAccess(desk, name => config.agents[name])), readLoopLimits(loop)),
+    identity: openIdentity(config.identity, { world, desk }),
+    agents,
+    fileAddress: shelf.fileAddress,
+    maxHops: loop.max_hops,
+  }
   const channels: readonly Channel<Hono>[] = [
     protocols.activitypub(activitypub, house),
-    protocols.a2a(config.a2a, house),
+    protocols.a2a(a2a, house),
     protocols.email(config.email, house),
   ]
   const metrics = createMetrics(desk, world.now)
@@ -127,7 +147,7 @@ export async function openGateway(
       })
       if (opened) listening.push(opened)
     }
-    const work = startWork({ config, desk, world, agents, channels, shelf, app })
+    const work = startWork({ config: { ...config, a2a }, desk, world: { ...world, ...ways }, agents, channels, shelf })
     closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening

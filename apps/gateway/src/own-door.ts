@@ -11,8 +11,16 @@ export interface OwnHouse {
 }
 
 /** What agents may be called by; the operator's rooms are none of it. */
-const openPaths = /^\/(a2a|agents|\.well-known)(\/|$)/
+const openPaths = /^\/(a2a|actor|agents|inbox|\.well-known)(\/|$)/
 const defaultMaxBytes = 1024 * 1024
+
+/** What the server is told of who comes: no address of the network, which others may share. */
+const ownVisit = { isOwnVisit: true } as const
+
+/** Whether it is one of our own agents, by what the server was told. No peer can write that. */
+export function isOwnVisit(env: unknown): boolean {
+  return env !== null && typeof env === 'object' && 'isOwnVisit' in env && env.isOwnVisit === true
+}
 
 /**
  * Lets agents of one house call each other like strangers, but without leaving it: through its routes with all their checks, not
@@ -27,7 +35,7 @@ export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: Ow
   const knock = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request
     const sent = new Request(url, { method, headers, ...(body !== undefined && { body: body as BodyInit }) })
-    const answer = Promise.resolve(app.fetch(sent))
+    const answer = Promise.resolve(app.fetch(sent, ownVisit))
     return endWith(request.signal, answer).catch(error => {
       // What comes when nobody waits any more may be a stream, which would go on.
       void answer.then(late => late.body?.cancel()).catch(() => undefined)

@@ -6,6 +6,7 @@ import { Hono } from 'hono'
 import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
 import type { Metrics } from './metrics.ts'
+import { isOwnVisit } from './own-door.ts'
 
 export interface ServerParts {
   readonly channels: readonly Channel<Hono>[]
@@ -29,7 +30,7 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
     const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies)
     context.env = { ...(context.env as object | undefined), clientAddress }
-    if (isCounted(context.req)) limits.takeAddress(clientAddress)
+    if (isCounted(context.req) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
     await next()
     return undefined
   })

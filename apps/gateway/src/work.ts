@@ -3,10 +3,9 @@ import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, ChannelName, Desk, OutpostHouse, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
-import type { Hono } from 'hono'
 import type { AttachmentShelf } from './attachments.ts'
+import { readJointLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
-import { openOwnDoor } from './own-door.ts'
 import type { RealWorld } from './world.ts'
 
 export interface WorkHouse {
@@ -16,7 +15,6 @@ export interface WorkHouse {
   readonly agents: AgentHouse
   readonly channels: readonly Channel[]
   readonly shelf: AttachmentShelf
-  readonly app: Hono
 }
 
 export interface Work {
@@ -43,10 +41,10 @@ export function startWork(house: WorkHouse): Work {
   const findChannel = createChannelFinder(house.channels)
   const retry = retryPolicyOf(config)
   const { origin } = config
-  const ways = openOwnDoor(world, { app: house.app, origins: [origin, `https://${agents.domain}`] })
-  const { call: callAgent } = createA2aClient({ config: config.a2a, world: { ...world, ...ways }, desk, origin })
+  const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin })
   const { findRunning: findAgent } = agents
-  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, ...house.shelf }
+  const joint = readJointLimits(config.limits.loop)
+  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, joint, ...house.shelf }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
   const worker = startWorker(working, sending, world, { holder: `${hostname()}:${process.pid}`, ...slots })
   const stopping = new AbortController()

@@ -150,6 +150,8 @@ export interface House {
   readonly agents: AgentDirectory
   /** The signed, expiring address of stored bytes. */
   readonly fileAddress?: ((digest: string) => string) | undefined
+  /** Ceiling for chains of agents; default: `defaultMaxHops`. */
+  readonly maxHops?: number | undefined
   /** A demand as its addressee sees it; absent where nothing can be decided. */
   readonly showDemand?: ShowDemand | undefined
   /** Decisions that callers bring themselves; absent where none are taken. */

@@ -3,7 +3,9 @@ import { activityPubConfigSchema } from '@postern/activitypub'
 import { agentConfigSchema } from '@postern/agents'
 import { toAsciiDomain } from '@postern/core'
 import { emailConfigSchema } from '@postern/email'
+import { identityConfigSchema } from '@postern/identity'
 import { z } from 'zod'
+import { loopConfigSchema } from './loops.ts'
 
 const originSchema = z
   .string()
@@ -33,6 +35,8 @@ export const limitsConfigSchema = z.strictObject({
   per_host: perMinute.optional(),
   /** Messages of one sender per minute. */
   per_identity: perMinute.optional(),
+  /** What ends conversations of agents with each other. */
+  loop: loopConfigSchema.prefault({}),
 })
 
 /** Applied outside of dev mode where the file says nothing. */
@@ -55,13 +59,6 @@ const networkConfigSchema = z.strictObject({
   trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
 })
 
-const trustedIssuerSchema = z.strictObject({
-  issuer: z.string(),
-  methods: z.array(z.string()),
-  assurance: z.array(z.string()),
-  subject_prefixes: z.array(z.string()),
-})
-
 /** The whole configuration file (`interface.md`, Configuration). */
 export const configSchema = z.strictObject({
   origin: originSchema,
@@ -81,7 +78,7 @@ export const configSchema = z.strictObject({
   activitypub: activityPubConfigSchema.prefault({}),
   a2a: a2aConfigSchema.prefault({}),
   email: emailConfigSchema.prefault({}),
-  identity: z.strictObject({ trusted_issuers: z.array(trustedIssuerSchema).default([]) }).prefault({}),
+  identity: identityConfigSchema.prefault({}),
   network: networkConfigSchema.prefault({}),
   limits: limitsConfigSchema.prefault({}),
   delivery: z

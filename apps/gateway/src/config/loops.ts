@@ -1,0 +1,33 @@
+import type { JointLimits, LoopLimits } from '@postern/core'
+import { z } from 'zod'
+
+const count = (usual: number) => z.int().positive().default(usual)
+
+/** What ends conversations of agents with each other. On by default, in dev mode too. */
+export const loopConfigSchema = z.strictObject({
+  /** Agents that may pass a matter on to each other, whatever a peer says. */
+  max_hops: count(5),
+  /** Turns of agents in one thread in an hour. */
+  agent_turns_per_hour: count(10),
+  /** Turns of agents in one thread in a row, without a person in between. */
+  turns_without_person: count(20),
+  /** Turns in one thread in a row that say the same. */
+  similar_turns: count(3),
+  /** Agents and people that one answer may wake by mentioning them. */
+  max_mentions: count(10),
+  /** Longest time for a joint answer, seconds; who has not answered by then was not reachable. */
+  joint_seconds: z.number().positive().max(600).default(60),
+  /** Siblings asked at the same time for a joint answer. */
+  joint_at_once: count(4),
+})
+
+export type LoopConfig = z.infer<typeof loopConfigSchema>
+
+export function readLoopLimits(config: LoopConfig): LoopLimits {
+  const { agent_turns_per_hour, turns_without_person, similar_turns } = config
+  return { agentTurns: agent_turns_per_hour, turnsWithoutPerson: turns_without_person, similarTurns: similar_turns }
+}
+
+export function readJointLimits({ max_mentions, joint_at_once, joint_seconds }: LoopConfig): JointLimits {
+  return { maxMentions: max_mentions, atOnce: joint_at_once, withinMs: joint_seconds * 1000 }
+}
