@@ -12,8 +12,10 @@ export function stripCredentials(request: unknown): unknown {
   const { params } = request
   const message = stripMessage(params.message)
   const configuration = stripConfiguration(params.configuration)
-  if (message === params.message && configuration === params.configuration) return request
-  return { ...request, params: { ...params, message, configuration } }
+  // Nobody reads them there; a caller may have put them there all the same.
+  const outer = stripMessage(params) as typeof params
+  if (message === params.message && configuration === params.configuration && outer === params) return request
+  return { ...request, params: { ...outer, message, configuration } }
 }
 
 /** The message without credentials. */

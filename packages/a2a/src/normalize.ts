@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Intake, Sender } from '@postern/core'
-import { isoTime, mentionRelays, mintTransportEvidence } from '@postern/core'
+import type { IdentityEvidence, Intake, Sender } from '@postern/core'
+import { isoTime, mintTransportEvidence } from '@postern/core'
 import { toCanonicalJson } from './canonical.ts'
 import { stripCredentials, stripMessage } from './credentials.ts'
 import { readParts } from './parts/read-parts.ts'
@@ -11,7 +11,7 @@ import type { SendMessageParams, WireMessage } from './wire.ts'
 
 /** A proven message → what the desk keeps and the agent reads (`contract.md`, by protocol). `domain`: of our agents. */
 export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
-  const { call, params, task, chain, receivedAt } = proven
+  const { call, params, task, chain, vouching, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -24,10 +24,10 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
       id: message.messageId,
       thread_id: task.context,
       ...(inReplyTo && { in_reply_to: inReplyTo }),
-      sender: renderSender(caller, recipient, received_at),
+      sender: renderSender(caller, vouching.accepted, { audience: recipient, issuedAt: received_at }),
       recipient,
       parts: [...parts],
-      recipient_capabilities: { mention_relay: mentionRelays.a2a, ...(chain && { agent_chain: chain }) },
+      recipient_capabilities: { mention_relay: vouching.mentionRelay, ...(chain && { agent_chain: chain }) },
       received_via: 'a2a',
       received_at,
     },
@@ -35,7 +35,7 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
     fingerprint: fingerprintOf(params),
     thread: { scope: caller.owner, references: [] },
     aliases: [],
-    proofs: [caller.proof],
+    proofs: [caller.proof, ...vouching.proofs],
     raw: { bytes: rawOf(call), form: 'json' },
     ...(blobs.length > 0 && { blobs }),
     target: { id: task.id, context: task.context },
@@ -44,17 +44,23 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
   }
 }
 
-/** From the principal alone; whatever a message says about its author is only text. */
-function renderSender(caller: Caller, audience: string, issuedAt: string): Sender {
+/** From the principal alone; whatever a message says about its author is only text, unless somebody trusted stands behind it. */
+function renderSender(
+  caller: Caller,
+  accepted: readonly IdentityEvidence[],
+  { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
+): Sender {
   const { address, authMethod, keyId, subject, issuer } = caller
-  if (authMethod === 'none') return { address, auth_method: 'none', verified: false }
+  if (authMethod === 'none') {
+    return { address, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
+  }
   const evidence = { method: authMethod, subject, issuer, assurance: 'oauth', audience, issuedAt, keyId } as const
   return {
     address,
     auth_method: authMethod,
     verified: true,
     ...(keyId && { key_id: keyId }),
-    identities: [mintTransportEvidence(evidence)],
+    identities: [mintTransportEvidence(evidence), ...accepted],
   }
 }
 

@@ -2,6 +2,8 @@ import type { AgentChain, AgentProfile, House, TaskIntake, TaskRecord, TaskWatch
 import { clampChain } from './chain.ts'
 import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
+import type { Vouching } from './mentionable.ts'
+import { readVouching } from './mentionable.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
 import type { Caller } from './principal.ts'
 import { checkRoom, urlCheckOf } from './push/limits.ts'
@@ -37,13 +39,14 @@ export interface ProvenMessage {
   readonly params: SendMessageParams
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
+  readonly vouching: Vouching
   /** ms */
   readonly receivedAt: number
 }
 
 export interface VerifyRooms {
   readonly config: A2aConfig
-  readonly house: Pick<House, 'world' | 'desk'>
+  readonly house: Pick<House, 'world' | 'desk' | 'identity' | 'agents'>
 }
 
 /**
@@ -64,11 +67,13 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   const task = await resolveTask(message, call, house)
   const watch = push && (await resolveWatch(push, task.id, call, house))
   const most = config.limits.open_tasks_per_caller
+  const vouching = await readVouching(call, message, house)
   return {
     call,
     params,
     task: { ...task, most, ...(watch && { watch }) },
     chain,
+    vouching,
     receivedAt: house.world.now(),
   } as ProvenMessage
 }

@@ -4,8 +4,16 @@ import type { Config } from '../config/schema.ts'
 export interface MentionableExtension {
   readonly uri: string
   readonly description: string
-  isOn(config: Pick<Config, 'identity'>): boolean
+  isOn(config: Switches): boolean
 }
+
+interface Switches {
+  readonly identity: Pick<Config['identity'], 'trusted_issuers'>
+}
+
+/** A v0.2 issuer is a DID; one of v0.1 is a host. */
+const trustsOne = ({ identity }: Switches, isDid: boolean) =>
+  identity.trusted_issuers.some(({ issuer }) => issuer.startsWith('did:') === isDid)
 
 const namespace = 'https://mentionable.dev/ns'
 
@@ -24,12 +32,12 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
   {
     uri: `${namespace}/identity/v0.1`,
     description: 'Identity evidence of trusted issuers is verified and given to the agent.',
-    isOn: () => false,
+    isOn: config => trustsOne(config, false),
   },
   {
     uri: `${namespace}/identity/v0.2`,
     description: 'Verifiable credentials of trusted issuers are verified and given to the agent.',
-    isOn: () => false,
+    isOn: config => trustsOne(config, true),
   },
   { uri: `${namespace}/oauth-federation/v0.1`, description: 'Authorization servers federate.', isOn: () => false },
 ]
@@ -37,8 +45,6 @@ export const mentionableExtensions: readonly MentionableExtension[] = [
 export const knownExtensionUris: ReadonlySet<string> = new Set(mentionableExtensions.map(({ uri }) => uri))
 
 /** As an agent card has them. */
-export function listExtensions(
-  config: Pick<Config, 'identity'>,
-): readonly { readonly uri: string; readonly description: string }[] {
+export function listExtensions(config: Switches): readonly { readonly uri: string; readonly description: string }[] {
   return mentionableExtensions.filter(({ isOn }) => isOn(config)).map(({ uri, description }) => ({ uri, description }))
 }

@@ -1,0 +1,56 @@
+import type { EvidenceVerdict, House, MentionRelay } from '@postern/core'
+import { formatAddress, mentionRelaySchema, mentionRelays } from '@postern/core'
+import { isObject } from './validate/shape.ts'
+import type { Call } from './verify.ts'
+import type { WireMessage } from './wire.ts'
+
+/** What a message says for its sender in `metadata.mentionable`, as far as it counts. */
+export interface Vouching extends Pick<EvidenceVerdict, 'accepted' | 'proofs'> {
+  readonly mentionRelay: MentionRelay
+}
+
+const nothing: Vouching = { accepted: [], proofs: [], mentionRelay: mentionRelays.a2a }
+
+type VouchingHouse = Pick<House, 'identity' | 'agents' | 'world'>
+
+/**
+ * Forwarded evidence (mentionable §6.4), and how mentions reach others where the sender speaks for a platform (§8.1). What does
+ * not hold is left out; the message is taken all the same. Evidence is used up by it: the last of all checks.
+ */
+export function readVouching(call: Call, message: WireMessage, house: VouchingHouse): Promise<Vouching> | Vouching {
+  const mentionable = isObject(message.metadata) ? message.metadata.mentionable : undefined
+  return isObject(mentionable) ? verifyVouching(call, { messageId: message.messageId, mentionable }, house) : nothing
+}
+
+interface Vouched {
+  readonly messageId: string
+  readonly mentionable: Readonly<Record<string, unknown>>
+}
+
+async function verifyVouching(
+  call: Call,
+  { messageId, mentionable }: Vouched,
+  house: VouchingHouse,
+): Promise<Vouching> {
+  const { identity_evidence, verifiable_credentials, mention_relay } = mentionable
+  const mentionRelay = isPresent(mention_relay) ? readRelay(mention_relay, call, house) : nothing.mentionRelay
+  if (!isPresent(identity_evidence) && !isPresent(verifiable_credentials)) return { ...nothing, mentionRelay }
+  const audience = formatAddress({ local: call.agent.name, domain: house.agents.domain })
+  const carriers = { identity_evidence, verifiable_credentials }
+  const verdict = await house.identity?.verify({ audience, messageId, carriers })
+  return { accepted: verdict?.accepted ?? [], proofs: verdict?.proofs ?? [], mentionRelay }
+}
+
+function isPresent(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+/** `metadata.mentionable.mention_relay` is ours: the published text names no carrier for it. */
+function readRelay(claimed: unknown, { caller }: Call, { identity, world }: VouchingHouse): MentionRelay {
+  const relay = mentionRelaySchema.safeParse(claimed)
+  const isBelieved = !caller.isAnonymous && identity?.isConnector(caller) === true
+  if (relay.success && isBelieved) return relay.data
+  const reason = isBelieved ? 'is none that is known' : 'comes from a caller who is no connector'
+  world.log.info({ issuer: caller.issuer, subject: caller.subject, reason }, 'mention relay of a message ignored')
+  return mentionRelays.a2a
+}

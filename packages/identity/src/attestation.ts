@@ -1,0 +1,114 @@
+import type { KeyObject } from 'node:crypto'
+import { hash, verify } from 'node:crypto'
+import type { IdentityEvidence } from '@postern/core'
+import { canonicalizeJson, toAsciiDomain } from '@postern/core'
+import { z } from 'zod'
+import type { AttestationAlgorithm } from './connector-card.ts'
+import { attestationAlgorithms, connectorCardPath, findCardKey } from './connector-card.ts'
+import { describeIssue } from './describe-issue.ts'
+import { EvidenceFault } from './fault.ts'
+import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from './members.ts'
+import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
+
+type Envelope = Readonly<Record<string, unknown>>
+
+const audienceSchema = z.string().min(1).max(320)
+
+/** An envelope that crosses a boundary (mentionable §6.2): signed, for somebody, and for a time. */
+const envelopeSchema = z.object({
+  id: nameSchema.optional(),
+  subject: subjectSchema,
+  issuer: z
+    .string()
+    .max(253)
+    .refine(issuer => toAsciiDomain(issuer) === issuer),
+  method: nameSchema,
+  assurance: nameSchema,
+  audience: z.union([audienceSchema, z.array(audienceSchema).min(1).max(8)]),
+  issued_at: timeSchema,
+  not_before: timeSchema.optional(),
+  expires_at: timeSchema,
+  on_behalf_of: principalsSchema.optional(),
+  claims: objectSchema.optional(),
+  source: objectSchema.optional(),
+  proof: z.strictObject({
+    type: z.literal('signed-attestation'),
+    alg: z.enum(Object.keys(attestationAlgorithms) as [AttestationAlgorithm]),
+    kid: nameSchema,
+    value: z.base64url().max(128),
+    canonicalization: z.literal('jcs').optional(),
+  }),
+})
+
+/** Forwarded envelopes of v0.1: only `signed-attestation` says anything to those who did not see the sender themselves. */
+export const attestationForm: EvidenceForm = {
+  kind: 'identity-evidence',
+  carrier: 'identity_evidence',
+  read: readAttestation,
+}
+
+function readAttestation(envelope: Envelope): ReadEvidence {
+  checkProofType(envelope.proof)
+  const parsed = envelopeSchema.safeParse(envelope)
+  if (!parsed.success) throw new EvidenceFault('malformed', describeIssue(parsed.error))
+  const { proof, ...members } = parsed.data
+  const { issuer, method, assurance, subject, on_behalf_of: principals = [], source } = members
+  const { alg, kid, value } = proof
+  const [issuedAt, expiresAt] = [Date.parse(members.issued_at), Date.parse(members.expires_at)]
+  const input = attestationInput(envelope)
+  return {
+    assertion: { issuer, method, assurance, subject, principals },
+    audiences: [members.audience].flat(),
+    messageId: typeof source?.message === 'string' ? source.message : undefined,
+    window: {
+      issuedAt,
+      notBefore: members.not_before ? Date.parse(members.not_before) : issuedAt,
+      expiresAt,
+      endsAt: expiresAt,
+    },
+    keyId: kid,
+    algorithm: alg,
+    keysAt: `https://${issuer}${connectorCardPath}`,
+    findKey: document => findCardKey(document, { issuer, kid, alg }),
+    isSignedWith: key => isSigned(input, { key, alg, value }),
+    // Not by the signature: of one ES256 signature anybody can make a second one.
+    replayKey: `attestation ${issuer} ${hash('sha256', input)}`,
+    render: (): IdentityEvidence => ({
+      ...members,
+      proof: { type: 'signed-attestation', alg, kid, canonicalization: 'jcs' },
+    }),
+  }
+}
+
+function checkProofType(proof: unknown): void {
+  const type = typeof proof === 'object' && proof !== null && 'type' in proof ? proof.type : undefined
+  if (typeof type !== 'string') throw new EvidenceFault('malformed', 'it has no proof')
+  if (type === 'signed-attestation') return
+  throw new EvidenceFault('unsupported-proof', 'its proof says nothing to anybody but the one who made it')
+}
+
+/** What is signed: the whole envelope but the signature, in canonical form (RFC 8785). @throws EvidenceFault */
+export function attestationInput({ proof, ...members }: Envelope): Buffer {
+  const { value: _, ...options } = proof as Envelope
+  try {
+    return Buffer.from(canonicalizeJson({ ...members, proof: options }))
+  } catch (cause) {
+    throw new EvidenceFault('malformed', 'it has no canonical form', { cause })
+  }
+}
+
+interface SignedValue {
+  readonly key: KeyObject
+  readonly alg: AttestationAlgorithm
+  readonly value: string
+}
+
+/** As in JWS: of ES256 the two numbers one after the other (RFC 7518 §3.4). */
+function isSigned(input: Buffer, { key, alg, value }: SignedValue): boolean {
+  const signature = Buffer.from(value, 'base64url')
+  return signature.length === 64 && verify(attestationAlgorithms[alg].hash, input, signingKey(key), signature)
+}
+
+export function signingKey(key: KeyObject) {
+  return { key, dsaEncoding: 'ieee-p1363' } as const
+}

@@ -1,0 +1,98 @@
+import type { JsonWebKey, KeyObject } from 'node:crypto'
+import { createPublicKey } from 'node:crypto'
+import { z } from 'zod'
+import { EvidenceFault } from './fault.ts'
+
+/** Where a connector publishes who it is (mentionable, glossary). */
+export const connectorCardPath = '/.well-known/adapter-card'
+
+const jwkSchema = z.looseObject({ kty: z.string(), kid: z.string().min(1).max(256) })
+
+/** The Connector Card. Its members are ours: the published text names what is in it, and not how it is written. */
+export const connectorCardSchema = z.looseObject({
+  issuer: z.string(),
+  name: z.string().optional(),
+  /** JWKs (RFC 7517), each with its `kid`; those that sign now. */
+  keys: z.array(jwkSchema).min(1).max(32),
+  /** Those that signed before, and still count. */
+  previous_keys: z.array(jwkSchema).max(32).optional(),
+  callback_urls: z.array(z.string()).max(32).optional(),
+})
+
+export type ConnectorCard = z.infer<typeof connectorCardSchema>
+type Jwk = z.infer<typeof jwkSchema>
+
+/** What a key has to be for each algorithm of an attestation; names as in RFC 7518 and RFC 8037. */
+export const attestationAlgorithms = {
+  EdDSA: { kty: 'OKP', crv: 'Ed25519', hash: null },
+  ES256: { kty: 'EC', crv: 'P-256', hash: 'sha256' },
+} as const
+
+export type AttestationAlgorithm = keyof typeof attestationAlgorithms
+
+export interface WantedKey {
+  readonly issuer: string
+  readonly kid: string
+  readonly alg: AttestationAlgorithm
+}
+
+/** The key of this name in a card. @throws EvidenceFault `issuer-controller-mismatch` when the card is another's */
+export function findCardKey(document: unknown, { issuer, kid, alg }: WantedKey): KeyObject | undefined {
+  const parsed = connectorCardSchema.safeParse(document)
+  if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the card of its issuer cannot be read')
+  const card = parsed.data
+  if (card.issuer !== issuer)
+    throw new EvidenceFault('issuer-controller-mismatch', 'the card there is of another issuer')
+  const named = [...card.keys, ...(card.previous_keys ?? [])].filter(key => key.kid === kid)
+  // Two keys of one name: nobody can tell which of them is meant.
+  return named.length === 1 && named[0] ? importPublicKey(named[0], alg) : undefined
+}
+
+/** Only what is meant for this algorithm and for signatures; a key whose private half is there, too, is everybody's. */
+function importPublicKey(jwk: Jwk, alg: AttestationAlgorithm): KeyObject | undefined {
+  const { kty, crv } = attestationAlgorithms[alg]
+  const isMeant = (jwk.use ?? 'sig') === 'sig' && (jwk.alg ?? alg) === alg && jwk.d === undefined
+  if (jwk.kty !== kty || jwk.crv !== crv || !isMeant) return undefined
+  try {
+    return createPublicKey({ key: { kty, crv, x: jwk.x, y: jwk.y } as JsonWebKey, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}
+
+export interface CardKey {
+  readonly kid: string
+  readonly publicKey: KeyObject
+}
+
+export interface CardDraft {
+  /** The bare host it is served from. */
+  readonly issuer: string
+  readonly name?: string | undefined
+  readonly keys: readonly CardKey[]
+  readonly previousKeys?: readonly CardKey[] | undefined
+  readonly callbackUrls?: readonly string[] | undefined
+}
+
+/** The document a connector serves at `connectorCardPath`. */
+export function writeConnectorCard({ issuer, name, keys, previousKeys, callbackUrls }: CardDraft): ConnectorCard {
+  return {
+    issuer,
+    ...(name && { name }),
+    keys: keys.map(renderJwk),
+    ...(previousKeys && { previous_keys: previousKeys.map(renderJwk) }),
+    ...(callbackUrls && { callback_urls: [...callbackUrls] }),
+  }
+}
+
+function renderJwk({ kid, publicKey }: CardKey): Jwk {
+  const { kty = '', crv, x, y } = publicKey.export({ format: 'jwk' })
+  return { kty, crv, x, ...(y && { y }), kid, use: 'sig', alg: algorithmOf(publicKey) }
+}
+
+/** @throws TypeError for a key that no attestation is signed with */
+export function algorithmOf(key: KeyObject): AttestationAlgorithm {
+  if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
+  if (key.asymmetricKeyDetails?.namedCurve === 'prime256v1') return 'ES256'
+  throw new TypeError('attestations are signed with Ed25519 or P-256 keys')
+}

@@ -1,0 +1,152 @@
+import type { IdentityEvidence } from '@postern/core'
+import { isoTime } from '@postern/core'
+import { z } from 'zod'
+import { integrityInput, isIntegrityProof } from './data-integrity.ts'
+import { describeIssue } from './describe-issue.ts'
+import { findAssertionKey } from './did-document.ts'
+import { locateDidDocument } from './did-web.ts'
+import { EvidenceFault } from './fault.ts'
+import { nameSchema, objectSchema, principalsSchema, subjectSchema, timeSchema } from './members.ts'
+import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+/** Exactly these, in this order: further ones could give members another meaning. */
+export const credentialContext = [
+  'https://www.w3.org/ns/credentials/v2',
+  'https://mentionable.dev/ns/identity/v0.2/context.jsonld',
+] as const
+
+export const credentialTypes = ['VerifiableCredential', 'PlatformIdentityCredential'] as const
+
+export const credentialSuite = {
+  type: 'DataIntegrityProof',
+  cryptosuite: 'eddsa-jcs-2022',
+  proofPurpose: 'assertionMethod',
+} as const
+
+/** What says under which conditions a credential counts is refused where we cannot look: `credentialStatus`, `termsOfUse` …  */
+const credentialSchema = z.strictObject({
+  '@context': z.unknown(),
+  type: z.unknown(),
+  id: z.string().min(1).max(512).optional(),
+  issuer: z.string().refine(issuer => locateDidDocument(issuer) !== undefined),
+  validFrom: timeSchema,
+  validUntil: timeSchema,
+  credentialSubject: z.object({
+    id: subjectSchema,
+    method: nameSchema,
+    assurance: nameSchema,
+    on_behalf_of: principalsSchema.optional(),
+    platform: objectSchema.optional(),
+    profile: objectSchema.optional(),
+    observedInvocation: objectSchema.optional(),
+    source: objectSchema.optional(),
+  }),
+  name: z.unknown().optional(),
+  description: z.unknown().optional(),
+  proof: z.strictObject({
+    '@context': z.unknown(),
+    id: z.string().optional(),
+    type: z.literal(credentialSuite.type),
+    cryptosuite: z.literal(credentialSuite.cryptosuite),
+    proofPurpose: z.literal(credentialSuite.proofPurpose),
+    verificationMethod: z.string().max(768),
+    created: timeSchema.optional(),
+    expires: timeSchema.optional(),
+    nonce: z.string().optional(),
+    domain: z.string().min(1).max(320),
+    challenge: z.string().min(1).max(256),
+    proofValue: z.string().max(128),
+  }),
+})
+
+type Credential = z.infer<typeof credentialSchema>
+
+/** W3C VC 2.0 credentials of identity v0.2 (mentionable §6.5). */
+export const credentialForm: EvidenceForm = {
+  kind: 'verifiable-credential',
+  carrier: 'verifiable_credentials',
+  read: readCredential,
+}
+
+function readCredential(document: Members): ReadEvidence {
+  checkContext(document)
+  checkTypes(document.type)
+  const parsed = credentialSchema.safeParse(document)
+  if (!parsed.success) throw new EvidenceFault('malformed', describeIssue(parsed.error))
+  const credential = parsed.data
+  const { issuer, proof, credentialSubject: subject } = credential
+  const { verificationMethod, domain, challenge } = proof
+  if (!verificationMethod.startsWith(`${issuer}#`)) {
+    throw new EvidenceFault('issuer-controller-mismatch', 'its key is not one of its issuer')
+  }
+  const window = readWindow(credential)
+  const { proof: signed, ...unsecured } = document
+  const { proofValue: _, ...options } = signed as Members
+  const input = integrityInput({ unsecured, options })
+  const { method, assurance, on_behalf_of: principals = [] } = subject
+  return {
+    assertion: { issuer, method, assurance, subject: subject.id, principals },
+    audiences: [domain],
+    messageId: challenge,
+    window,
+    keyId: verificationMethod,
+    algorithm: credentialSuite.cryptosuite,
+    keysAt: locateDidDocument(issuer) ?? '',
+    findKey: (found, now) => findAssertionKey(found, { issuer, id: verificationMethod, now }),
+    isSignedWith: key => isIntegrityProof(input, key, proof.proofValue),
+    replayKey: `credential ${JSON.stringify([issuer, domain, challenge])}`,
+    render: () => renderEvidence(credential),
+  }
+}
+
+/** The document's, and the same once more in the proof: there it is signed (vc-di-eddsa §3.3.2). */
+function checkContext({ '@context': context, proof }: Members): void {
+  const shown = (proof as Members | undefined)?.['@context']
+  if (isContext(context) && isContext(shown)) return
+  throw new EvidenceFault('malformed-context', 'its @context, or that of its proof, is not as it must be')
+}
+
+function isContext(context: unknown): boolean {
+  if (!Array.isArray(context) || context.length !== credentialContext.length) return false
+  return credentialContext.every((url, at) => context[at] === url)
+}
+
+function checkTypes(types: unknown): void {
+  const isWhole = Array.isArray(types) && types.length === credentialTypes.length
+  if (isWhole && credentialTypes.every(type => types.includes(type))) return
+  throw new EvidenceFault('malformed-type', 'its type is not that of a platform identity')
+}
+
+function readWindow({ validFrom, validUntil, proof }: Credential): ReadEvidence['window'] {
+  return {
+    issuedAt: Date.parse(validFrom),
+    notBefore: Date.parse(proof.created ?? validFrom),
+    expiresAt: Date.parse(validUntil),
+    endsAt: Date.parse(proof.expires ?? validUntil),
+  }
+}
+
+function renderEvidence({ id, issuer, validFrom, validUntil, credentialSubject, proof }: Credential): IdentityEvidence {
+  const { id: subject, method, assurance, on_behalf_of, source, ...claims } = credentialSubject
+  return {
+    ...(id && { id }),
+    subject,
+    issuer,
+    method,
+    assurance,
+    audience: proof.domain,
+    issued_at: isoTime(Date.parse(validFrom)),
+    expires_at: isoTime(Date.parse(validUntil)),
+    ...(on_behalf_of && { on_behalf_of }),
+    ...(Object.keys(claims).length > 0 && { claims }),
+    ...(source && { source }),
+    proof: {
+      type: 'signed-attestation',
+      alg: credentialSuite.cryptosuite,
+      kid: proof.verificationMethod,
+      canonicalization: 'jcs',
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { World } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import { EvidenceFault } from './fault.ts'
+import { documentRequest } from './limits.ts'
+
+/** Times in ms. A key taken out of its document counts no longer after `maxAge`. */
+export const documentTimes = {
+  maxAge: 5 * 60_000,
+  /** A key that is not in the document makes us look again, but not more often than this. */
+  cooldown: 30_000,
+  /** After a failed try nobody asks for this long. */
+  pause: 5_000,
+} as const
+
+export type DocumentWorld = Pick<World, 'fetch' | 'now' | 'log'>
+
+interface Held {
+  readonly document: unknown
+  readonly at: number
+}
+
+/** The key documents of issuers; one for each that the operator trusts, so that there are never more. */
+export interface DocumentBook {
+  /** What `pick` finds in the document there; once more in a new one where it finds nothing. @throws EvidenceFault `key-unavailable` */
+  find<Found>(url: string, pick: (document: unknown) => Found | undefined): Promise<Found | undefined>
+}
+
+export function createDocumentBook({ fetch, now, log }: DocumentWorld): DocumentBook {
+  const held = new Map<string, Held>()
+  const failedAt = new Map<string, number>()
+  const pending = new Map<string, Promise<Held>>()
+
+  async function load(url: string): Promise<Held> {
+    if (now() - (failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < documentTimes.pause) throw unavailable()
+    try {
+      const { status, body } = await fetch(url, documentRequest)
+      if (status !== 200) throw new Error(`the host of the document answered ${status}`)
+      const loaded = { document: parseBoundedJson(body, { maxDepth: 16, what: 'key document' }), at: now() }
+      held.set(url, loaded)
+      return loaded
+    } catch (error) {
+      failedAt.set(url, now())
+      log.warn({ url, err: error }, 'keys of an issuer of identities could not be read')
+      throw unavailable(error)
+    }
+  }
+
+  function refresh(url: string): Promise<Held> {
+    const running = pending.get(url) ?? load(url).finally(() => pending.delete(url))
+    pending.set(url, running)
+    return running
+  }
+
+  const ageOf = ({ at }: Held) => now() - at
+
+  return {
+    async find(url, pick) {
+      const known = held.get(url)
+      const current = known && ageOf(known) < documentTimes.maxAge ? known : await refresh(url)
+      const found = pick(current.document)
+      if (found !== undefined || ageOf(current) < documentTimes.cooldown) return found
+      return pick((await refresh(url)).document)
+    },
+  }
+}
+
+function unavailable(cause?: unknown): EvidenceFault {
+  return new EvidenceFault('key-unavailable', 'the keys of its issuer cannot be had', { cause })
+}

@@ -1,0 +1,112 @@
+import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier } from '@postern/core'
+import { attestationForm } from './attestation.ts'
+import type { CarriedEntry } from './carrier.ts'
+import { readCarrier } from './carrier.ts'
+import type { IdentityConfig } from './config.ts'
+import { credentialForm } from './credential.ts'
+import type { DocumentWorld } from './documents.ts'
+import { createDocumentBook } from './documents.ts'
+import { EvidenceFault } from './fault.ts'
+import { describeAccepted, describeLeftOut } from './proof-row.ts'
+import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
+import type { EvidenceRooms } from './verify-evidence.ts'
+import { checkEvidence, useUp } from './verify-evidence.ts'
+
+const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
+
+export interface IdentityHouse {
+  readonly world: DocumentWorld
+  /** Remembers what was used, for every process. */
+  readonly desk: EvidenceRooms['desk']
+}
+
+/** What became of one entry of a carrier. */
+interface Outcome {
+  readonly kind: EvidenceForm['kind']
+  readonly read?: ReadEvidence | undefined
+  readonly fault?: EvidenceFault | undefined
+}
+
+/** Evidence that others forward (mentionable §6.4, §6.5): what holds becomes an identity, the rest is left out and logged. */
+export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHouse): IdentityVerifier {
+  const rooms: EvidenceRooms = { config, desk, world, documents: createDocumentBook(world) }
+
+  async function verifyEntry(form: EvidenceForm, entry: CarriedEntry, claim: EvidenceClaim): Promise<Outcome> {
+    let read: ReadEvidence | undefined
+    try {
+      if (entry instanceof EvidenceFault) throw entry
+      read = form.read(entry, claim)
+      await checkEvidence(read, claim, rooms)
+      return { kind: form.kind, read }
+    } catch (error) {
+      return { kind: form.kind, read, fault: toFault(error) }
+    }
+  }
+
+  function readForm(form: EvidenceForm, claim: EvidenceClaim): readonly (Promise<Outcome> | Outcome)[] {
+    const carrier = claim.carriers[form.carrier]
+    if (carrier === undefined || carrier === null) return []
+    try {
+      return readCarrier(carrier).map(entry => verifyEntry(form, entry, claim))
+    } catch (error) {
+      return [{ kind: form.kind, fault: toFault(error) }]
+    }
+  }
+
+  /** Of one message several may go by one key: they are used together. */
+  async function consumeAll(checked: readonly Outcome[]): Promise<readonly Outcome[]> {
+    const uses = new Map<string, Promise<boolean>>()
+    const consume = async (outcome: Outcome): Promise<Outcome> => {
+      const { read, fault } = outcome
+      if (!read || fault) return outcome
+      const use = uses.get(read.replayKey) ?? useUp(read, desk)
+      uses.set(read.replayKey, use)
+      return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
+    }
+    return Promise.all(checked.map(consume))
+  }
+
+  async function verify(claim: EvidenceClaim): Promise<EvidenceVerdict> {
+    const checked = await Promise.all(forms.flatMap(form => readForm(form, claim)))
+    const outcomes = await consumeAll(checked)
+    for (const { kind, read, fault } of outcomes) {
+      if (!fault) continue
+      const { code, message: reason, cause } = fault
+      const issuer = read?.assertion.issuer
+      const fields = {
+        kind,
+        code,
+        reason,
+        issuer,
+        audience: claim.audience,
+        ...(cause !== undefined && { err: cause }),
+      }
+      world.log.info(fields, 'identity evidence left out')
+    }
+    return toVerdict(outcomes)
+  }
+
+  return {
+    verify,
+    isConnector: ({ issuer, subject }: EvidenceCaller) =>
+      config.connectors.some(connector => connector.issuer === issuer && connector.subject === subject),
+  }
+}
+
+/** Whatever happens over it, evidence only counts or does not. */
+function toFault(cause: unknown): EvidenceFault {
+  return cause instanceof EvidenceFault ? cause : new EvidenceFault('malformed', 'it cannot be read', { cause })
+}
+
+function toVerdict(outcomes: readonly Outcome[]): EvidenceVerdict {
+  return {
+    accepted: outcomes.flatMap(({ read, fault }) => (read && !fault ? [read.render()] : [])),
+    left_out: outcomes.flatMap(({ kind, read, fault }) =>
+      fault ? [{ kind, code: fault.code, reason: fault.message, issuer: read?.assertion.issuer }] : [],
+    ),
+    proofs: outcomes.flatMap(({ kind, read, fault }) => {
+      if (fault) return [describeLeftOut(kind, fault, read)]
+      return read ? [describeAccepted(kind, read)] : []
+    }),
+  }
+}

@@ -1,0 +1,49 @@
+import type { EvidenceClaim, OnceDesk, World } from '@postern/core'
+import type { IdentityConfig } from './config.ts'
+import type { DocumentBook } from './documents.ts'
+import { EvidenceFault } from './fault.ts'
+import { lifetime } from './limits.ts'
+import type { ReadEvidence } from './read-evidence.ts'
+import { checkTrust } from './trust.ts'
+import { checkWindow } from './window.ts'
+
+export interface EvidenceRooms {
+  readonly config: Pick<IdentityConfig, 'trusted_issuers'>
+  readonly documents: DocumentBook
+  readonly world: Pick<World, 'now'>
+  readonly desk: OnceDesk
+}
+
+/**
+ * Everything but the use of it: issuer, binding, time, key, signature, time again (mentionable §6.5). Whom the operator does not
+ * trust cannot make us fetch, and neither can evidence that is not for this message.
+ * @throws EvidenceFault
+ */
+export async function checkEvidence(
+  evidence: ReadEvidence,
+  claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
+  { config, documents, world }: EvidenceRooms,
+): Promise<void> {
+  checkTrust(evidence.assertion, config.trusted_issuers)
+  checkBinding(evidence, claim)
+  checkWindow(evidence.window, world.now())
+  const key = await documents.find(evidence.keysAt, document => evidence.findKey(document, world.now()))
+  if (!key) throw new EvidenceFault('invalid-signature', 'its issuer has no such key to assert with')
+  if (!evidence.isSignedWith(key)) throw new EvidenceFault('invalid-signature', 'its signature does not fit it')
+  // Keys may have been long in coming.
+  checkWindow(evidence.window, world.now())
+}
+
+function checkBinding(
+  { audiences, messageId }: ReadEvidence,
+  claim: Pick<EvidenceClaim, 'audience' | 'messageId'>,
+): void {
+  if (!audiences.includes(claim.audience)) throw new EvidenceFault('wrong-domain', 'it is for another agent')
+  if (messageId === undefined || messageId === claim.messageId) return
+  throw new EvidenceFault('challenge-mismatch', 'it is for another message')
+}
+
+/** Last of all, so that nothing but good evidence is ever used up. False when it was used before. */
+export function useUp({ replayKey, window }: ReadEvidence, desk: OnceDesk): Promise<boolean> {
+  return desk.consumeOnce(`identity ${replayKey}`, window.expiresAt + lifetime.skew)
+}
