@@ -10,8 +10,8 @@ import { ProofRejection, readCredential } from './auth/credential.ts'
 import type { ProofRules } from './auth/dpop.ts'
 import { verifyProof } from './auth/dpop.ts'
 import { createDpopNonces } from './auth/dpop-nonces.ts'
-import type { ReplayMemory } from './auth/replay-memory.ts'
-import { createReplayMemory } from './auth/replay-memory.ts'
+import type { SingleUses } from './auth/replay-memory.ts'
+import { createSingleUses } from './auth/replay-memory.ts'
 import { readGrant, readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig, IssuerConfig } from './config.ts'
 import type { IssuerKeys } from './jwks.ts'
@@ -33,8 +33,8 @@ export type Authenticate = (visit: Visit) => Promise<Caller> | Caller
 export type AuthHouse = Pick<House, 'world' | 'desk'> & { readonly agents: Pick<House['agents'], 'domain' | 'origin'> }
 
 interface FreshToken extends KnownToken {
-  /** Where it counts once. @throws Rejection */
-  readonly useUp?: (() => void) | undefined
+  /** Where it counts once. @throws Rejection, Unavailable */
+  readonly useUp?: (() => Promise<void>) | undefined
 }
 
 /** An issuer that need not be configured: the house itself. */
@@ -57,7 +57,7 @@ export function createAuthenticate(
   const { auth } = config
   const { world, agents } = house
   const now = () => world.now()
-  const seen = createReplayMemory(now)
+  const seen = createSingleUses(house.desk, now)
   const scopes = readScopeTable(config)
   const findApiKey = createApiKeyCheck(auth.api_keys)
   const apiKeyHeader = auth.api_keys.length > 0 ? auth.api_key_header : undefined
@@ -128,7 +128,7 @@ export function createAuthenticate(
   /** A token for one use is used up last: a proof that has to be made anew, with our nonce, does not cost it. */
   async function admitFresh(known: FreshToken, admitKnown: (known: KnownToken) => Promise<Caller> | Caller) {
     const caller = await admitKnown(known)
-    known.useUp?.()
+    await known.useUp?.()
     return caller
   }
 
@@ -180,13 +180,17 @@ function hostOf({ issuer }: IssuerConfig): string {
 /** Longest life of a token that counts once: it has to be remembered to its end. */
 const singleUseMs = 15 * 60_000
 
-/** @throws Rejection `replayed`; `signature_invalid` when it cannot be told from others, or lives too long */
-function takeOnce({ issuer, principal, tokenId, expiresAt }: VerifiedToken, seen: ReplayMemory, now: number): void {
+/** @throws Rejection `replayed`; `signature_invalid` when it cannot be told from others, or lives too long; Unavailable */
+async function takeOnce(
+  { issuer, principal, tokenId, expiresAt }: VerifiedToken,
+  seen: SingleUses,
+  now: number,
+): Promise<void> {
   const refuse = (problem: string) => new Rejection('signature_invalid', `Cannot verify token: ${problem}`)
   if (tokenId === undefined) throw refuse('it is for one use and has no jti')
   if (expiresAt > now + singleUseMs) throw refuse('it is for one use and lives too long')
   // The tolerance lets it in a little after its end.
   const id = `jwt ${issuer.config.issuer} ${tokenId}`
-  if (seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
+  if (await seen.take({ id, owner: ownerOf(principal), until: expiresAt + 60_000 })) return
   throw new Rejection('replayed', 'Cannot verify token: it was used before')
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { Unavailable } from '@postern/core'
 import { calculateJwkThumbprint, importJWK, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createChallenger } from '../src/auth/challenge.ts'
@@ -18,9 +19,9 @@ afterEach(() => house.close())
 
 const place = { domain: 'example.org', origin: 'https://gw.example.org' }
 
-function open(auth: object, own?: OwnIssuer): Authenticate {
+function open(auth: object, own?: OwnIssuer, desk = house.desk): Authenticate {
   const config = a2aConfigSchema.parse({ auth })
-  const { world, desk } = house
+  const { world } = house
   return createAuthenticate(config, { world, desk, agents: place }, createChallenger(config, place.domain), own)
 }
 
@@ -126,6 +127,57 @@ test('A18 a bound token for one use is not used up by a proof that has to be mad
   const nonce = refused.headers['dpop-nonce']
   expect((await attempt(nonce)).subject).toBe('alice')
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
+})
+
+describe('A18 what counts once counts once', () => {
+  const issuer = 'https://id.test'
+  const proveOnce = async () => {
+    const holder = await makeKey('holder')
+    const token = await house.issuer.sign({
+      iss: issuer,
+      jti: 'a',
+      cnf: { jkt: await calculateJwkThumbprint(holder.publicJwk) },
+    })
+    const { kid: _kid, alg: _alg, use: _use, ...jwk } = holder.publicJwk
+    const iat = Math.floor(house.world.now() / 1000)
+    const claims = { jti: 'p', htm: 'POST', htu: `${place.origin}/a2a`, iat, ath: hash('sha256', token, 'base64url') }
+    const header = { typ: 'dpop+jwt', alg: 'ES256', jwk }
+    const dpop = await new SignJWT(claims).setProtectedHeader(header).sign(holder.privateKey)
+    return visit({ authorization: `DPoP ${token}`, dpop })
+  }
+
+  test('a proof in every process on the same data, and after a restart', async () => {
+    const [first, second] = [open({ issuers: [named(issuer)] }), open({ issuers: [named(issuer)] })]
+    const replayed = await proveOnce()
+    expect((await first(replayed)).subject).toBe('alice')
+    await expect(second(replayed)).rejects.toThrow('DPoP proof was used before')
+  })
+
+  test('a token in every process, also when all are asked at the same time', async () => {
+    const doors = [1, 2, 3].map(() => open({ issuers: [named(issuer, { single_use: true })] }))
+    const bearer = visit({ authorization: `Bearer ${await house.issuer.sign({ iss: issuer, jti: 'b' })}` })
+    const entered = await Promise.allSettled(doors.map(async authenticate => authenticate(bearer)))
+    expect(entered.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
+    await expect(doors[0]?.(bearer)).rejects.toMatchObject({
+      code: 'replayed',
+      message: 'Cannot verify token: it was used before',
+    })
+  })
+
+  test('a store that takes no writes lets nobody in, and uses nothing up', async () => {
+    let isFull = true
+    const desk: typeof house.desk = Object.assign(Object.create(house.desk), {
+      async consumeOnce(key: string, until: number) {
+        if (isFull) throw new Unavailable('Cannot store: the database does not take writes now')
+        return house.desk.consumeOnce(key, until)
+      },
+    })
+    const authenticate = open({ issuers: [named(issuer, { single_use: true })] }, undefined, desk)
+    const bearer = visit({ authorization: `Bearer ${await house.issuer.sign({ iss: issuer, jti: 'c' })}` })
+    await expect(authenticate(bearer)).rejects.toThrow(Unavailable)
+    isFull = false
+    expect((await authenticate(bearer)).subject).toBe('alice')
+  })
 })
 
 test('S05 whoever proves nothing has no streams for each of the addresses of one network', () => {

@@ -5,7 +5,7 @@ import { loadJose } from '../jose.ts'
 import { isObject } from '../validate/shape.ts'
 import { ProofRejection } from './credential.ts'
 import type { DpopNonces } from './dpop-nonces.ts'
-import type { ReplayMemory } from './replay-memory.ts'
+import type { SingleUses } from './replay-memory.ts'
 
 /** What a proof has to speak of. */
 export interface ProvenRequest {
@@ -21,7 +21,7 @@ export interface ProvenRequest {
 
 export interface ProofRules {
   readonly toleranceSeconds: number
-  readonly seen: ReplayMemory
+  readonly seen: SingleUses
   /** Undefined: proofs need no nonce of ours. */
   readonly nonces: DpopNonces | undefined
   now(): number
@@ -35,7 +35,7 @@ const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 
 /**
  * Holds a DPoP proof against its request (RFC 9449 §4.3), the `jti` last, so that a proof that does not hold uses none up.
- * @throws ProofRejection; Rejection `rate_limited`
+ * @throws ProofRejection; Rejection `rate_limited`; Unavailable
  */
 export async function verifyProof(proof: string, request: ProvenRequest, rules: ProofRules): Promise<void> {
   const jwk = await readProofKey(proof)
@@ -48,7 +48,9 @@ export async function verifyProof(proof: string, request: ProvenRequest, rules: 
   await checkNonce(claims.nonce, rules.nonces)
   const until = ((claims.iat ?? 0) + proofSeconds + rules.toleranceSeconds) * 1000
   const { boundTo, owner } = request
-  if (!rules.seen.take({ id: `dpop ${boundTo} ${claims.jti}`, owner, until })) throw refuseProof('was used before')
+  if (!(await rules.seen.take({ id: `dpop ${boundTo} ${claims.jti}`, owner, until }))) {
+    throw refuseProof('was used before')
+  }
 }
 
 /** The public key that the proof carries. Private members in it would mean that its holder gave the key away. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Desk } from '@postern/core'
 import { Rejection } from '@postern/core'
 
 /** An id that may be used once. */
@@ -16,6 +17,33 @@ export interface ReplayMemory {
    * @throws Rejection `rate_limited` when there is no room: what cannot be remembered cannot be let in
    */
   take(use: SingleUse): boolean
+  /** It was not used after all. */
+  giveBack(use: SingleUse): void
+}
+
+/** Ids that count once in the whole house: in every process, and after a restart. */
+export interface SingleUses {
+  /**
+   * False when it was used before. Durable when it resolves.
+   * @throws Rejection `rate_limited` when the owner uses too many; Unavailable
+   */
+  take(use: SingleUse): Promise<boolean>
+}
+
+/** The memory of this process bounds what is asked of the desk, and refuses most repetitions; the desk decides. */
+export function createSingleUses(desk: Pick<Desk, 'consumeOnce'>, now: () => number): SingleUses {
+  const memory = createReplayMemory(now)
+  return {
+    async take(use) {
+      if (!memory.take(use)) return false
+      try {
+        return await desk.consumeOnce(`a2a ${use.id}`, use.until)
+      } catch (error) {
+        memory.giveBack(use)
+        throw error
+      }
+    },
+  }
 }
 
 export interface ReplayBounds {
@@ -24,6 +52,8 @@ export interface ReplayBounds {
 }
 
 const usualBounds: ReplayBounds = { entries: 100_000, perOwner: 10_000 }
+
+const keyOf = ({ id }: SingleUse) => hash('sha256', id, 'base64')
 
 /**
  * Ids that may be used once, of this process. Every id is kept to its own end, so the oldest entries need not be the
@@ -54,7 +84,7 @@ export function createReplayMemory(now: () => number, bounds = usualBounds): Rep
 
   return {
     take(use) {
-      const key = hash('sha256', use.id, 'base64')
+      const key = keyOf(use)
       const known = uses.get(key)
       if (known && known.until >= now()) return false
       if (isFull(use.owner)) sweep()
@@ -66,6 +96,9 @@ export function createReplayMemory(now: () => number, bounds = usualBounds): Rep
       uses.set(key, { ...use, id: '' })
       count(use.owner, 1)
       return true
+    },
+    giveBack(use) {
+      if (uses.delete(keyOf(use))) count(use.owner, -1)
     },
   }
 }
