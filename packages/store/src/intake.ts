@@ -10,13 +10,12 @@ import type {
   RelationDesk,
   TaskKey,
 } from '@postern/core'
-import { identifySpeaker, loopFlag, Rejection } from '@postern/core'
+import { identifySpeaker, loopFlag, Rejection, refuseResolution } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
-import { refuseResolution } from './demand-refusals.ts'
 import type { OpenWords } from './edits.ts'
 import { createEffects } from './effects.ts'
 import type { EntryDraft, EntryScope } from './entries.ts'

@@ -1,0 +1,98 @@
+import type {
+  DemandDecision,
+  DemandDesk,
+  DemandKind,
+  DemandObjection,
+  DemandRecord,
+  ResolutionOutcome,
+  Resolved,
+  UsedReceipt,
+  World,
+} from '@postern/core'
+import { Rejection, randomHex } from '@postern/core'
+import type { PaymentProvider } from './payment-provider.ts'
+
+/** Ways a demand is decided, and what each may grant. Everybody may decline what is his. */
+const grantable = {
+  /** Who has the link that was sent to whom it is for. */
+  link: ['consent_required'],
+  /** The caller himself (A2A). */
+  principal: ['consent_required'],
+  receipt: ['payment_required'],
+  /** He may have been paid otherwise; nobody else consents for a person. */
+  operator: ['payment_required', 'unauthorized'],
+} as const satisfies Readonly<Record<string, readonly DemandKind[]>>
+
+export type DecisionMethod = keyof typeof grantable
+
+export function mayGrant(method: DecisionMethod, kind: DemandKind): boolean {
+  return grantable[method].some(granted => granted === kind)
+}
+
+/** @throws Rejection `forbidden` when this way does not grant it */
+export function planDecision(
+  { digest, kind }: Pick<DemandRecord, 'digest' | 'kind'>,
+  { method, outcome, subject, receipt }: DecisionPlan,
+): DemandDecision {
+  if (outcome === 'granted' && !mayGrant(method, kind)) {
+    throw new Rejection('forbidden', `Cannot decide: "${kind}" is not granted this way`)
+  }
+  const resolver = { method, ...(subject !== undefined && { subject }) }
+  return { digest, kind, outcome, resolver, ...(receipt && { receipt }) }
+}
+
+export interface DecisionPlan {
+  readonly method: DecisionMethod
+  readonly outcome: ResolutionOutcome
+  readonly subject?: string | undefined
+  readonly receipt?: UsedReceipt | undefined
+}
+
+export interface Deciding {
+  readonly desk: DemandDesk
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
+  readonly provider: PaymentProvider | undefined
+}
+
+/** Takes a decision, or says why it does not count. @throws Rejection, Unavailable */
+export async function decideDemand(
+  demand: DemandRecord,
+  plan: DecisionPlan,
+  { desk, world }: Deciding,
+): Promise<Resolved> {
+  const correlationId = randomHex(world, 8)
+  const resolved = await desk.resolveDemand(planDecision(demand, plan), correlationId)
+  const { outcome, method } = plan
+  const fields = { correlation_id: correlationId, demand: demand.id, agent: demand.agent, outcome, method }
+  if (resolved.outcome === 'resolved') world.log.info({ ...fields, message: resolved.message }, 'demand decided')
+  else world.log.info({ ...fields, reason: resolved.reason }, 'decision does not count')
+  return resolved
+}
+
+/** `reason`: why it is not paid by it. A receipt that has paid this demand already pays it no second time, but is no mistake of who brings it. */
+export interface Payment {
+  readonly demand: DemandRecord
+  readonly reason?: DemandObjection | undefined
+}
+
+/** @throws Rejection */
+export async function payDemand(demand: DemandRecord, receipt: string, deciding: Deciding): Promise<Payment> {
+  const used = await checkReceipt(demand, receipt, deciding)
+  const resolved = await decideDemand(demand, { method: 'receipt', outcome: 'granted', receipt: used }, deciding)
+  if (resolved.outcome === 'resolved') return { demand: resolved.demand }
+  const { demand: current = demand, reason } = resolved
+  return current.receipt === used.key ? { demand: current } : { demand: current, reason }
+}
+
+/** @throws Rejection */
+export async function checkReceipt(
+  demand: DemandRecord,
+  receipt: string,
+  { provider }: Pick<Deciding, 'provider'>,
+): Promise<UsedReceipt> {
+  if (demand.kind !== 'payment_required') {
+    throw new Rejection('forbidden', `Cannot take receipt: "${demand.kind}" is not paid for`)
+  }
+  if (!provider) throw new Rejection('unsupported', 'Cannot take receipt: there is no payment provider here')
+  return provider.verifyReceipt(receipt, demand)
+}
