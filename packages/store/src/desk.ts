@@ -1,5 +1,4 @@
 import type { Desk, Log, NoticeDesk } from '@postern/core'
-import type { TranscriptStore } from '@postern/transcript'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
@@ -16,6 +15,7 @@ import { createRelationDesk } from './relations.ts'
 import type { Store } from './store.ts'
 import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
+import type { DeskTranscript } from './transcript/open-transcript.ts'
 import { createSqliteTranscript } from './transcript/open-transcript.ts'
 import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk, endAllLeases } from './work.ts'
@@ -33,7 +33,7 @@ export interface SqliteDeskOptions {
 
 /** The desk, and the conversations as dialects read and write them, in one file. */
 export interface SqliteDesk extends Desk {
-  readonly transcript: TranscriptStore
+  readonly transcript: DeskTranscript
 }
 
 /**

@@ -23,7 +23,7 @@ CREATE TABLE transcript_aliases (
 ) STRICT;
 CREATE INDEX transcript_aliases_thread ON transcript_aliases (thread);
 
--- body: the entry without its places.
+-- body: the entry without its places; NULL for a piece of what the desk keeps (desk_seq), which is read from there.
 CREATE TABLE transcript_entries (
   id INTEGER PRIMARY KEY,
   thread INTEGER NOT NULL REFERENCES transcript_threads,
@@ -35,9 +35,12 @@ CREATE TABLE transcript_entries (
   role TEXT NOT NULL,
   agent_key TEXT,
   group_id TEXT,
-  body TEXT NOT NULL,
+  body TEXT,
+  desk_seq INTEGER,
+  piece INTEGER,
   UNIQUE (thread, seq)
 ) STRICT;
+CREATE INDEX transcript_entries_desk ON transcript_entries (thread, desk_seq) WHERE desk_seq IS NOT NULL;
 CREATE INDEX transcript_entries_chat ON transcript_entries (thread, chat_seq) WHERE chat_seq IS NOT NULL;
 CREATE INDEX transcript_entries_scope ON transcript_entries (thread, scope, seq);
 CREATE INDEX transcript_entries_agent ON transcript_entries (thread, agent_key, seq) WHERE agent_key IS NOT NULL;
@@ -50,4 +53,13 @@ CREATE TABLE transcript_names (
   seq INTEGER NOT NULL,
   PRIMARY KEY (thread, name)
 ) STRICT, WITHOUT ROWID;
+
+-- Conversations of the desk that are part of a thread. place: from where on there may be what the thread does not have yet.
+CREATE TABLE transcript_bindings (
+  thread INTEGER NOT NULL REFERENCES transcript_threads,
+  desk_thread INTEGER NOT NULL REFERENCES threads,
+  place INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (thread, desk_thread)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
 `

@@ -3,6 +3,9 @@ import { Rejection } from '@postern/core'
 import type { EntryBody, ThreadAlias, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import { identifyEntry, isChatVisible, splitMessages, textOfContent } from '@postern/transcript'
 import type { Store } from '../store.ts'
+import type { DeskNews, DeskThreadName } from './desk-binding.ts'
+import { createDeskBindings } from './desk-binding.ts'
+import { createDeskEntries } from './desk-entries.ts'
 import type { TranscriptTable } from './entry-table.ts'
 import { createTranscriptTable } from './entry-table.ts'
 import { createRangeReader } from './range-query.ts'
@@ -11,11 +14,42 @@ import { createTranscriptThreads, holderOf } from './thread-table.ts'
 
 type Places = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>
 
+/** A transcript that the conversations of the desk can be part of. */
+export interface DeskTranscript extends TranscriptStore {
+  /**
+   * From now on what is said in a conversation of the desk is part of the thread, and what was said, too: read where the desk keeps it, so
+   * that edits and what is forgotten show here as well. False when there is no such conversation (yet).
+   * @throws Rejection forbidden
+   */
+  bindDesk(thread: ThreadKey, conversation: DeskThreadName): Promise<boolean>
+}
+
 /** The transcript beside the desk's own tables, in the same file: what resolves is durable. */
-export function createSqliteTranscript({ db, write, now }: Store): TranscriptStore {
+export function createSqliteTranscript({ db, write, now }: Store): DeskTranscript {
   const threads = createTranscriptThreads(db)
-  const table = createTranscriptTable(db)
-  const readRange = createRangeReader(db)
+  const said = createDeskEntries(db)
+  const table = createTranscriptTable(db, said)
+  const bindings = createDeskBindings(db, said)
+  const readRange = createRangeReader(db, table)
+
+  /** What was said at the desk since somebody last looked gets its places. */
+  async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
+    const thread = threads.find(key)
+    if (!thread || bindings.listNews(thread.id, key.thread_id).length === 0) return thread
+    return write(() => takeNews(key))
+  }
+
+  function takeNews(key: ThreadKey): TranscriptThread | undefined {
+    const thread = threads.find(key)
+    if (!thread) return undefined
+    let places: Places = thread
+    for (const news of bindings.listNews(thread.id, key.thread_id)) {
+      places = placeNews(table, { id: thread.id, ...places }, news)
+      bindings.moveOn(thread.id, news)
+    }
+    threads.move(thread.id, places)
+    return { ...thread, ...places }
+  }
 
   function openOwn(owner: string, alias: ThreadAlias): ThreadKey {
     const known = threads.findByAlias(owner, alias)
@@ -57,17 +91,18 @@ export function createSqliteTranscript({ db, write, now }: Store): TranscriptSto
     },
     append: (key, entries, request) =>
       write(() => {
-        const thread = threads.requireWriter(key, request, now())
+        threads.requireWriter(key, request, now())
+        const thread = takeNews(key) ?? threads.require(key)
         const { asked, places } = appendMessages(table, thread, splitMessages(entries))
         threads.move(thread.id, places)
         return asked
       }),
     async read(key, range = {}) {
-      const thread = threads.find(key)
+      const thread = await catchUp(key)
       return thread ? readRange(thread.id, range) : []
     },
     async find(key, entryIds) {
-      const thread = threads.find(key)
+      const thread = await catchUp(key)
       if (!thread) return []
       return entryIds.map(id => table.findByName(thread.id, JSON.stringify([id]))).filter(entry => entry !== undefined)
     },
@@ -77,7 +112,15 @@ export function createSqliteTranscript({ db, write, now }: Store): TranscriptSto
         if (!threads.find(key)) return
         const { id } = threads.requireWriter(key, request, now())
         table.clear(id)
+        bindings.remove(id)
         threads.remove(id)
+      }),
+    bindDesk: (key, conversation) =>
+      write(() => {
+        const { id } = threads.require(key)
+        const deskThread = bindings.findDeskThread(conversation)
+        if (deskThread !== undefined) bindings.bind(id, deskThread)
+        return deskThread !== undefined
       }),
     acquireLock: (key, ttlMs) =>
       write(() => {
@@ -130,17 +173,39 @@ function appendMessages(
   return { asked, places }
 }
 
+function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskNews): Places {
+  let places: Places = thread
+  for (const [seq, entries] of said) {
+    for (const [piece, entry] of entries.entries()) {
+      places = placeEntry(table, { id: thread.id, ...places }, entry, { seq, piece }).places
+    }
+  }
+  return places
+}
+
 function placeEntries(table: TranscriptTable, thread: PlacedThread, entries: readonly EntryBody[]): Placed {
-  let { last_seq, last_chat_seq } = thread
+  let places: Places = thread
   const asked = entries.map(entry => {
     const known = table.findByName(thread.id, JSON.stringify([entry.entry_id]))
     if (known) return known
-    const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, thread.id, entry))
-    last_seq += 1
-    if (isVisible) last_chat_seq += 1
-    return table.insert(thread.id, entry, { seq: last_seq, chat_seq: isVisible ? last_chat_seq : undefined })
+    const placed = placeEntry(table, { id: thread.id, ...places }, entry)
+    places = placed.places
+    return placed.entry
   })
-  return { asked, places: { last_seq, last_chat_seq } }
+  return { asked, places }
+}
+
+/** The next place of the thread, and of its chat where the entry is visible there. */
+function placeEntry(
+  table: TranscriptTable,
+  { id, last_seq, last_chat_seq }: PlacedThread,
+  entry: EntryBody,
+  desk?: { readonly seq: number; readonly piece: number },
+): { readonly entry: TranscriptEntry; readonly places: Places } {
+  const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, id, entry))
+  const places = { last_seq: last_seq + 1, last_chat_seq: last_chat_seq + (isVisible ? 1 : 0) }
+  const chat_seq = isVisible ? places.last_chat_seq : undefined
+  return { entry: table.insert(id, entry, { seq: places.last_seq, chat_seq, desk }), places }
 }
 
 /** The stored message whose writer gave it the same id in the same dialect. */

@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import type { Query } from '../database.ts'
 import { formatJson, prepareQuery } from '../database.ts'
-import type { TranscriptRow } from './entry-table.ts'
-import { readTranscriptRow, transcriptColumns } from './entry-table.ts'
+import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
+import { transcriptColumns } from './entry-table.ts'
 
 /** More agents than this are filtered out of the whole thread instead of being read from an index each. */
 const maxArms = 64
@@ -15,7 +15,10 @@ interface Arms {
 }
 
 /** Reads stretches of a thread; each shape of a request is compiled once. */
-export function createRangeReader(db: DatabaseSync): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
+export function createRangeReader(
+  db: DatabaseSync,
+  { readRows }: Pick<TranscriptTable, 'readRows'>,
+): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
   const compiled = new Map<string, Query<TranscriptRow>>()
   const prepare = (sql: string) => {
     const known = compiled.get(sql)
@@ -32,23 +35,23 @@ export function createRangeReader(db: DatabaseSync): (thread: number, range: Ent
     const sql = formatQuery(range, arms, isBackward)
     const values = arms.values.flatMap(arm => bindArm(thread, range, arm))
     const rows = prepare(sql).all(...values, size ?? -1)
-    return (isBackward ? rows.reverse() : rows).map(readTranscriptRow)
+    return readRows(isBackward ? rows.reverse() : rows)
   }
 }
 
 /** `''` stands for the whole thread. */
 function chooseArms({ agent_keys, scopes }: EntryRange): Arms {
   const keys = agent_keys && [...new Set(agent_keys)]
-  if (keys && keys.length <= maxArms) return { condition: 'agent_key = ?', values: keys }
-  if (scopes && !keys) return { condition: 'scope = ?', values: [...new Set(scopes)] }
+  if (keys && keys.length <= maxArms) return { condition: 'e.agent_key = ?', values: keys }
+  if (scopes && !keys) return { condition: 'e.scope = ?', values: [...new Set(scopes)] }
   return { condition: "'' = ?", values: [''] }
 }
 
 function formatQuery(range: EntryRange, { condition, values }: Arms, isBackward: boolean): string {
   const place = range.chat ? 'chat_seq' : 'seq'
-  const filters = listFilters(range).map(([column]) => `AND ${column} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${transcriptColumns}, ${place} AS place FROM transcript_entries
-    WHERE thread = ? AND ${condition} AND ${place} > ? AND ${place} < ? ${filters.join(' ')}`
+  const filters = listFilters(range).map(([column]) => `AND e.${column} IN (SELECT value FROM json_each(?))`)
+  const arm = `SELECT ${transcriptColumns}, e.${place} AS place FROM transcript_entries e
+    WHERE e.thread = ? AND ${condition} AND e.${place} > ? AND e.${place} < ? ${filters.join(' ')}`
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 

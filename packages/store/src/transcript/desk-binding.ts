@@ -1,0 +1,63 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { EntryBody } from '@postern/transcript'
+import { prepareQuery } from '../database.ts'
+import type { DeskEntries } from './desk-entries.ts'
+
+/** A conversation of the desk, as its channel knows it. */
+export interface DeskThreadName {
+  readonly agent: string
+  readonly via: string
+  readonly scope: string
+  /** The thread id of its messages. */
+  readonly key: string
+}
+
+/** What a thread does not have yet of the conversations bound to it. */
+export interface DeskNews {
+  readonly desk_thread: number
+  readonly place: number
+  readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
+}
+
+/** Which conversations of the desk are part of which threads. Synchronous. */
+export interface DeskBindings {
+  findDeskThread(name: DeskThreadName): number | undefined
+  bind(thread: number, deskThread: number): void
+  listNews(thread: number, thread_id: string): readonly DeskNews[]
+  /** They are part of the thread now. */
+  moveOn(thread: number, news: DeskNews): void
+  remove(thread: number): void
+}
+
+export function createDeskBindings(db: DatabaseSync, said: DeskEntries): DeskBindings {
+  const findDeskThread = prepareQuery<{ thread_id: number }>(
+    db,
+    'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1',
+  )
+  const bind = prepareQuery(db, 'INSERT OR IGNORE INTO transcript_bindings (thread, desk_thread) VALUES (?, ?)')
+  const list = prepareQuery<{ desk_thread: number; place: number }>(
+    db,
+    'SELECT desk_thread, place FROM transcript_bindings WHERE thread = ?',
+  )
+  const isThere = prepareQuery(db, 'SELECT 1 FROM transcript_entries WHERE thread = ? AND desk_seq = ? LIMIT 1')
+  const move = prepareQuery(db, 'UPDATE transcript_bindings SET place = ? WHERE thread = ? AND desk_thread = ?')
+  const remove = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE thread = ?')
+
+  function readNews(thread: number, thread_id: string, desk_thread: number, place: number): DeskNews {
+    const seqs = said.listFrom(desk_thread, place).filter(seq => !isThere.get(thread, seq))
+    const news = seqs.map(seq => [seq, said.read(seq, thread_id) ?? []] as const)
+    return { desk_thread, place: said.findOpenPlace(desk_thread), said: news }
+  }
+
+  return {
+    findDeskThread: ({ agent, via, scope, key }) => findDeskThread.get(key, agent, via, scope)?.thread_id,
+    bind: (thread, deskThread) => void bind.run(thread, deskThread),
+    listNews: (thread, thread_id) =>
+      list
+        .all(thread)
+        .map(({ desk_thread, place }) => readNews(thread, thread_id, desk_thread, place))
+        .filter(news => news.said.length > 0),
+    moveOn: (thread, { desk_thread, place }) => void move.run(place, thread, desk_thread),
+    remove: thread => void remove.run(thread),
+  }
+}

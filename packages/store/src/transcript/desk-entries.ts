@@ -1,0 +1,86 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Entry, Part } from '@postern/core'
+import type { EntryBody } from '@postern/transcript'
+import { parseJson, prepareQuery } from '../database.ts'
+import { splitParts } from './split-parts.ts'
+
+interface SaidRow {
+  readonly seq: number
+  readonly native_id: string | null
+  readonly role: Entry['role']
+  readonly author: string
+  readonly content: string
+  readonly at: string
+  readonly agent: string
+  readonly run_id: string | null
+  readonly asked_at: string | null
+}
+
+/** What the desk keeps of a conversation, as entries of the transcript. Nothing is copied: the desk has the words. */
+export interface DeskEntries {
+  /** One message or answer; undefined when it is gone. */
+  read(seq: number, thread_id: string): readonly EntryBody[] | undefined
+  /** What was said in a conversation from a place on, in the order in which the desk was told. */
+  listFrom(deskThread: number, place: number): readonly number[]
+  /** From which place on something may still be said. */
+  findOpenPlace(deskThread: number): number
+}
+
+/** The latency of an answer counts from the message it answers. */
+const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at
+  FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
+  LEFT JOIN entries q ON q.seq = e.answers WHERE e.seq = ?`
+
+export function createDeskEntries(db: DatabaseSync): DeskEntries {
+  const place = 'coalesce(answers, seq)'
+  const findSaid = prepareQuery<SaidRow>(db, selectSaid)
+  const listSeqs = prepareQuery<{ seq: number }>(
+    db,
+    `SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} >= ? ORDER BY seq`,
+  )
+  const findFirstOpen = prepareQuery<{ message: number | null }>(
+    db,
+    'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
+  )
+  // What was said before a message is placed behind the message before it, and may come as long as its turn goes on.
+  const findPlaceBefore = prepareQuery<{ place: number | null }>(
+    db,
+    `SELECT max(${place}) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
+  )
+  return {
+    read(seq, thread_id) {
+      const row = findSaid.get(seq)
+      return row && writeEntries(row, thread_id)
+    },
+    listFrom: (deskThread, from) => listSeqs.all(deskThread, from).map(({ seq }) => seq),
+    findOpenPlace(deskThread) {
+      const open = findFirstOpen.get(deskThread)?.message ?? Number.MAX_SAFE_INTEGER
+      return findPlaceBefore.get(deskThread, open)?.place ?? 0
+    },
+  }
+}
+
+function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
+  const pieces = splitParts(parseJson<readonly Part[]>(row.content), row.role)
+  const author = parseJson<Entry['author']>(row.author)
+  const isAnswer = row.role === 'assistant'
+  const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
+  const common = {
+    thread_id,
+    at: new Date(row.at).toISOString(),
+    author: {
+      address: author.address,
+      ...(author.display_name !== undefined && { display_name: author.display_name }),
+    },
+    ...(isAnswer && { agent_key: row.agent }),
+    ...(row.run_id !== null && { run_id: row.run_id }),
+    ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
+  }
+  return pieces.map((piece, index) => ({
+    entry_id: index === 0 ? `desk-${row.seq}` : `desk-${row.seq}.${index}`,
+    ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
+    ...common,
+    ...(index === 0 && latency !== undefined && { latency_ms: Math.max(0, latency) }),
+    ...piece,
+  }))
+}

@@ -1,0 +1,66 @@
+import type { Json, Part, ToolCallPart } from '@postern/core'
+import type { EntryBody } from '@postern/transcript'
+import { contentOfText } from '@postern/transcript'
+
+/** One piece of something said: an entry as far as its parts make it. */
+export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'tool' | 'wait'>
+
+type Speaker = 'user' | 'assistant'
+
+/** What was said as the transcript tells it: words, and what was done or demanded between them; at least one piece. Pure. */
+export function splitParts(parts: readonly Part[], role: Speaker): readonly Piece[] {
+  const pieces: Piece[] = []
+  let words: Part[] = []
+  const endWords = () => {
+    if (words.length > 0) pieces.push(writeWords(words, role))
+    words = []
+  }
+  for (const part of parts) {
+    const split = part.kind === 'tool_call' || part.kind === 'policy' ? writeOther(part) : undefined
+    if (split) {
+      endWords()
+      pieces.push(...split)
+    } else words.push(part)
+  }
+  endWords()
+  return pieces.length > 0 ? pieces : [writeWords([], role)]
+}
+
+function writeWords(parts: readonly Part[], role: Speaker): Piece {
+  return { kind: 'text', role, scope: 'conversation', content: { parts } }
+}
+
+function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' }>): readonly Piece[] {
+  if (part.kind === 'tool_call') return writeToolCall(part)
+  const { policy } = part
+  const id = typeof policy.demand === 'string' ? policy.demand : undefined
+  const wait = id === undefined ? undefined : ({ id, reason: 'policy', state: 'open' } as const)
+  return [
+    { kind: 'policy', role: 'assistant', scope: 'conversation', content: { parts: [part] }, ...(wait && { wait }) },
+  ]
+}
+
+function writeToolCall({ id, name, args, result, error }: ToolCallPart): readonly Piece[] {
+  const isObject = args !== null && typeof args === 'object' && !Array.isArray(args)
+  const call: Piece = {
+    kind: 'tool_call',
+    role: 'assistant',
+    scope: 'agent',
+    content: contentOfText(''),
+    tool: {
+      call_id: id,
+      name,
+      args: isObject ? (args as Record<string, Json>) : {},
+      ...(!isObject && args !== undefined && { is_invalid: true }),
+    },
+  }
+  if (result === undefined && !error) return [call]
+  const ended = {
+    call_id: id,
+    name,
+    success: !error,
+    ...(error && { error }),
+    ...(result !== undefined && { result: result as Json }),
+  }
+  return [call, { kind: 'tool_result', role: 'tool', scope: 'agent', content: contentOfText(''), tool: ended }]
+}
