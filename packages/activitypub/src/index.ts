@@ -56,7 +56,10 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
   const now = () => world.now()
   const keys = createKeyRing({ desk, origin, now })
   const send = createKnocker({ fetch: world.fetch, now })
-  const isBlocked = createBlocklist(config)
+  const isListed = createBlocklist(config)
+  // Agents of one house speak to each other, whoever else is let in.
+  const ownHosts: ReadonlySet<string> = new Set([agents.domain, new URL(origin).hostname])
+  const isBlocked = (host: string) => !ownHosts.has(host) && isListed(host)
   const fetchDocument = createDocumentFetch({ world, send, keys, isBlocked, instanceActor: instanceActorIri(origin) })
   const shared = {
     world,

@@ -1,6 +1,7 @@
 import type { Json, NormalizedResponse, Part } from '@postern/core'
 import { escapeHtml } from '@postern/core'
 import { findWebAddress } from './iri.ts'
+import { linkMentions } from './link-mentions.ts'
 import { activityIri, agentIris, postIri } from './own-iris.ts'
 import { partsToHtmlOnce } from './parts-to-html.ts'
 import { partsOfPiece, pieceId } from './pieces.ts'
@@ -128,10 +129,11 @@ function writeContent(answered: Answered, parts: readonly Part[], mentioned: rea
   return answered.piece ? html : withMentions(html, mentioned)
 }
 
-/** Mastodon notifies only those who are named in the text, in `tag` and in the addressing. */
-function withMentions(html: string, mentioned: readonly Mentioned[]): string {
-  if (mentioned.length === 0) return html
-  const names = mentioned.map(writeMention).join(' ')
+/** Mastodon notifies only those who are named in the text, in `tag` and in the addressing: who is not yet in the text stands before it. */
+function withMentions(said: string, mentioned: readonly Mentioned[]): string {
+  const { html, missing } = linkMentions(said, mentioned, writeMention)
+  if (missing.length === 0) return html
+  const names = missing.map(writeMention).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
 }
 

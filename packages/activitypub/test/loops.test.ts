@@ -25,10 +25,15 @@ test.each(['Service', 'Application'])(
     for (const thread of ['https://good.test/a', 'https://good.test/a', 'https://good.test/a', 'https://good.test/b']) {
       expect(await say(thread)).toMatchObject({ status: 202 })
     }
-    expect(await statesOf()).toEqual(['received', 'received', 'ignored loop_guard', 'received'])
+    expect(await statesOf()).toEqual([
+      'received from_agent',
+      'received from_agent',
+      'ignored from_agent loop_guard',
+      'received from_agent',
+    ])
     house.world.advance(61 * 60_000)
     await say('https://good.test/a')
-    expect((await statesOf()).at(-1)).toBe('received')
+    expect((await statesOf()).at(-1)).toBe('received from_agent')
   },
 )
 
@@ -40,8 +45,8 @@ test('66: ten turns by default, edits among them', async () => {
   await postActivity(house, bot, first)
   for (let count = 1; count < 11; count += 1)
     await postActivity(house, bot, composeUpdate(bot, first, { content: 'x' }))
-  expect((await statesOf()).filter(state => state === 'received')).toHaveLength(10)
-  expect((await statesOf()).at(-1)).toBe('ignored loop_guard')
+  expect((await statesOf()).filter(state => state.startsWith('received'))).toHaveLength(10)
+  expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
 
 test('66: people are not counted, also in the thread of a machine', async () => {
@@ -51,7 +56,7 @@ test('66: people are not counted, also in the thread of a machine', async () => 
   const note = { context: 'https://good.test/a' }
   await postActivity(house, bot, composeNote(bot, note))
   await postActivity(house, alice, composeNote(alice, note))
-  expect(await statesOf()).toEqual(['ignored loop_guard', 'received'])
+  expect(await statesOf()).toEqual(['ignored from_agent loop_guard', 'received'])
 })
 
 test('66: a post that calls 200 people is kept from the agents', async () => {

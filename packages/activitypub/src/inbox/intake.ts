@@ -1,5 +1,5 @@
 import type { Intake, KnownMessage, Part } from '@postern/core'
-import { isoTime, mentionRelays } from '@postern/core'
+import { agentFlag, isoTime, mentionRelays } from '@postern/core'
 import type { ReplyTarget } from '../reply-target.ts'
 import { toJson } from '../reply-target.ts'
 import { toSender } from '../sender.ts'
@@ -50,6 +50,7 @@ export function toIntake(heard: HeardActivity, telling: Telling): Intake {
     disposition: 'answer',
     quota: actor.isAutomated ? heard.house.quotas.machines : heard.house.quotas.people,
     ...rest,
+    ...(actor.isAutomated && { flags: [...(rest.flags ?? []), agentFlag] }),
   }
 }
 
