@@ -1,7 +1,7 @@
 import type { LookupDesk } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { safeFileName } from './file-name.ts'
-import { hopField } from './loops/marks.ts'
+import { hopField } from './loops/hop-field.ts'
 import type { MailAttachment } from './mail-parts.ts'
 import type { MailWire } from './render.ts'
 

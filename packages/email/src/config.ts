@@ -75,12 +75,12 @@ export const mailLimitsSchema = z.strictObject({
   mime_depth: z.number().int().positive().default(50),
   embedded_messages: z.number().int().positive().default(5),
   attachments: z.number().int().positive().default(100),
-  /** Text handed to an agent, in characters. */
+  /** Text handed to an agent at once, in characters: it is stored for each agent. All of a longer one is a file beside it. */
   text_chars: z
     .number()
     .int()
     .positive()
-    .default(1024 * 1024),
+    .default(256 * 1024),
   parse_timeout_ms: z.number().int().positive().default(10_000),
   parse_memory_mb: z.number().int().positive().default(512),
   parsers: z.number().int().min(1).max(8).default(2),

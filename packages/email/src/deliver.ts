@@ -47,7 +47,7 @@ function markMail(wire: MailWire, { agent, response }: Delivery, { config }: Mai
   const tag = wire.replyTo?.split('@')[0]?.slice(agent.length + 1)
   const plan = { response: id, tag, at: Date.parse(wire.date) }
   const own = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
-  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire.hop, id) }
+  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire, id) }
 }
 
 /** What does not arrive, or is complained of, is not sent: it costs the good name of everything else that is. */

@@ -28,7 +28,9 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: H
   })
   const record = (error: unknown, from: string) => recordRefusal(error, inbound.name, { desk, world, from })
   return {
-    take: (octets, envelope, from) => receive(inbound, rawOf(octets, envelope), { desk, world, from }),
+    // Who hands mail on for others says whose it is.
+    take: (octets, envelope, from) =>
+      receive(inbound, rawOf(octets, envelope), { desk, world, from: envelope.ip ?? from }),
     takeEach(octets, envelope, from) {
       const raw = rawOf(octets, envelope)
       const proven = inbound.verify(raw)

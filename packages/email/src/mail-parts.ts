@@ -77,8 +77,13 @@ function linkBlock(title: string, url: string, description?: string): Block {
 function policyBlock({ policy }: PolicyPart): Block {
   const said = plainBlock([policy.title, policy.message].filter(Boolean).join('\n'))
   if (!policy.url) return said
-  const link = linkBlock(policy.action_label ?? policy.url, policy.url)
+  const until = typeof policy.expires_at === 'string' ? untilText(policy.expires_at) : undefined
+  const link = linkBlock(policy.action_label ?? policy.url, policy.url, until)
   return { text: `${said.text}\n${link.text}`, html: `${said.html}\n${link.html}` }
+}
+
+function untilText(expiresAt: string): string {
+  return `This link is for you alone. It can be used once, until ${expiresAt.slice(0, 16).replace('T', ' ')} UTC.`
 }
 
 function describeToolCall({ name, args, result, error }: ToolCallPart): string {

@@ -16,9 +16,9 @@ export interface TextOptions {
 
 /** What an agent reads first, and what else there is. */
 export interface MailText {
-  /** The newest text. */
+  /** The newest text, `maxChars` at most. */
   readonly text: string
-  /** Everything its author sent, with what it quotes; absent where that is the same. */
+  /** Everything its author sent, with what it quotes; absent where that is the same. Kept as a file, so that it may be long. */
   readonly fullText?: string | undefined
   /** What the HTML says where it is not what the plain text says. */
   readonly htmlText?: string | undefined
@@ -56,8 +56,8 @@ interface FoundText extends Pick<MailText, 'htmlText' | 'invisible' | 'flags'> {
 function finishText({ full, newest, invisible, htmlText, flags }: FoundText, { maxChars }: TextOptions): MailText {
   return {
     text: newest.slice(0, maxChars),
-    ...(full !== newest && { fullText: full.slice(0, maxChars) }),
-    ...(htmlText && { htmlText: htmlText.slice(0, maxChars) }),
+    ...((full !== newest || newest.length > maxChars) && { fullText: full }),
+    ...(htmlText && { htmlText }),
     invisible,
     flags: [
       ...flags,

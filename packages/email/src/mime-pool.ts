@@ -4,6 +4,7 @@ import { Unavailable } from '@postern/core'
 import type { MailLimits } from './config.ts'
 import type { MimeJob, MimeResult } from './mime-job.ts'
 import type { MimeReply } from './mime-worker.ts'
+import { ownBytes } from './own-bytes.ts'
 
 /** Threads that read strangers' bytes. */
 export interface MimePool {
@@ -109,7 +110,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
       seat.rounds = 0
       seat.worker ??= startWorker(seat)
       seat.worker.ref()
-      seat.worker.postMessage(seat.batch.map(({ job }) => job))
+      seat.worker.postMessage(seat.batch.map(({ job }) => ({ ...job, octets: ownBytes(job.octets) })))
     }
     void watch()
   }

@@ -5,6 +5,7 @@ import { scanHeaders, toBuffer } from './header-scan.ts'
 import { toCrlf } from './line-ends.ts'
 import { readMailBody } from './mime-body.ts'
 import type { MimeJob, MimeResult } from './mime-job.ts'
+import { ownBytes } from './own-bytes.ts'
 import { digestContent } from './trace-fields.ts'
 
 /** What the pool hears back about a job. */
@@ -15,7 +16,16 @@ const limits: MailLimits = workerData
 /** They hold on the octets that came; CRLF for LF makes them longer. */
 const widened = { ...limits, header_bytes: limits.header_bytes * 2, field_bytes: limits.field_bytes * 2 }
 
-parentPort?.on('message', async (jobs: readonly MimeJob[]) => parentPort?.postMessage(await answerJobs(jobs)))
+parentPort?.on('message', async (jobs: readonly MimeJob[]) => {
+  const replies = await answerJobs(jobs)
+  parentPort?.postMessage(replies, listMemory(replies))
+})
+
+/** What is handed over instead of copied: a large file must not hold up the thread that gets it. */
+function listMemory(replies: readonly MimeReply[]): ArrayBuffer[] {
+  const files = replies.flatMap(reply => ('result' in reply ? reply.result.body.files : []))
+  return [...new Set(files.map(({ bytes }) => bytes.buffer as ArrayBuffer))]
+}
 
 /** One after the other, and one message back for all. */
 async function answerJobs(jobs: readonly MimeJob[]): Promise<readonly MimeReply[]> {
@@ -38,7 +48,8 @@ async function workMail(job: MimeJob): Promise<MimeResult> {
   const header = scanHeaders(octets, widened)
   const judged = job.isSigned || job.isSealed ? await judgeSignatures(octets, job) : { signatures: [] }
   const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, limits: widened })
-  return { ...judged, body: { ...body, digest: digestContent(octets, header) } }
+  const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
+  return { ...judged, body: { ...body, files, digest: digestContent(octets, header) } }
 }
 
 function withoutRanges(octets: Buffer, ranges: MimeJob['ignored']): Buffer {

@@ -1,4 +1,4 @@
-import type { AgentDirectory, Intake, RelationEffect } from '@postern/core'
+import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
 import { formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import type { ReadReport } from './bounces/bounce.ts'
@@ -40,6 +40,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
+    parts: listMailParts(mail.body, readText(mail.header, 'subject'), mail.flags),
   }
   return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
 }
@@ -49,12 +50,13 @@ interface MailReading {
   readonly thread: MailThread
   readonly report: ReadReport
   readonly words: string
+  readonly parts: Part[]
 }
 
 function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
-  { thread, report: written, words }: MailReading,
+  { thread, report: written, words, parts }: MailReading,
   { agents, tokens, config }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
@@ -85,7 +87,7 @@ function normalizeFor(
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
       sender: describeSender(mail, address),
       recipient: address,
-      parts: listMailParts(mail.body, readText(mail.header, 'subject'), mail.flags),
+      parts,
       recipient_capabilities: { mention_relay: mentionRelays.email },
       received_via: 'email',
       received_at: raw.receivedAt,

@@ -1,4 +1,5 @@
-import type { AgentDirectory, Delivery, Json } from '@postern/core'
+import type { AgentDirectory, Delivery, Json, ShowDemand } from '@postern/core'
+import { presentResponse } from '@postern/core'
 import { parseMailbox } from './addresses.ts'
 import { withoutControls } from './encoded-words.ts'
 import type { MailAttachment } from './mail-parts.ts'
@@ -40,6 +41,7 @@ export interface MailRendering {
   readonly agents: AgentDirectory
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
   readonly fileAddress?: ((digest: string) => string) | undefined
+  readonly showDemand?: ShowDemand | undefined
 }
 
 /** RFC 5322 §3.6.4 lets a long chain be cut; its root and its end are what programs look at. */
@@ -49,9 +51,10 @@ const [firstReferences, lastReferences] = [5, 15]
 const maxSubject = 900
 
 /** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
-export function renderMail(delivery: Delivery, { agents, config, fileAddress }: MailRendering): MailWire {
-  const { response, agent, message } = delivery
-  if (!response) throw new Error('a mail delivery without a response')
+export function renderMail(delivery: Delivery, { agents, config, fileAddress, showDemand }: MailRendering): MailWire {
+  const { agent, message } = delivery
+  if (!delivery.response) throw new Error('a mail delivery without a response')
+  const response = presentResponse(delivery.response, message, showDemand)
   const target = readTarget(delivery.target)
   const address = `${agent}@${agents.domain}`
   const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })

@@ -28,9 +28,14 @@ const bug: Codes = [451, '4.3.0']
 
 /** The house's words in SMTP's (`interface.md`, answers to peers). What is our bug says nothing. */
 export function toSmtpReply(error: unknown): SmtpReply {
-  if (error instanceof Rejection) return formatReply(replies[error.code], error.message)
+  if (error instanceof Rejection) return formatReply(replies[error.code], withRetry(error))
   if (error instanceof Unavailable) return formatReply(unavailable, error.message)
   return formatReply(bug, 'Cannot accept mail now')
+}
+
+/** SMTP has no field for it. */
+function withRetry({ message, retryAfter }: Rejection): string {
+  return retryAfter === undefined ? message : `${message}; try again in ${Math.max(1, Math.ceil(retryAfter))} s`
 }
 
 function formatReply([code, enhanced]: Codes, text: string): SmtpReply {

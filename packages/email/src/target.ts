@@ -18,8 +18,9 @@ export const mailTargetSchema = z.object({
   tag: z.string().optional(),
   /** Of the thread it belongs to. */
   scope: z.string().optional(),
-  /** How many agents of ours have passed it on. */
+  /** How many agents have passed it on, and how many may. */
   hop: z.number().int().optional(),
+  max_hops: z.number().int().optional(),
   /** Set for one delivery: its one envelope recipient, and everybody shown in Cc. */
   recipient: z.string().optional(),
   cc: z.array(z.string()).optional(),

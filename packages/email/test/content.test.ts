@@ -347,6 +347,23 @@ describe('the newest text', () => {
   })
 })
 
+test('a text that is too long for a message is cut, and all of it is a file beside it', async () => {
+  const body = `${'All work and no play. '.repeat(15_000)}The end.`
+  const record = await take({ body: `${body}\r\n` })
+  expect(textOf(record)).toBe(body.slice(0, 256 * 1024))
+  expect(detailsOf(record)).toMatchObject({ flags: ['text_cut'] })
+  expect((await readKept(record, 'email.full_text')).trim()).toBe(body)
+})
+
+test('row 53: files small and large come whole out of the thread that read them', async () => {
+  const contents = ['a', 'b'.repeat(70_000), 'c', 'b'.repeat(70_000)]
+  const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
+  const record = await take({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
+  const stored = filesOf(record).map(({ bytes_ref }) => ('digest' in bytes_ref ? bytes_ref.digest : ''))
+  const found = await Promise.all(stored.map(async digest => (await house.desk.findBlob(digest))?.bytes ?? []))
+  expect(found.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
+})
+
 describe('row 30: letters that look like others', () => {
   test.each([
     ['all of them Cyrillic', 'ann@\u0430\u0440\u0440\u04cf\u0435.test', ['lookalike_domain']],

@@ -54,6 +54,14 @@ test('write() runs what is asked for in one turn of the event loop in one transa
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
 })
 
+test('write() bounds what is written in a transaction, whatever it is alone', async () => {
+  const bench = openBench()
+  const put = (value: number, size: number) =>
+    bench.writer.write(batch => batch.notices.push({ topic: 'put', payload: value }), size)
+  await Promise.all([put(1, 9e6), put(2, 6e5), put(3, 4e5), put(4, 1e5), put(5, 0)])
+  expect(bench.batches.map(({ notices }) => notices.map(({ payload }) => payload))).toEqual([[1], [2, 3], [4, 5]])
+})
+
 test('write() bounds a transaction, so that a flood does not stop the event loop', async () => {
   const bench = openBench()
   await Promise.all(Array.from({ length: 600 }, (_, value) => bench.put(value)))

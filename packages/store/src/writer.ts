@@ -3,16 +3,18 @@ import { Unavailable } from '@postern/core'
 import type { Batch, CounterName } from './batch.ts'
 import { createBatch } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import { createTaskBytes } from './task-bytes.ts'
 
 /** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
 export type Operation<T> = (batch: Batch) => T
 
 export interface Writer {
   /**
-   * Runs `operation` with everything else that is waiting in one transaction; resolves once that is durable.
+   * Runs `operation` with everything else that is waiting in one transaction; resolves once that is durable. `size`: about how many characters
+   * it writes, where they are many.
    * @throws Unavailable when the disk or another process did not let it
    */
-  write<T>(operation: Operation<T>): Promise<T>
+  write<T>(operation: Operation<T>, size?: number): Promise<T>
   /**
    * As `write`, for what may be forgotten in a power cut without harm (a lease: the work is then taken up again). It waits
    * for no disk, unless something that must be durable shares its transaction.
@@ -24,13 +26,14 @@ export interface Writer {
 
 interface Job {
   readonly isDurable: boolean
+  readonly size: number
   readonly operation: Operation<unknown>
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** Operations in one transaction at most, so that the event loop breathes in between. */
-const batchLimit = 256
+/** Operations, and characters, in one transaction at most, so that the event loop breathes in between. */
+const [batchLimit, batchSize] = [256, 1024 * 1024]
 
 /** How long writes gather while several come at a time, ms. */
 const gatherMs = 2
@@ -56,7 +59,7 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
 
   function writeNext(): void {
     isScheduled = false
-    const jobs = queue.splice(0, batchLimit)
+    const jobs = takeJobs(queue)
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
     writeTogether(jobs)
@@ -80,22 +83,32 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
     for (const job of jobs) writeTogether([job])
   }
 
-  function enqueue<T>(operation: Operation<T>, isDurable: boolean): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, isDurable: boolean, size = 0): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the desk is closed'))
-      queue.push({ isDurable, operation, resolve: resolve as Job['resolve'], reject })
+      queue.push({ isDurable, size, operation, resolve: resolve as Job['resolve'], reject })
       schedule()
     })
   }
 
   return {
-    write: operation => enqueue(operation, true),
+    write: (operation, size) => enqueue(operation, true, size),
     writeLightly: operation => enqueue(operation, false),
     close() {
       isClosed = true
       while (queue.length > 0) writeNext()
     },
   }
+}
+
+/** The first of the queue, as many as go together; one always. */
+function takeJobs(queue: Job[]): Job[] {
+  let size = 0
+  const end = queue.findIndex((job, index) => {
+    size += job.size
+    return index > 0 && (index >= batchLimit || size > batchSize)
+  })
+  return queue.splice(0, end < 0 ? queue.length : end)
 }
 
 function rejectAll(jobs: readonly Job[], error: unknown): void {
@@ -114,6 +127,7 @@ function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batc
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)
   }
+  const taskBytes = createTaskBytes(db)
   const setDurable = createDurabilitySwitch(db)
   return (jobs, batch) => {
     setDurable(jobs.some(({ isDurable }) => isDurable))
@@ -121,6 +135,7 @@ function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batc
     try {
       const results = jobs.map(job => runJob(job, batch))
       bookTotals(batch.totals)
+      taskBytes.book(batch)
       commit.run()
       return results
     } catch (error) {

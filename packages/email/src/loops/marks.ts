@@ -1,11 +1,14 @@
 import type { AgentDirectory } from '@postern/core'
+import { hopFlag } from '@postern/core'
 import { formatMailbox } from '../addresses.ts'
 import { fieldValues, findField } from '../header-scan.ts'
 import type { ProvenMail, Recipient } from '../mail.ts'
 import { findRecipient } from '../recipients.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { findAutomaticMarks } from './automatic.ts'
+import type { AgentMail } from './agent-mail.ts'
 import { matchFieldRules } from './field-rules.ts'
+import { hopField } from './hop-field.ts'
 
 export interface Marking {
   readonly recipient: Recipient
@@ -14,11 +17,10 @@ export interface Marking {
   /** Of the address the mail came to. */
   readonly token: AddressToken | undefined
   readonly messageId: string | undefined
+  /** Set when an agent elsewhere wrote it. */
+  readonly agentMail: AgentMail | undefined
   readonly config: { readonly answer_unaddressed: boolean; readonly answer_lists: boolean }
 }
-
-/** What we put on everything we send (`tokens/address-tokens.ts`). */
-export const hopField = 'X-Postern-Hop'
 
 /** RFC 5546 §1.4: what comes back after an invitation. */
 const calendarAnswers: ReadonlySet<string> = new Set(['REPLY', 'COUNTER', 'DECLINECOUNTER'])
@@ -29,10 +31,12 @@ export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
 }
 
 const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
+/** What our own mail looks like to others. */
+const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked'])
 
 /** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
-  const { recipient, agents, token, config } = marking
+  const { recipient, agents, token, agentMail, config } = marking
   const { header, addresses, raw, authentication } = mail
   const names = (list: ProvenMail['addresses']['to']) =>
     list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
@@ -51,7 +55,10 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
   const isToBounces = token?.kind === 'bounce' ? ['bounce_address'] : []
   // An invitation is a person's; the answer to one that an agent sent is for its calendar.
   const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
-  const found = [...marks, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
+  const isTooFar = agentMail && !agentMail.chain ? [hopFlag] : []
+  // Agents say that they are none who types. Who is written to is meant all the same; a copy is for the people.
+  const written = agentMail && isInTo ? marks.filter(mark => !agentMarks.has(mark)) : marks
+  const found = [...written, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
   return config.answer_lists && authentication.isVerified ? found.filter(mark => !listMarks.has(mark)) : found
 }
 

@@ -1,4 +1,5 @@
-import type { Addressing, AgentDirectory, AnsweredTurn, PlannedDelivery } from '@postern/core'
+import type { Addressing, AgentDirectory, AnsweredTurn, NormalizedResponse, PlannedDelivery } from '@postern/core'
+import { hasDemands } from '@postern/core'
 import { formatMailbox, parseMailbox } from '../addresses.ts'
 import { findRecipient } from '../recipients.ts'
 import type { MailTarget } from '../target.ts'
@@ -16,6 +17,8 @@ export const maxHops = 5
  */
 export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory): Addressing {
   const target = readTarget(turn.target)
+  // What only the sender may decide goes to nobody else.
+  if (hasDemands(response.parts)) return addressOne(target, response, agents)
   const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
   const cc = [
     ...new Set([...(target.others ?? []), ...mentioned.people, ...mentioned.siblings.map(({ address }) => address)]),
@@ -32,6 +35,14 @@ export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirec
       ...(isFinal ? [] : mentioned.siblings.map(({ address, agent }) => plan(address, agent))),
     ],
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
+  }
+}
+
+function addressOne(target: MailTarget, { id }: NormalizedResponse, agents: AgentDirectory): Addressing {
+  const { mailbox } = target
+  return {
+    deliveries: [{ to: mailbox, target: packTarget({ ...target, recipient: mailbox, cc: [], others: [] }) }],
+    aliases: [`${id}@${agents.domain}`, replyAlias(id)],
   }
 }
 

@@ -30,12 +30,12 @@ type Outgoing = Pick<
  */
 export function openMailOutbound(
   config: EmailConfig,
-  { world, desk, agents, fileAddress }: House,
+  { world, desk, agents, fileAddress, showDemand }: House,
   openTokens: () => Promise<AddressTokens>,
 ): Outgoing {
   const { selector } = config.dkim
   const signer = createDkimSigner({ desk, domain: agents.domain, selector, now: () => world.now() })
-  const rendering = { agents, config, fileAddress }
+  const rendering = { agents, config, fileAddress, showDemand }
   const delivering = { house: { desk, world }, agents, signer, config, openTokens }
   return {
     ...createSender({

@@ -1,7 +1,7 @@
 import type { AgentDirectory, House } from '@postern/core'
 import { isoTime, randomHex, Undeliverable } from '@postern/core'
 import type { DkimSigner } from '../dkim/signer.ts'
-import { hopField } from '../loops/marks.ts'
+import { hopField } from '../loops/hop-field.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 
 export interface Probing {
@@ -32,7 +32,7 @@ export async function sendProbe({ world, agents, signer, openTokens }: Probing):
     'MIME-Version: 1.0',
     'Content-Type: text/plain; charset=us-ascii',
     'Auto-Submitted: auto-generated',
-    `${hopField}: ${tokens.formatHop(agent, 1, nonce)}`,
+    `${hopField}: ${tokens.formatHop(agent, { hop: 1 }, nonce)}`,
     '',
     'It shows whether mail leaves, comes back and is believed. Nobody reads it.',
     '',

@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { HopMark } from '../loops/hop-field.ts'
 
 /** What an address of ours says about the mail that is sent to it. It tells where a mail belongs, never who wrote it. */
 export type AddressToken =
@@ -22,8 +23,8 @@ export interface AddressTokens {
   readTag(agent: string, tag: string | undefined, now: number): ReadTag
   /** A token for a bounce somewhere in a text, as complaints quote it. */
   findBounce(agent: string, text: string): Extract<AddressToken, { kind: 'bounce' }> | undefined
-  /** The header field that marks what this gateway sends. */
-  formatHop(agent: string, hop: number, response: string): string
+  /** The header field that marks what this gateway sends (`loops/hop-field.ts`). */
+  formatHop(agent: string, mark: HopMark, response: string): string
   /** Whether a header field of that name was written here. */
   isOwnHop(value: string): boolean
 }
@@ -98,12 +99,15 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       }
       return undefined
     },
-    formatHop: (agent, hop, response) =>
-      `${agent}; hop=${hop}; id=${response}; mac=${mac('hop', agent, `${hop} ${response}`, 32)}`,
+    formatHop(agent, { hop, maxHops }, response) {
+      const max = maxHops === undefined ? '' : ` max=${maxHops};`
+      const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
+      return `${agent}; hop=${hop};${max} id=${response}; mac=${mac('hop', agent, signed, 32)}`
+    },
     isOwnHop(value) {
-      const [, agent = '', hop = '', id = '', signature = ''] =
-        /^([^\s;]{1,64}); hop=(\d{1,3}); id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ?? []
-      return agent !== '' && isSigned(signature, 'hop', agent, `${hop} ${id}`)
+      const [, agent = '', hop = '', max, id = '', signature = ''] =
+        /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ?? []
+      return agent !== '' && isSigned(signature, 'hop', agent, `${max === undefined ? hop : `${hop}/${max}`} ${id}`)
     },
   }
 }
