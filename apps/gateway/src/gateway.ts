@@ -6,6 +6,7 @@ import { openAgents } from '@postern/agents'
 import type { Channel, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
+import { openPolicy } from '@postern/policy'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
@@ -16,6 +17,7 @@ import type { Config } from './config/schema.ts'
 import { listExtensions } from './discovery/extensions.ts'
 import { listInbound } from './discovery/inbound.ts'
 import { createDiscoveryRoutes } from './discovery/routes.ts'
+import { assignLanes } from './lanes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
@@ -82,6 +84,8 @@ export async function openGateway(
     fetch: world.fetch,
     now: world.now,
   })
+  const { demands, payments } = config
+  const policy = await openPolicy({ demands, payments, baseDir, desk, world, agents })
   const { loop } = config.limits
   const a2a = {
     ...config.a2a,
@@ -94,10 +98,15 @@ export async function openGateway(
   })
   const house = {
     world: { ...world, ...ways },
-    desk: guardLoops(limits.guardDesk(guardAccess(desk, name => config.agents[name])), readLoopLimits(loop)),
+    desk: guardLoops(
+      limits.guardDesk(guardAccess(assignLanes(desk, config.agents), name => config.agents[name])),
+      readLoopLimits(loop),
+    ),
     identity: openIdentity(config.identity, { world, desk }),
     agents,
     fileAddress: shelf.fileAddress,
+    showDemand: policy.showDemand,
+    demandClaims: policy.demandClaims,
     maxHops: loop.max_hops,
   }
   const channels: readonly Channel<Hono>[] = [
@@ -117,11 +126,13 @@ export async function openGateway(
       isFormerAgent: createFormerAgents(desk, agents),
     }),
     shelf.routes,
+    policy.routes,
     createOperatorRoutes({
       desk,
       agents,
       channels,
       token: operatorToken,
+      policy,
       acting: openOutpostHouse({ desk, world, channels, shelf }),
       openResolveWorld: () => createResolveWorld({ config, world, channels, app }),
     }),
@@ -147,7 +158,9 @@ export async function openGateway(
       })
       if (opened) listening.push(opened)
     }
-    const work = startWork({ config: { ...config, a2a }, desk, world: { ...world, ...ways }, agents, channels, shelf })
+    const { demands } = policy
+    const ownWorld = { ...world, ...ways }
+    const work = startWork({ config: { ...config, a2a }, desk, world: ownWorld, agents, demands, channels, shelf })
     closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening

@@ -85,10 +85,7 @@ function openAgentShares({ per_agent: perMinute }: Set, now: () => number): Coun
   const refusal = 'Cannot take message: too many for this agent in a short time'
   const all = createRateLimit({ perMinute, refusal }, now)
   const unproven = createRateLimit({ perMinute: perMinute / 2, refusal }, now)
-  return ({ agent, message: { sender } }) => [
-    [all, agent],
-    ...(sender.verified ? [] : [[unproven, agent] as const]),
-  ]
+  return ({ agent, message: { sender } }) => [[all, agent], ...(sender.verified ? [] : [[unproven, agent] as const])]
 }
 
 function share(limit: RateLimit | 0 | undefined, key: string): readonly Share[] {

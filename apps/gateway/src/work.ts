@@ -1,11 +1,12 @@
 import { hostname } from 'node:os'
 import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, ChannelName, Desk, OutpostHouse, RetryPolicy } from '@postern/core'
+import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
 import type { AttachmentShelf } from './attachments.ts'
 import { readJointLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
+import { listConcurrency } from './lanes.ts'
 import type { RealWorld } from './world.ts'
 
 export interface WorkHouse {
@@ -15,6 +16,7 @@ export interface WorkHouse {
   readonly agents: AgentHouse
   readonly channels: readonly Channel[]
   readonly shelf: AttachmentShelf
+  readonly demands: DemandHouse
 }
 
 export interface Work {
@@ -44,9 +46,11 @@ export function startWork(house: WorkHouse): Work {
   const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin })
   const { findRunning: findAgent } = agents
   const joint = readJointLimits(config.limits.loop)
-  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, joint, ...house.shelf }
+  const { demands, shelf } = house
+  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, joint, demands, ...shelf }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
-  const worker = startWorker(working, sending, world, { holder: `${hostname()}:${process.pid}`, ...slots })
+  const holder = `${hostname()}:${process.pid}`
+  const worker = startWorker(working, sending, world, { holder, ...slots, turnsOf: listConcurrency(config.agents) })
   const stopping = new AbortController()
   startAgents(house, stopping.signal)
   return {

@@ -1,6 +1,6 @@
 import type { House, Json } from '@postern/core'
 import type { Fault } from './errors.ts'
-import { A2aRejection, toErrorDetails, toFault } from './errors.ts'
+import { A2aRejection, toErrorDetails, toFault, wholeSeconds } from './errors.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -17,7 +17,7 @@ export function openFault(error: unknown, { world }: House): Fault {
 export function faultHeaders({ row: { http }, headers, retryAfter }: Fault): Headers {
   return {
     ...headers,
-    ...(retryAfter !== undefined && { 'retry-after': String(Math.max(1, Math.ceil(retryAfter))) }),
+    ...(retryAfter !== undefined && { 'retry-after': String(wholeSeconds(retryAfter)) }),
     // What is left of the body is not worth reading.
     ...(http === 413 && { connection: 'close' }),
   }

@@ -114,8 +114,16 @@ export function toFault(error: unknown): Fault {
 export const errorDomain = 'a2a-protocol.org'
 
 /** `details` of google.rpc.Status, alike on every binding (A2A §9.5, §11.6). */
-export function toErrorDetails({ row: { reason }, violations }: Fault): readonly object[] {
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: errorDomain }
-  if (violations.length === 0) return [info]
-  return [info, { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }]
+export function toErrorDetails({ row: { reason }, violations, retryAfter }: Fault): readonly object[] {
+  const type = (name: string) => ({ '@type': `type.googleapis.com/google.rpc.${name}` })
+  return [
+    { ...type('ErrorInfo'), reason, domain: errorDomain },
+    ...(violations.length > 0 ? [{ ...type('BadRequest'), fieldViolations: violations }] : []),
+    ...(retryAfter !== undefined ? [{ ...type('RetryInfo'), retryDelay: `${wholeSeconds(retryAfter)}s` }] : []),
+  ]
+}
+
+/** As `Retry-After` says it. */
+export function wholeSeconds(seconds: number): number {
+  return Math.max(1, Math.ceil(seconds))
 }

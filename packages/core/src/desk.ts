@@ -21,6 +21,11 @@ import type {
 export interface IntakeDesk {
   /** One transaction: duplicate check, thread, transcript, raw bytes, proofs, turn and handshakes. Durable when it resolves. */
   admit(intake: Intake, correlationId: string): Promise<Admitted>
+  /**
+   * Counts what is about to be admitted together, before any of it is durable; absent where nothing is limited. `from`: the peer's
+   * network address, empty when it is not known. @throws Rejection `rate_limited`
+   */
+  countIn?(intakes: readonly Intake[], from: string): void
   /** Remembers refused traffic, best effort and bounded; never throws. */
   refuse(refusal: Refusal): void
 }
@@ -61,9 +66,9 @@ export interface WorkDesk {
   ): Promise<void>
   /** @throws LeaseLost */
   settle(delivery: Delivery, settlement: Settlement): Promise<void>
-  /** Makes a lease last `leaseMs` from now. @throws LeaseLost */
   /** A turn that waits for another agent takes none of its agent's share, whoever leases; a hint, forgotten with the lease. */
   noteWaiting(turn: Turn, isWaiting: boolean): Promise<void>
+  /** Makes a lease last `leaseMs` from now. @throws LeaseLost */
   renew(work: Turn | Delivery, leaseMs: number): Promise<void>
   /** When the earliest turn or delivery that nobody holds falls due, ms; undefined when there is none. */
   nextDue(): Promise<number | undefined>

@@ -72,7 +72,6 @@ export const historicalMessageSchema = z.object({
   timestamp: z.string(),
 })
 
-/** The one message every door makes and every agent reads (NormalizedMessage v0.1; `kind` and `web` are ours). */
 /** An earlier message of the same sender that is answered together with this one (ours). */
 export const mergedMessageSchema = z.object({
   id: z.string(),
@@ -81,6 +80,7 @@ export const mergedMessageSchema = z.object({
   part_count: z.number().int().nonnegative(),
 })
 
+/** The one message every door makes and every agent reads (NormalizedMessage v0.1; `kind` and `web` are ours). */
 export const normalizedMessageSchema = z.object({
   id: z.string(),
   thread_id: z.string(),
@@ -95,8 +95,8 @@ export const normalizedMessageSchema = z.object({
   raw: z.unknown(),
   policy_resolution: policyResolutionSchema.optional(),
   kind: z.enum(messageKinds).default('message').optional(),
-})
   merged: z.array(mergedMessageSchema).optional(),
+})
 
 export type AuthMethod = (typeof authMethods)[number]
 export type MessageKind = (typeof messageKinds)[number]

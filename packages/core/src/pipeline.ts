@@ -34,6 +34,7 @@ export async function receive<Raw, Proven>(
   try {
     const proven = await inbound.verify(raw)
     const intakes = inbound.normalize(proven)
+    desk.countIn?.(intakes, from)
     const correlationId = randomHex(world, 8)
     const admitted = await Promise.all(intakes.map(intake => desk.admit(intake, correlationId)))
     for (const { outcome, message } of admitted) {

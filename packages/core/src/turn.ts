@@ -65,7 +65,10 @@ async function answerTurn(turn: Turn, working: Working, stop: AbortSignal): Prom
     return await runAgent(turn, { working, running, draft, stop })
   } catch (error) {
     if (stop.aborted || error instanceof Unavailable) throw error
-    working.world.log.error({ correlation_id: turn.correlationId, agent: turn.agent, err: error }, 'agent failed')
+    const about = { correlation_id: turn.correlationId, agent: turn.agent }
+    // The desk has ended it, and will take no answer.
+    if (error instanceof TurnAborted) working.world.log.info({ ...about, reason: error.kind }, 'turn broken off')
+    else working.world.log.error({ ...about, err: error }, 'agent failed')
     return planFailure(turn, working, error instanceof Error ? error.message : 'agent failed', draft)
   }
 }

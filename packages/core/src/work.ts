@@ -20,9 +20,9 @@ export interface LeaseRequest {
  */
 export interface Shares {
   readonly most: number
-  readonly taken: ReadonlyMap<string, number>
   /** For whom it is another number. */
   readonly mostOf?: ReadonlyMap<string, number> | undefined
+  readonly taken: ReadonlyMap<string, number>
 }
 
 /** Answers go before what is spread to many. */
@@ -49,7 +49,6 @@ export interface Turn {
   readonly flags: readonly string[]
   readonly correlationId: string
   readonly task?: TaskKey | undefined
-}
   /** Earlier messages that this turn answers, too, oldest first; their parts stand first in `content.parts`. */
   readonly merged?: readonly number[] | undefined
   /** How often its words have changed since they came; absent: never. */
@@ -59,6 +58,7 @@ export interface Turn {
 /** The first message a turn answers: what came before it is the past. */
 export function beginningOf({ message, merged }: Pick<Turn, 'message' | 'merged'>): number {
   return merged?.[0] ?? message
+}
 
 /** Where something goes: to single places, and to all who stand in a relation. */
 export interface Planned {

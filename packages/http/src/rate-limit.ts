@@ -6,11 +6,15 @@ export interface RateLimitOptions {
   readonly burst?: number | undefined
   /** How many keys are remembered; of more, those unseen for long are forgotten. Default 10 000. */
   readonly maxKeys?: number | undefined
+  /** What a peer is told. */
+  readonly refusal?: string | undefined
 }
 
 export interface RateLimit {
   /** @throws Rejection `rate_limited` with `retryAfter` in seconds */
   take(key: string): void
+  /** As `take`, but nothing is taken. */
+  check(key: string): void
 }
 
 /**
@@ -19,23 +23,24 @@ export interface RateLimit {
  */
 export function createRateLimit(options: RateLimitOptions, now: () => number): RateLimit {
   const { perMinute, burst = perMinute, maxKeys = 10_000 } = options
+  const { refusal = 'Cannot take request: too many in a short time' } = options
   if (!(perMinute > 0)) throw new RangeError('perMinute must be above 0')
   const msPerToken = 60_000 / perMinute
   const msPerBucket = msPerToken * Math.max(1, burst)
   const fullAt = createRecentMap(maxKeys)
+  function fullAfter(key: string): number {
+    const at = now()
+    const known = fullAt.get(key) ?? at
+    // Further ahead than a whole bucket: the clock was set back.
+    const full = known > at + msPerBucket ? at : Math.max(known, at)
+    const waitMs = full + msPerToken - msPerBucket - at
+    if (waitMs > 0) throw new Rejection('rate_limited', refusal, { retryAfter: Math.ceil(waitMs / 1000) })
+    return full + msPerToken
+  }
+
   return {
-    take(key) {
-      const at = now()
-      const known = fullAt.get(key) ?? at
-      // Further ahead than a whole bucket: the clock was set back.
-      const full = known > at + msPerBucket ? at : Math.max(known, at)
-      const waitMs = full + msPerToken - msPerBucket - at
-      if (waitMs > 0) {
-        const retryAfter = Math.ceil(waitMs / 1000)
-        throw new Rejection('rate_limited', 'Cannot take request: too many in a short time', { retryAfter })
-      }
-      fullAt.set(key, full + msPerToken)
-    },
+    take: key => fullAt.set(key, fullAfter(key)),
+    check: key => void fullAfter(key),
   }
 }
 

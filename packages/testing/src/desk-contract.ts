@@ -5,7 +5,9 @@ import { bounceContract } from './desk/bounces.ts'
 import { broadcastContract } from './desk/broadcasts.ts'
 import { deliveryContract } from './desk/deliveries.ts'
 import { durabilityContract } from './desk/durability.ts'
+import { editContract } from './desk/edits.ts'
 import { intakeContract } from './desk/intake.ts'
+import { laneContract } from './desk/lanes.ts'
 import { lookupContract } from './desk/lookup.ts'
 import { loopContract } from './desk/loops.ts'
 import { noticeContract } from './desk/notices.ts'
@@ -30,6 +32,8 @@ export function deskContract(name: string, open: OpenDesk): void {
     intakeContract(open)
     threadContract(open)
     turnContract(open)
+    laneContract(open)
+    editContract(open)
     deliveryContract(open)
     actContract(open)
     reactionContract(open)

@@ -3,6 +3,7 @@ import { activityPubConfigSchema } from '@postern/activitypub'
 import { agentConfigSchema } from '@postern/agents'
 import { toAsciiDomain } from '@postern/core'
 import { emailConfigSchema } from '@postern/email'
+import { demandsConfigSchema, paymentsConfigSchema } from '@postern/policy'
 import { identityConfigSchema } from '@postern/identity'
 import { z } from 'zod'
 import { loopConfigSchema } from './loops.ts'
@@ -35,12 +36,22 @@ export const limitsConfigSchema = z.strictObject({
   per_host: perMinute.optional(),
   /** Messages of one sender per minute. */
   per_identity: perMinute.optional(),
+  /** The same of a sender who proves nothing, and of all those of one network address together; default: `per_identity`, and no limit together. */
+  per_unverified: perMinute.optional(),
+  /** Messages to one agent per minute; half of them from senders who prove nothing. */
+  per_agent: perMinute.optional(),
   /** What ends conversations of agents with each other. */
   loop: loopConfigSchema.prefault({}),
 })
 
 /** Applied outside of dev mode where the file says nothing. */
-export const productionLimits = { per_address: 600, per_host: 600, per_identity: 120 } as const
+export const productionLimits = {
+  per_address: 600,
+  per_host: 600,
+  per_identity: 120,
+  per_unverified: 30,
+  per_agent: 3_000,
+} as const
 
 const networkConfigSchema = z.strictObject({
   dns: z.array(z.string().regex(/^(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\])(:\d+)?$/i, 'must be "address:port"')).optional(),
@@ -79,6 +90,8 @@ export const configSchema = z.strictObject({
   a2a: a2aConfigSchema.prefault({}),
   email: emailConfigSchema.prefault({}),
   identity: identityConfigSchema.prefault({}),
+  demands: demandsConfigSchema.prefault({}),
+  payments: paymentsConfigSchema.optional(),
   network: networkConfigSchema.prefault({}),
   limits: limitsConfigSchema.prefault({}),
   delivery: z

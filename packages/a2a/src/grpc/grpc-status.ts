@@ -4,7 +4,7 @@ import { Metadata, status } from '@grpc/grpc-js'
 import type { House } from '@postern/core'
 import { faultHeaders, openFault } from '../answer-fault.ts'
 import type { Fault } from '../errors.ts'
-import { errorDomain } from '../errors.ts'
+import { errorDomain, wholeSeconds } from '../errors.ts'
 
 /** A field of a protobuf message: text, or a message of its own. */
 type Field = readonly [number: number, value: string | Uint8Array]
@@ -20,7 +20,7 @@ export function toGrpcError(error: unknown, house: House): Pick<ServiceError, 'c
   return { code, details: fault.message, metadata }
 }
 
-function writeStatus(code: number, { row: { reason }, message, violations }: Fault): Uint8Array {
+function writeStatus(code: number, { row: { reason }, message, violations, retryAfter }: Fault): Uint8Array {
   const info = writeAny('google.rpc.ErrorInfo', [
     [1, reason],
     [2, errorDomain],
@@ -34,9 +34,18 @@ function writeStatus(code: number, { row: { reason }, message, violations }: Fau
       ]),
     ],
   )
-  const details = violations.length > 0 ? [info, writeAny('google.rpc.BadRequest', request)] : [info]
+  const details = [
+    info,
+    ...(violations.length > 0 ? [writeAny('google.rpc.BadRequest', request)] : []),
+    ...(retryAfter !== undefined ? [writeAny('google.rpc.RetryInfo', [[1, writeDuration(retryAfter)]])] : []),
+  ]
   const fields = writeFields([[2, message], ...details.map((detail): Field => [3, detail])])
   return new BinaryWriter().uint32(8).int32(code).raw(fields).finish()
+}
+
+/** google.protobuf.Duration, of whole seconds. */
+function writeDuration(seconds: number): Uint8Array {
+  return new BinaryWriter().uint32(8).int64(wholeSeconds(seconds)).finish()
 }
 
 function writeAny(type: string, fields: readonly Field[]): Uint8Array {
