@@ -1,4 +1,4 @@
-import type { Desk, Log, NoticeDesk } from '@postern/core'
+import type { ByteStore, Desk, Log, NoticeDesk, ObjectStore } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
@@ -8,6 +8,7 @@ import { createAdmission } from './intake.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createLookupDesk } from './lookup.ts'
 import { createNotices } from './notices.ts'
+import { createObjectStore } from './objects.ts'
 import { createOnceDesk } from './once.ts'
 import { createOperatorDesk } from './operator.ts'
 import { createRefusals } from './refusals.ts'
@@ -29,11 +30,14 @@ export interface SqliteDeskOptions {
   readonly log: Log
   /** Nobody else may have this desk open with `exclusive`; whatever an earlier process held is due at once. */
   readonly exclusive?: boolean | undefined
+  /** Where the bytes of objects go instead of the file. */
+  readonly bytes?: ByteStore | undefined
 }
 
 /** The desk, and the conversations as dialects read and write them, in one file. */
 export interface SqliteDesk extends Desk {
   readonly transcript: DeskTranscript
+  readonly objects: ObjectStore
 }
 
 /**
@@ -50,7 +54,7 @@ export async function openSqliteDesk(options: SqliteDeskOptions): Promise<Sqlite
   }
 }
 
-function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: () => void): SqliteDesk {
+function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, unlock: () => void): SqliteDesk {
   const db = openDatabase(path)
   if (exclusive) endAllLeases(db, now())
   const notices = createNotices(log)
@@ -88,6 +92,7 @@ function openUnlocked({ path, now, log, exclusive }: SqliteDeskOptions, unlock: 
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
     transcript: createSqliteTranscript(store),
+    objects: createObjectStore(store, bytes),
     close() {
       closed ??= closeAll()
       return closed

@@ -62,4 +62,19 @@ CREATE TABLE transcript_bindings (
   PRIMARY KEY (thread, desk_thread)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
+
+-- Files of people. bytes: NULL when they are kept elsewhere.
+CREATE TABLE objects (
+  id INTEGER PRIMARY KEY,
+  bucket TEXT NOT NULL,
+  path TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  mime TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  digest TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  bytes BLOB,
+  UNIQUE (bucket, path)
+) STRICT;
+CREATE INDEX objects_owner ON objects (owner, digest);
 `

@@ -1,0 +1,36 @@
+/** A file somebody has put there, by bucket and path. */
+export interface StoredObject {
+  readonly bucket: string
+  /** Segments joined by `/`, decoded. */
+  readonly path: string
+  /** Whose it is. */
+  readonly owner: string
+  readonly mime: string
+  readonly size: number
+  /** SHA-256, lower-case hex. */
+  readonly digest: string
+  /** ms */
+  readonly createdAt: number
+}
+
+export type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { readonly bytes: Uint8Array }
+
+/** Files of people, each with one owner. What is put under a path stays what it is. */
+export interface ObjectStore {
+  /** Durable when it resolves. @throws Rejection forbidden when the path is taken; Unavailable */
+  putObject(object: NewObject): Promise<StoredObject>
+  findObject(bucket: string, path: string): Promise<StoredObject | undefined>
+  /** The newest of an owner that has these bytes. */
+  findObjectByDigest(owner: string, digest: string): Promise<StoredObject | undefined>
+  /** @throws Unavailable */
+  readObject(object: Pick<StoredObject, 'bucket' | 'path'>): Promise<Uint8Array | undefined>
+  /** All that is somebody's; how many there were. */
+  removeObjects(owner: string): Promise<number>
+}
+
+/** Where the bytes of objects are kept when that is not the desk's own file. */
+export interface ByteStore {
+  write(key: string, bytes: Uint8Array, mime: string): Promise<void>
+  read(key: string): Promise<Uint8Array | undefined>
+  remove(key: string): Promise<void>
+}

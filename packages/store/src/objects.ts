@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import type { ByteStore, ObjectStore, StoredObject } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { prepareQuery } from './database.ts'
+import type { Store } from './store.ts'
+
+interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
+  readonly created_at: number
+}
+
+const columns = 'bucket, path, owner, mime, size, digest, created_at'
+
+/** Objects, with their bytes in the desk's file or in `elsewhere`. */
+export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteStore): ObjectStore {
+  const table = createObjectTable(db)
+  return {
+    async putObject({ bucket, path, owner, mime, bytes }) {
+      const object = {
+        bucket,
+        path,
+        owner,
+        mime,
+        size: bytes.byteLength,
+        digest: hash('sha256', bytes),
+        createdAt: now(),
+      }
+      const isTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+      if (table.find(bucket, path)) throw isTaken()
+      // First the bytes: a row without them would be a promise we cannot keep.
+      await elsewhere?.write(keyOf(object), bytes, mime)
+      const stored = await write(() => table.insert(object, elsewhere ? null : bytes))
+      if (!stored) throw isTaken()
+      return object
+    },
+    findObject: async (bucket, path) => table.find(bucket, path),
+    findObjectByDigest: async (owner, digest) => table.findByDigest(owner, digest),
+    readObject: async object => table.readBytes(object) ?? elsewhere?.read(keyOf(object)),
+    async removeObjects(owner) {
+      const removed = await write(() => table.removeOf(owner))
+      if (elsewhere) for (const object of removed) await elsewhere.remove(keyOf(object))
+      return removed.length
+    },
+  }
+}
+
+function keyOf({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): string {
+  return `${bucket}/${path}`
+}
+
+function createObjectTable(db: DatabaseSync) {
+  const insert = prepareQuery(db, `INSERT OR IGNORE INTO objects (${columns}, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const find = prepareQuery<ObjectRow>(db, `SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
+  const findByDigest = prepareQuery<ObjectRow>(
+    db,
+    `SELECT ${columns} FROM objects WHERE owner = ? AND digest = ? ORDER BY id DESC LIMIT 1`,
+  )
+  const readBytes = prepareQuery<{ bytes: Uint8Array | null }>(
+    db,
+    'SELECT bytes FROM objects WHERE bucket = ? AND path = ?',
+  )
+  const removeOf = prepareQuery<{ bucket: string; path: string }>(
+    db,
+    'DELETE FROM objects WHERE owner = ? RETURNING bucket, path',
+  )
+  const read = (row: ObjectRow | undefined): StoredObject | undefined => {
+    if (!row) return undefined
+    const { created_at: createdAt, ...object } = row
+    return { ...object, createdAt }
+  }
+  return {
+    insert({ bucket, path, owner, mime, size, digest, createdAt }: StoredObject, bytes: Uint8Array | null): boolean {
+      return insert.run(bucket, path, owner, mime, size, digest, createdAt, bytes).changes > 0
+    },
+    find: (bucket: string, path: string) => read(find.get(bucket, path)),
+    findByDigest: (owner: string, digest: string) => read(findByDigest.get(owner, digest)),
+    readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
+      readBytes.get(bucket, path)?.bytes ?? undefined,
+    removeOf: (owner: string) => removeOf.all(owner),
+  }
+}
