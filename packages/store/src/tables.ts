@@ -47,7 +47,6 @@ export interface Tables {
   readonly demands: DemandTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
-  readonly edits: EditTable
   readonly sayings: SayingTable
   readonly relations: RelationTable
   readonly quotas: QuotaTable
@@ -74,7 +73,6 @@ export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
     relations,
     tasks: createTaskTable(db),
     watches: createWatchTable(db, parts.deliveries),
-    edits: createEditTable(db, parts),
     sayings: createSayingTable(db, parts),
     quotas: createQuotaTable(db),
     budgets: createBudgetTable(db),
