@@ -13,6 +13,7 @@ import {
   sendSimulated,
 } from './cli/commands.ts'
 import { printConfig } from './cli/config-print.ts'
+import { decideListedDemand, printDemands } from './cli/demands.ts'
 import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
@@ -136,6 +137,22 @@ function createProgram(): Command {
   suppressions
     .command('lift <agent> <address>')
     .action(async (agent: string, peer: string) => liftSuppression(await file(), output({}), { agent, peer }))
+  const demands = program.command('demands').description('what agents wait for: list, grant, decline')
+  demands
+    .command('list', { isDefault: true })
+    .addOption(new Option('--status <status>', 'only these').choices(['open', 'granted', 'declined', 'expired']))
+    .option('--json')
+    .action(async (options: CommonOptions & { status?: string }) =>
+      printDemands(await file(), output(options), options.status),
+    )
+  for (const [verb, outcome] of [
+    ['grant', 'granted'],
+    ['decline', 'declined'],
+  ] as const) {
+    demands
+      .command(`${verb} <id>`)
+      .action(async (id: string) => decideListedDemand(await file(), output({}), { id, outcome }))
+  }
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')

@@ -1,7 +1,9 @@
 import { isObject } from './validate/shape.ts'
 
 /** What a request carries to prove something by; used up at the door, never stored. */
-const carriers = ['verifiable_credentials', 'identity_evidence']
+export const evidence: readonly string[] = ['verifiable_credentials', 'identity_evidence']
+/** A decision is kept as what it is once it has been checked, without what it was proven by. */
+const carriers: readonly string[] = [...evidence, 'policy_resolution']
 
 /** By its name in JSON and by the one of the protobuf file, which the raw request may use. */
 const pushConfigs = ['taskPushNotificationConfig', 'task_push_notification_config']
@@ -19,10 +21,10 @@ export function stripCredentials(request: unknown): unknown {
 }
 
 /** The message without credentials. */
-export function stripMessage(message: unknown): unknown {
+export function stripMessage(message: unknown, names = carriers): unknown {
   if (!isObject(message) || !isObject(message.metadata) || !isObject(message.metadata.mentionable)) return message
   const { mentionable } = message.metadata
-  const rest = leaveOut(mentionable, carriers)
+  const rest = leaveOut(mentionable, names)
   return rest === mentionable ? message : { ...message, metadata: { ...message.metadata, mentionable: rest } }
 }
 

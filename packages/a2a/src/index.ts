@@ -17,6 +17,7 @@ import { createExpiry } from './expire-tasks.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
+import { showDelivery, showTaskDemands } from './shown-demands.ts'
 import { createFeeds } from './streams/feeds.ts'
 
 export type { A2aClient, A2aClientOptions } from './client/agent-client.ts'
@@ -29,7 +30,9 @@ export type { A2aConfig } from './config.ts'
 export { a2aConfigSchema } from './config.ts'
 
 /** A2A 1.0 over JSON-RPC, HTTP+JSON and gRPC: agents call ours, and get their answer in the call. */
-export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
+export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
+  const { showDemand } = given
+  const house = { ...given, desk: showTaskDemands(given.desk, showDemand) }
   const { desk, world, agents } = house
   const challenger = createChallenger(config, agents.domain)
   const keys = createKeyRing(house)
@@ -67,7 +70,7 @@ export function openA2a(config: A2aConfig, house: House): Channel<Hono> {
   const sender = createSender({
     name: 'a2a',
     address: addressAnswer,
-    render: renderDelivery,
+    render: delivery => renderDelivery(showDelivery(delivery, showDemand)),
     describe: describeTask,
     deliver: createTaskDelivery({ desk, world }),
   })

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IdentityEvidence, Intake, Sender } from '@postern/core'
 import { isoTime, mintTransportEvidence } from '@postern/core'
 import { toCanonicalJson } from './canonical.ts'
-import { stripCredentials, stripMessage } from './credentials.ts'
+import { evidence, stripCredentials, stripMessage } from './credentials.ts'
 import { readParts } from './parts/read-parts.ts'
 import type { Caller } from './principal.ts'
 import { isObject } from './validate/shape.ts'
@@ -11,7 +11,7 @@ import type { SendMessageParams, WireMessage } from './wire.ts'
 
 /** A proven message → what the desk keeps and the agent reads (`contract.md`, by protocol). `domain`: of our agents. */
 export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
-  const { call, params, task, chain, vouching, receivedAt } = proven
+  const { call, params, task, chain, vouching, claim, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -30,6 +30,7 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
       recipient_capabilities: { mention_relay: vouching.mentionRelay, ...(chain && { agent_chain: chain }) },
       received_via: 'a2a',
       received_at,
+      ...(claim && { policy_resolution: claim.resolution }),
     },
     duplicateKey: duplicateKeyOf(proven),
     fingerprint: fingerprintOf(params),
@@ -41,11 +42,12 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
     target: { id: task.id, context: task.context },
     disposition: 'answer',
     task: { owner: caller.owner, ...task },
+    ...(claim && { resolution: claim.decision }),
   }
 }
 
 /** From the principal alone; whatever a message says about its author is only text, unless somebody trusted stands behind it. */
-function renderSender(
+export function renderSender(
   caller: Caller,
   accepted: readonly IdentityEvidence[],
   { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
@@ -77,7 +79,7 @@ function duplicateKeyOf({ call, params, task }: ProvenMessage): string {
 
 /** The same words again, whatever the client wants to see of the answer. */
 function fingerprintOf({ message }: SendMessageParams): string {
-  return hash('sha256', toCanonicalJson(stripMessage(message)))
+  return hash('sha256', toCanonicalJson(stripMessage(message, evidence)))
 }
 
 function rawOf({ document, bytes, binding }: Call): Uint8Array {

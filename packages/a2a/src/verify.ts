@@ -5,6 +5,8 @@ import { A2aRejection } from './errors.ts'
 import type { Vouching } from './mentionable.ts'
 import { readVouching } from './mentionable.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
+import type { CheckedClaim } from './policy-claim.ts'
+import { readPolicyClaim } from './policy-claim.ts'
 import type { Caller } from './principal.ts'
 import { checkRoom, urlCheckOf } from './push/limits.ts'
 import type { WirePushConfig } from './push/watch.ts'
@@ -40,13 +42,14 @@ export interface ProvenMessage {
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
   readonly vouching: Vouching
+  readonly claim: CheckedClaim | undefined
   /** ms */
   readonly receivedAt: number
 }
 
 export interface VerifyRooms {
   readonly config: A2aConfig
-  readonly house: Pick<House, 'world' | 'desk' | 'identity' | 'agents'>
+  readonly house: Pick<House, 'world' | 'desk' | 'identity' | 'agents' | 'demandClaims'>
 }
 
 /**
@@ -68,12 +71,14 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   const watch = push && (await resolveWatch(push, task.id, call, house))
   const most = config.limits.open_tasks_per_caller
   const vouching = await readVouching(call, message, house)
+  const claim = await readPolicyClaim(message, call, house)
   return {
     call,
     params,
     task: { ...task, most, ...(watch && { watch }) },
     chain,
     vouching,
+    claim,
     receivedAt: house.world.now(),
   } as ProvenMessage
 }

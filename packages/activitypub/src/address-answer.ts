@@ -1,6 +1,7 @@
-import type { Addressing, AnsweredTurn, PlannedDelivery } from '@postern/core'
+import type { Addressing, AnsweredTurn, PlannedDelivery, ShowDemand } from '@postern/core'
 import { activityIri, postIri } from './own-iris.ts'
 import { countPieces, pieceId } from './pieces.ts'
+import { presentPost } from './present.ts'
 import { mentionLength } from './render.ts'
 import type { Rendering } from './rendering.ts'
 import { toRenderingJson } from './rendering.ts'
@@ -14,17 +15,22 @@ export interface AddressHouse {
   readonly origin: string
   /** The longest post the server of this inbox likes, in visible characters. */
   postLimitOf(inbox: string | undefined): number
+  readonly showDemand?: ShowDemand | undefined
 }
 
 /** An answer goes to the author's inbox, and to each one it mentions. Pure. */
-export function addressAnswer({ turn, response }: AnsweredTurn, { origin, postLimitOf }: AddressHouse): Addressing {
+export function addressAnswer(
+  { turn, response }: AnsweredTurn,
+  { origin, postLimitOf, showDemand }: AddressHouse,
+): Addressing {
   const reply = readReplyTarget(turn.target)
   const visibility = replyVisibility(reply.visibility, response.visibility)
   const isListed = isOpen(visibility)
   const others = othersMentioned(response.mentions, [reply.address, turn.content.recipient])
   const named = [{ name: reply.address ?? '' }, ...others.map(name => ({ name }))]
   const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(named))
-  const pieces = countPieces(response.parts, limit)
+  const { parts } = presentPost(response, turn.content, { visibility }, showDemand)
+  const pieces = countPieces(parts, limit)
   const rendering: Rendering = { reply, visibility, pieces, ...(pieces > 1 && { limit }) }
   return {
     deliveries: addressPieces(pieces, deliver(replyPlaces(reply, others, isListed))),

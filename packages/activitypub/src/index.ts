@@ -51,7 +51,10 @@ const hourMs = 3_600_000
 const swiftMs = 3_000
 
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
-export function openActivityPub(config: ActivityPubConfig, { world, desk, agents, fileAddress }: House): Channel<Hono> {
+export function openActivityPub(
+  config: ActivityPubConfig,
+  { world, desk, agents, fileAddress, showDemand }: House,
+): Channel<Hono> {
   const { origin } = agents
   const now = () => world.now()
   const keys = createKeyRing({ desk, origin, now })
@@ -95,7 +98,7 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
     withdrawals: readWithdrawals,
   }
   const limits = createPeerLimits({ fetch: world.fetch, now })
-  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits) }
+  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showDemand }
   const gonePeers = createGonePeers({ fetchDocument, desk, world })
   const actorHouse = { origin, follows: config.follows }
   const sending = {
@@ -108,12 +111,12 @@ export function openActivityPub(config: ActivityPubConfig, { world, desk, agents
   const outbound: Outbound<OutgoingActivity> = {
     name: 'activitypub',
     address: answered => addressAnswer(answered, addressing),
-    render: createDeliveryRenderer({ origin, fileAddress }, now),
+    render: createDeliveryRenderer({ origin, fileAddress, showDemand }, now),
     describe: describeOutgoing,
     deliver: (wire, delivery) => foreignInboxes.watchDelivery(delivery, () => deliverActivity(wire, delivery, sending)),
   }
   const readers = createReaders(config.require_signed_fetch, shared)
-  const posts = { desk, handles: shared.handles, origin, fileAddress }
+  const posts = { desk, handles: shared.handles, origin, fileAddress, showDemand }
   return {
     ...createSender(outbound),
     addressDeed: deed => addressDeed(deed, addressing),

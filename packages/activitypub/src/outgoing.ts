@@ -1,6 +1,7 @@
-import type { Delivery, Json } from '@postern/core'
+import type { Delivery, Json, ShowDemand } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { createExpiringMap } from './expiring-map.ts'
+import { presentPost } from './present.ts'
 import type { Answered, JsonMembers, Mentioned } from './render.ts'
 import { renderCreate } from './render.ts'
 import type { Revision } from './render-revision.ts'
@@ -20,6 +21,7 @@ export interface OutgoingActivity {
 export interface OutgoingHouse {
   readonly origin: string
   readonly fileAddress: Answered['fileAddress']
+  readonly showDemand?: ShowDemand | undefined
 }
 
 /** @throws Undeliverable when there is nothing to say */
@@ -55,13 +57,15 @@ function renderDelivery(delivery: Delivery, target: DeliveryTarget, house: Outgo
 }
 
 function readSaid(
-  { agent, response, rendering }: Delivery,
+  { agent, message, response, rendering: kept }: Delivery,
   { piece, revision, ...rest }: DeliveryTarget,
-  { origin, fileAddress }: OutgoingHouse,
+  { origin, fileAddress, showDemand }: OutgoingHouse,
 ): NonNullable<OutgoingActivity['said']> {
   if (!response) throw new Undeliverable('Cannot deliver: there is no answer to render')
   const reply = 'reply' in rest ? (rest.reply as Json) : null
-  const answered = { origin, agent, response, rendering: readRendering(rendering, reply, response), piece, fileAddress }
+  const rendering = readRendering(kept, reply, response)
+  const shown = presentPost(response, message, rendering, showDemand)
+  const answered = { origin, agent, response: shown, rendering, piece, fileAddress }
   return { answered, revision }
 }
 

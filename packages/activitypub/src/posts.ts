@@ -1,7 +1,8 @@
-import type { LookupDesk, Visibility } from '@postern/core'
+import type { LookupDesk, ShowDemand, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { othersMentioned } from './address-answer.ts'
 import { parsePieceId, partsOfPiece } from './pieces.ts'
+import { presentPost } from './present.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { Answered } from './render.ts'
 import { readRendering } from './rendering.ts'
@@ -12,6 +13,7 @@ export interface PostsParts {
   readonly handles: Pick<Handles, 'recall' | 'confirm'>
   readonly origin: string
   readonly fileAddress: Answered['fileAddress']
+  readonly showDemand?: ShowDemand | undefined
 }
 
 /** A post of ours, and who may read it. */
@@ -27,13 +29,14 @@ export interface FoundPost {
 export async function findPost(
   agent: string,
   id: string,
-  { desk, handles, origin, fileAddress }: PostsParts,
+  { desk, handles, origin, fileAddress, showDemand }: PostsParts,
 ): Promise<FoundPost | undefined> {
   const { responseId, piece } = parsePieceId(id)
   const found = await desk.findResponse(responseId)
   if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
-  const { response, message, editedAt, retractedAt } = found
-  const rendering = readRendering(found.rendering, found.target, response)
+  const { message, editedAt, retractedAt } = found
+  const rendering = readRendering(found.rendering, found.target, found.response)
+  const response = presentPost(found.response, message, rendering, showDemand)
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
   const others = othersMentioned(response.mentions, [reply?.address, message.recipient])

@@ -51,7 +51,10 @@ const [firstReferences, lastReferences] = [5, 15]
 const maxSubject = 900
 
 /** The mail an answer becomes. The same delivery always gives the same mail, octet by octet. Pure. */
-export function renderMail(delivery: Delivery, { agents, config, fileAddress, showDemand }: MailRendering): MailWire {
+export function renderMail(
+  delivery: Delivery,
+  { agents, config, fileAddress, showDemand, maxHops }: MailRendering,
+): MailWire {
   const { agent, message } = delivery
   if (!delivery.response) throw new Error('a mail delivery without a response')
   const response = presentResponse(delivery.response, message, showDemand)

@@ -26,6 +26,14 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
+    isBroken: ({ payments }) => payments?.use === 'builtin:test',
+    error: new ConfigError(
+      'payments.use',
+      '"builtin:test" takes nobody\'s money',
+      'Name a provider that signs receipts, or set "dev": true.',
+    ),
+  },
+  {
     isBroken: ({ operator_token }) => operator_token === undefined,
     error: new ConfigError(
       'operator_token',

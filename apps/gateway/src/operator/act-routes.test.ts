@@ -31,6 +31,7 @@ const agents = {
 } as unknown as OperatorOptions['agents']
 const desk = {} as OperatorOptions['desk']
 const app = createOperatorRoutes({
+  policy: { decide: () => Promise.reject(new Error('nothing is demanded here')) },
   desk,
   agents,
   channels: [],

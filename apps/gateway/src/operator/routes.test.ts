@@ -12,7 +12,16 @@ const desk = {
 const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
 const acting = {} as OperatorOptions['acting']
 const openResolveWorld = () => ({}) as ReturnType<OperatorOptions['openResolveWorld']>
-const routes = createOperatorRoutes({ desk, agents, channels: [], token: 'operator-token', acting, openResolveWorld })
+const policy = { decide: () => Promise.reject(new Error('nothing is demanded here')) }
+const routes = createOperatorRoutes({
+  desk,
+  agents,
+  channels: [],
+  token: 'operator-token',
+  acting,
+  policy,
+  openResolveWorld,
+})
 
 test.each(['https://evil.test/a%2Fb', '100%', 'a%zz', 'https://evil.test/?x=1#y', 'mail+tag@x.test', 'ümlaut'])(
   'a message is shown under its own id, "%s", and no other',
@@ -36,7 +45,15 @@ describe('POST /operator/api/keys/rotate', () => {
     },
     { name: 'email' },
   ] as unknown as OperatorOptions['channels']
-  const app = createOperatorRoutes({ desk, agents, channels, token: 'operator-token', acting, openResolveWorld })
+  const app = createOperatorRoutes({
+    desk,
+    agents,
+    channels,
+    token: 'operator-token',
+    acting,
+    policy,
+    openResolveWorld,
+  })
   app.onError(error => toProblem(error))
 
   const rotate = (body: string | undefined, token = 'operator-token') =>

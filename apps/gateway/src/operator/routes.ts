@@ -1,23 +1,34 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, DeliveryRecord, LookupDesk, MessageRecord, OperatorDesk, RelationDesk } from '@postern/core'
+import type {
+  Channel,
+  DeliveryRecord,
+  DemandDesk,
+  LookupDesk,
+  MessageRecord,
+  OperatorDesk,
+  RelationDesk,
+} from '@postern/core'
 import { createSlidingWindowPolicy, parseAddress, Rejection } from '@postern/core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { ResolveWorld } from '../resolve/peer-view.ts'
 import type { ActRouteOptions } from './act-routes.ts'
 import { createActRoutes } from './act-routes.ts'
+import type { DemandRouteOptions } from './demand-routes.ts'
+import { createDemandRoutes } from './demand-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 import { createKeyRoutes } from './key-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import { createResolveRoutes } from './resolve-routes.ts'
 
 export interface OperatorOptions {
-  readonly desk: OperatorDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
+  readonly desk: OperatorDesk & DemandDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
   readonly agents: Pick<AgentHouse, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]
   readonly token: string
   readonly acting: ActRouteOptions['acting']
+  readonly policy: DemandRouteOptions['policy']
   openResolveWorld(): ResolveWorld
 }
 
@@ -28,6 +39,7 @@ export function createOperatorRoutes({
   channels,
   token,
   acting,
+  policy,
   openResolveWorld,
 }: OperatorOptions): Hono {
   const withHistory = createHistoryReader(desk, agents)
@@ -38,6 +50,7 @@ export function createOperatorRoutes({
     .route('/', createKeyRoutes({ channels }))
     .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
+    .route('/', createDemandRoutes({ desk, policy }))
     .route('/', createResolveRoutes(openResolveWorld))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))

@@ -1,4 +1,4 @@
-import type { ArtifactPart, FilePart, Json, Part } from '@postern/core'
+import type { ArtifactPart, FilePart, Json, Part, PolicyPart } from '@postern/core'
 import type { WirePart } from '../wire.ts'
 import { dataArtifact } from './read-parts.ts'
 import { writeToolEvent } from './tool-events.ts'
@@ -10,7 +10,7 @@ const noBytes: KnownBytes = new Map()
 
 /** Our parts → A2A parts. What A2A has no part for goes as `data` under its own kind, so that nothing is lost. */
 export function writeParts(parts: readonly Part[], known: KnownBytes = noBytes): readonly WirePart[] {
-  return parts.map(part => writePart(part, known))
+  return parts.flatMap(part => (part.kind === 'policy' ? writePolicy(part) : writePart(part, known)))
 }
 
 function writePart(part: Part, known: KnownBytes): WirePart {
@@ -47,6 +47,14 @@ function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefin
   } catch {
     return undefined
   }
+}
+
+/** For those who read no extension, in words, too: why it does not go on, and where that can be mended. */
+function writePolicy(part: PolicyPart): readonly WirePart[] {
+  const { title, message, url, action_label } = part.policy
+  const link = url && (action_label ? `${action_label}: ${url}` : url)
+  const text = [title, message, link].filter(Boolean).join('\n')
+  return [{ text, mediaType: 'text/plain' }, writeAsData(part)]
 }
 
 function writeAsData(part: Part): WirePart {

@@ -12,17 +12,19 @@ const maxMentions = 20
 export const maxHops = 5
 
 /**
- * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Agents of this gateway are
- * shown in Cc and given the answer here, without mail, until it has passed through as many of them as it may.
+ * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Who is mentioned is spoken to,
+ * and stands in To. Agents of this gateway are shown in Cc and given the answer here, without mail; on the final hop of a chain they are not
+ * (mentionable §8.3).
  */
 export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory): Addressing {
   const target = readTarget(turn.target)
   // What only the sender may decide goes to nobody else.
   if (hasDemands(response.parts)) return addressOne(target, response, agents)
   const mentioned = readMentions(response.mentions ?? [], { self: turn.agent, target, agents })
-  const cc = [
-    ...new Set([...(target.others ?? []), ...mentioned.people, ...mentioned.siblings.map(({ address }) => address)]),
-  ]
+  const isFinal = target.hop !== undefined && target.hop >= (target.max_hops ?? maxHops)
+  const siblings = isFinal ? [] : mentioned.siblings
+  const cc = [...new Set([...(target.others ?? []), ...siblings.map(({ address }) => address)])]
+  const shown = { also_to: mentioned.people, cc }
   const plan = (recipient: string, sibling?: string): PlannedDelivery => ({
     to: recipient,
     target: packTarget({ ...target, recipient, cc, ...(sibling && { sibling }) }),

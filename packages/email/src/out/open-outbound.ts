@@ -30,12 +30,12 @@ type Outgoing = Pick<
  */
 export function openMailOutbound(
   config: EmailConfig,
-  { world, desk, agents, fileAddress, showDemand }: House,
+  { world, desk, agents, fileAddress, showDemand, maxHops = defaultMaxHops }: House,
   openTokens: () => Promise<AddressTokens>,
 ): Outgoing {
   const { selector } = config.dkim
   const signer = createDkimSigner({ desk, domain: agents.domain, selector, now: () => world.now() })
-  const rendering = { agents, config, fileAddress, showDemand }
+  const rendering = { agents, config, fileAddress, showDemand, maxHops }
   const delivering = { house: { desk, world }, agents, signer, config, openTokens }
   return {
     ...createSender({

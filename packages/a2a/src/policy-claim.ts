@@ -1,0 +1,47 @@
+import type { DemandClaim, DemandClaims, House } from '@postern/core'
+import { isoTime, refuseResolution } from '@postern/core'
+import { A2aRejection } from './errors.ts'
+import { renderSender } from './normalize.ts'
+import { isObject } from './validate/shape.ts'
+import type { Call } from './verify.ts'
+import type { WireMessage } from './wire.ts'
+
+/** What a message decides of what its agent demanded, checked as far as it can be before the desk has its word. */
+export type CheckedClaim = Awaited<ReturnType<DemandClaims['check']>>
+
+const field = 'message.metadata.mentionable.policy_resolution'
+const maxReceipt = 8_192
+
+/**
+ * The decision a caller brings (mentionable §7.2); that it is there proves nothing.
+ * @throws A2aRejection `invalidParams` when it is malformed; Rejection when it does not count
+ */
+export async function readPolicyClaim(
+  { metadata }: WireMessage,
+  { caller, agent }: Call,
+  { world, agents, demandClaims }: Pick<House, 'world' | 'agents' | 'demandClaims'>,
+): Promise<CheckedClaim | undefined> {
+  const claimed = isObject(metadata?.mentionable) ? metadata.mentionable.policy_resolution : undefined
+  if (claimed === undefined || claimed === null) return undefined
+  const claim = parseClaim(claimed)
+  if (!demandClaims) throw refuseResolution('unknown')
+  const audience = `@${agent.name}@${agents.domain}`
+  const sender = renderSender(caller, [], { audience, issuedAt: isoTime(world.now()) })
+  return demandClaims.check(claim, { agent: agent.name, sender })
+}
+
+function parseClaim(claimed: unknown): DemandClaim {
+  const { in_reply_to_state: state, kind, outcome = 'granted', receipt } = isObject(claimed) ? claimed : {}
+  if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuse('in_reply_to_state', 'must be a state')
+  if (outcome !== 'granted' && outcome !== 'declined') throw refuse('outcome', 'must be "granted" or "declined"')
+  if (kind !== undefined && typeof kind !== 'string') throw refuse('kind', 'must be text')
+  if (receipt !== undefined && (typeof receipt !== 'string' || receipt.length > maxReceipt)) {
+    throw refuse('receipt', `must be a compact JWS of at most ${maxReceipt} characters`)
+  }
+  return { state, outcome, ...(kind !== undefined && { kind }), ...(receipt !== undefined && { receipt }) }
+}
+
+function refuse(member: string, description: string): A2aRejection {
+  const violations = [{ field: `${field}.${member}`, description }]
+  return new A2aRejection('invalidParams', `Cannot SendMessage: ${field}.${member} ${description}`, { violations })
+}

@@ -1,0 +1,52 @@
+import type { Delivery, Desk, Entry, NormalizedResponse, Part, ShowDemand, TaskDesk, TaskRecord } from '@postern/core'
+import { showDemands } from '@postern/core'
+
+/** The desk as a task's owner sees it: demands are shown with what decides them, for all that is in a task was said to him. */
+export function showTaskDemands(desk: Desk, show: ShowDemand | undefined): Desk {
+  if (!show) return desk
+  const shown: Pick<TaskDesk, 'findTask' | 'listTasks'> = {
+    async findTask(key) {
+      const record = await desk.findTask(key)
+      return record && showRecord(record, show)
+    },
+    async listTasks(filter) {
+      const { tasks, total } = await desk.listTasks(filter)
+      return { tasks: tasks.map(record => showRecord(record, show)), total }
+    },
+  }
+  return Object.assign(Object.create(desk) as Desk, shown)
+}
+
+/** What is read late stays so. */
+function showRecord(record: TaskRecord, show: ShowDemand): TaskRecord {
+  const { owner, id, agent, context, state, updatedAt } = record
+  let entries: readonly Entry[] | undefined
+  let response: { readonly read: NormalizedResponse | undefined } | undefined
+  return {
+    owner,
+    id,
+    agent,
+    context,
+    state,
+    updatedAt,
+    get entries() {
+      entries ??= record.entries.map(entry => withParts(entry, show))
+      return entries
+    },
+    get response() {
+      response ??= { read: record.response && withParts(record.response, show) }
+      return response.read
+    },
+  }
+}
+
+/** What is pushed to who watches a task, he has asked for with its owner's rights. */
+export function showDelivery(delivery: Delivery, show: ShowDemand | undefined): Delivery {
+  const { response } = delivery
+  return show && response ? { ...delivery, response: withParts(response, show) } : delivery
+}
+
+function withParts<Said extends { readonly parts: readonly Part[] }>(said: Said, show: ShowDemand): Said {
+  const parts = showDemands(said.parts, show)
+  return parts === said.parts ? said : { ...said, parts }
+}
