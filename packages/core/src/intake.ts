@@ -62,6 +62,8 @@ export interface TaskIntake extends TaskKey {
   readonly watch?: TaskWatch | undefined
   /** As many open tasks may its owner have; one more is refused. */
   readonly most?: number | undefined
+  /** Where many share one owner: so many open tasks may one of them have. */
+  readonly share?: { readonly name: string; readonly most: number } | undefined
 }
 
 /** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */

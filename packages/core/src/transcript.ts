@@ -62,7 +62,14 @@ export interface TaskFilter {
   readonly after?: { readonly updatedAt: number; readonly id: string } | undefined
 }
 
-/** Which tasks go: those unchanged since before a time (ms), or of one owner all but the newest so many. */
-export type TaskExpiry = ({ readonly before: number } | { readonly owner: string; readonly most: number }) & {
+/**
+ * Which tasks go: those unchanged since before a time (ms), or of one owner all but the newest so many, or the oldest until all that was said
+ * in his tasks, attachments included, is no more than so many bytes.
+ */
+export type TaskExpiry = (
+  | { readonly before: number }
+  | { readonly owner: string; readonly most: number }
+  | { readonly owner: string; readonly bytes: number }
+) & {
   readonly limit: number
 }

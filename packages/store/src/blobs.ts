@@ -9,10 +9,10 @@ import type { Store } from './store.ts'
 const noBytes = new Uint8Array()
 
 export interface BlobTable {
-  /** Bytes already here are kept as they are. */
-  keepAll(blobs: readonly Blob[], message: number): void
-  /** Bytes that no other message needs are gone. */
-  release(batch: Batch, message: number): void
+  /** Bytes already here are kept as they are. @returns how many came to the message, here already or not */
+  keepAll(blobs: readonly Blob[], message: number): number
+  /** Bytes that no other message needs are gone. @returns how many the message had */
+  release(batch: Batch, message: number): number
   /** As `release`, for what neither the message nor its answer `response` (seq) names any more. */
   releaseUnnamed(batch: Batch, message: number, response: number): void
 }
@@ -22,8 +22,11 @@ export function createBlobTable(db: DatabaseSync, { isHeld }: Pick<BlobFiles, 'i
     db,
     'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
   )
-  const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest) VALUES (?, ?)')
-  const endUses = prepareQuery<{ digest: string }>(db, 'DELETE FROM blob_uses WHERE message = ? RETURNING digest')
+  const use = prepareQuery(db, 'INSERT OR IGNORE INTO blob_uses (message, digest, bytes) VALUES (?, ?, ?)')
+  const endUses = prepareQuery<{ digest: string; bytes: number }>(
+    db,
+    'DELETE FROM blob_uses WHERE message = ? RETURNING digest, bytes',
+  )
   const digestOf = "json_extract(json_each.value, '$.bytes_ref.digest')"
   const endUnnamed = prepareQuery<{ digest: string }>(
     db,
@@ -44,13 +47,19 @@ export function createBlobTable(db: DatabaseSync, { isHeld }: Pick<BlobFiles, 'i
   }
   return {
     keepAll(blobs, message) {
+      let size = 0
       for (const { digest, mime, bytes } of blobs) {
         const isFile = isHeld(digest)
         insert.run(digest, mime ?? null, isFile ? noBytes : bytes, isFile ? 1 : 0)
-        use.run(message, digest)
+        if (use.run(message, digest, bytes.byteLength).changes > 0) size += bytes.byteLength
       }
+      return size
     },
-    release: (batch, message) => removeUnused(batch, endUses.all(message)),
+    release(batch, message) {
+      const ended = endUses.all(message)
+      removeUnused(batch, ended)
+      return ended.reduce((sum, { bytes }) => sum + bytes, 0)
+    },
     releaseUnnamed: (batch, message, response) => removeUnused(batch, endUnnamed.all(message, response)),
   }
 }
@@ -79,7 +88,18 @@ export function createFileNeed(db: DatabaseSync): (digest: string) => boolean {
 /** Larger bytes are digested aside from the event loop. */
 const asideThreshold = 1024 * 1024
 
-export async function digestBlob(bytes: Uint8Array): Promise<Blob> {
+export function digestBlob(bytes: Uint8Array): Promise<Blob> {
+  const known = digested.get(bytes)
+  if (known) return known
+  const blob = digestAside(bytes)
+  digested.set(bytes, blob)
+  return blob
+}
+
+/** One message may come to many agents. */
+const digested = new WeakMap<Uint8Array, Promise<Blob>>()
+
+async function digestAside(bytes: Uint8Array): Promise<Blob> {
   if (bytes.byteLength < asideThreshold) return { digest: hash('sha256', bytes), bytes }
   const digest = await subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>)
   return { digest: Buffer.from(digest).toString('hex'), bytes }

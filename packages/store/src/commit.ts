@@ -49,8 +49,8 @@ export function createCommit(
   )
   const writeAct = createActWriter(db, tables)
 
-  const placeOf = ({ message, agent, via }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
-    return { message, agent, via, thread: thread_id, task: task_id ?? undefined, now: at }
+  const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
+    return { message, agent, via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
   }
 
   function commitDraft(batch: Batch, turn: Turn, draft: Draft): number {

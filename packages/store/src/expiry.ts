@@ -1,10 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DeliveryRecord, MessageState, TaskDesk, TaskExpiry } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addToTotal } from './batch.ts'
+import { addTaskBytes, addToTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
+import { createTaskBytes } from './task-bytes.ts'
 
 /** Messages taken out in one transaction at most, so that others get their turn. */
 const mostMessages = 200
@@ -25,25 +26,29 @@ export function createTaskExpiry({ db, write }: Store, tables: Pick<Tables, 'blo
   const disown = prepareQuery(db, 'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
   const removeMessage = createMessageRemoval(db, tables)
   const removeTask = createTaskRemoval(db)
+  const taskBytes = createTaskBytes(db)
+  const isEnough = (batch: Batch, expiry: TaskExpiry) =>
+    'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
 
   function removeOne(batch: Batch, task: TaskPlace, room: number): number {
     const messages = findMessages.all(task.id, room)
     disown.run(task.id)
     const threads = new Set(messages.map(({ seq }) => removeMessage(batch, seq)))
-    if (messages.length < room) removeTask(task, threads)
+    if (messages.length < room) removeTask(batch, task, threads)
     return messages.length
   }
 
   return {
     expireTasks: expiry =>
       write(batch => {
-        const next = findNext(expiry)
+        const next = isEnough(batch, expiry) ? [] : findNext(expiry)
         let room = mostMessages
         let removed = 0
         for (const task of next) {
           room -= removeOne(batch, task, room)
           if (room <= 0) return { removed, isDone: false }
           removed += 1
+          if (isEnough(batch, expiry)) return { removed, isDone: true }
         }
         return { removed, isDone: next.length < expiry.limit }
       }),
@@ -68,10 +73,15 @@ function createNextFinder(db: DatabaseSync): (expiry: TaskExpiry) => readonly Ta
        FROM tasks WHERE owner = ?1 ORDER BY updated_at DESC, native_id DESC LIMIT 1 OFFSET +?2)
        AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?3`,
   )
-  return expiry =>
-    'before' in expiry
-      ? findOldest.all(expiry.before, expiry.limit)
-      : findBeyond.all(expiry.owner, expiry.most, expiry.limit)
+  const findOldestOf = prepareQuery<TaskPlace>(
+    db,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.owner = ? AND ${isRemovable} ORDER BY t.updated_at, t.native_id LIMIT +?`,
+  )
+  return expiry => {
+    if ('before' in expiry) return findOldest.all(expiry.before, expiry.limit)
+    if ('bytes' in expiry) return findOldestOf.all(expiry.owner, expiry.limit)
+    return findBeyond.all(expiry.owner, expiry.most, expiry.limit)
+  }
 }
 
 interface RemovedMessage {
@@ -80,13 +90,17 @@ interface RemovedMessage {
   readonly via: string
   readonly thread_id: number
   readonly scope: string
+  /** Whose task it is of. */
+  readonly owner: string | null
+  readonly bytes: number
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
 function createMessageRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.id, m.agent, m.via, m.thread_id, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+    `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
+     FROM messages m JOIN threads t ON t.id = m.thread_id JOIN entries e ON e.seq = m.number LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.number = ?`,
   )
   const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
@@ -105,25 +119,26 @@ function createMessageRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
-    const { id, agent, via, scope, thread_id } = message
+    const { id, agent, via, scope, thread_id, owner, bytes } = message
     for (const { state } of endDeliveries.all(number)) addToTotal(batch, `deliveries.${state}`, -1)
     addToTotal(batch, `messages.${endTurn.get(number)?.state ?? 'ignored'}`, -1)
-    blobs.release(batch, number)
+    const blobBytes = blobs.release(batch, number)
     for (const name of [id, ...endResponse.all(number).map(response => response.id)]) {
       endName.run(name, agent, via, scope, number)
     }
     endDuplicates.run(number)
     endMessage.run(number)
     endEntry.run(number)
+    if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes))
     return thread_id
   }
 }
 
 /** A task without messages; its thread goes with the last of its tasks. */
 function createTaskRemoval(db: DatabaseSync) {
-  const endEntries = prepareQuery<{ thread_id: number }>(
+  const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
     db,
-    'DELETE FROM entries WHERE task_id = ? RETURNING thread_id',
+    'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
   const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
   const endTask = prepareQuery(db, 'DELETE FROM tasks WHERE id = ?')
@@ -148,8 +163,10 @@ function createTaskRemoval(db: DatabaseSync) {
     endQuotas.run(thread)
   }
 
-  return ({ id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
-    const answered = endEntries.all(id).map(({ thread_id }) => thread_id)
+  return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
+    const entries = endEntries.all(id)
+    const answered = entries.map(({ thread_id }) => thread_id)
+    for (const { bytes } of entries) addTaskBytes(batch, owner, -bytes)
     endWatches.run(id)
     endTask.run(id)
     for (const thread of new Set([...threads, ...answered])) if (thread !== undefined) removeThread(thread, owner)

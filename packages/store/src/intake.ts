@@ -7,12 +7,13 @@ import type {
   DemandObjection,
   Intake,
   IntakeDesk,
+  Part,
   RelationDesk,
   TaskKey,
 } from '@postern/core'
 import { identifySpeaker, loopFlag, Rejection, refuseResolution } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addToTotal } from './batch.ts'
+import { addTaskBytes, addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
@@ -99,7 +100,7 @@ export function createAdmission(
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
     const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
     const isTurn = wantsTurn && flag === undefined
-    const message = store(addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
+    const message = store(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
     if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at }, laneOf(draft))
     else addToTotal(batch, 'messages.ignored')
     countStopped(batch, [flag, ...(intake.flags ?? [])])
@@ -110,13 +111,15 @@ export function createAdmission(
   }
 
   function store(
+    batch: Batch,
     draft: MessageDraft,
     { scope, ...place }: Omit<MessagePlace, 'message'> & { scope: EntryScope },
   ): number {
     const { intake } = draft
     const message = tables.entries.append({ ...draft.entry, scope }, place)
     insertMessage(draft, { message, ...place })
-    tables.blobs.keepAll(draft.blobs, message)
+    const blobBytes = tables.blobs.keepAll(draft.blobs, message)
+    if (intake.task && place.task !== undefined) addTaskBytes(batch, intake.task.owner, sizeOf(draft) + blobBytes)
     const naming = { message, id: intake.message.id, aliases: intake.aliases }
     tables.threads.addNames(place.thread, nameScopeOf(intake), naming)
     return message
@@ -167,7 +170,9 @@ export function createAdmission(
       const { bytes } = intake.raw
       const rawBlob = bytes.byteLength > inlineLimit ? await digestBlob(bytes) : undefined
       const draft = draftIntake(intake, correlationId, rawBlob)
-      const admitted = await files.hold(draft.blobs, () => write(batch => admitDraft(batch, draft)))
+      const admitted = await files.hold(draft.blobs, () =>
+        write(batch => admitDraft(batch, draft), draft.entry.content.length),
+      )
       if (typeof admitted === 'string') throw refuse(admitted)
       return admitted
     },
@@ -209,6 +214,20 @@ function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
   return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
 }
 
+/** Bytes of its words and of what arrived, as far as they are in its rows. */
+function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
+  return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)
+}
+
+/** Written once for all agents that one message came to. */
+const writtenParts = new WeakMap<readonly Part[], string>()
+
+function formatParts(parts: readonly Part[]): string {
+  const content = writtenParts.get(parts) ?? formatJson(parts)
+  writtenParts.set(parts, content)
+  return content
+}
+
 export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blob): MessageDraft {
   const { thread_id: _, parts, ...envelope } = intake.message
   return {
@@ -218,7 +237,7 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
       nativeId: envelope.id,
       role: 'user',
       author: formatJson({ address: envelope.sender.address, display_name: envelope.sender.display_name }),
-      content: formatJson(parts),
+      content: formatParts(parts),
       at: envelope.received_at,
     },
     envelope: formatJson(envelope),

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Answer, Blob, ChannelName, NormalizedResponse, Planned } from '@postern/core'
 import type { Batch } from './batch.ts'
+import { addTaskBytes } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery, OpenDelivery } from './delivery-table.ts'
 import type { EntryDraft } from './entries.ts'
@@ -23,6 +24,8 @@ export interface SayingPlace {
   readonly via: ChannelName
   readonly thread: number
   readonly task: number | undefined
+  /** Whose task it is. */
+  readonly owner?: string | undefined
   readonly now: number
 }
 
@@ -69,11 +72,12 @@ export function createSayingTable(
     'UPDATE deliveries SET wire = NULL WHERE message = ? AND response_seq = ? AND broadcast IS NULL AND wire IS NOT NULL',
   )
 
-  function insert({ answer, entry, response }: SayingDraft, place: SayingPlace): number {
-    const { message, thread, task } = place
+  function insert(batch: Batch, { answer, entry, response }: SayingDraft, place: SayingPlace): number {
+    const { message, thread, task, owner } = place
     const seq = entries.append(entry, { thread, task, answers: message })
     responses.insert(seq, place, response)
-    blobs.keepAll(answer.blobs ?? [], message)
+    const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
+    if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(entry.content) + blobBytes)
     const naming = { message, id: response.id, aliases: answer.aliases ?? [] }
     threads.addNames(thread, threads.scopeOf(thread), naming)
     return seq
@@ -82,7 +86,7 @@ export function createSayingTable(
   /** What the same turn said meanwhile gives way to this; a crash may have kept it from being said. */
   function insertOrReword(batch: Batch, draft: SayingDraft, given: number | undefined, place: SayingPlace): number {
     const { response, blobs: newBlobs = [] } = draft.answer
-    if (given === undefined || !response) return insert(draft, place)
+    if (given === undefined || !response) return insert(batch, draft, place)
     table.reword(batch, { seq: given, message: place.message }, { response, blobs: newBlobs }, place.now)
     return given
   }

@@ -19,12 +19,16 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
   )
   const insert = prepareQuery(
     db,
-    "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at) VALUES (?, ?, ?, ?, 'submitted', ?)",
+    "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)",
   )
   // Left to itself it would go through all tasks of the owner.
   const countOpen = prepareQuery<{ open: number }>(
     db,
     `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open WHERE owner = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') LIMIT +?)`,
+  )
+  const countShare = prepareQuery<{ open: number }>(
+    db,
+    `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ? AND share = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') LIMIT +?)`,
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const finish = prepareQuery(
@@ -33,12 +37,17 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
      WHERE id = ?1`,
   )
+  function isFull({ owner, most, share }: TaskIntake): boolean {
+    if (share && (countShare.get(owner, share.name, share.most)?.open ?? 0) >= share.most) return true
+    return most !== undefined && (countOpen.get(owner, most)?.open ?? 0) >= most
+  }
+
   return {
     continueTask(task, agent, now) {
       const known = find.get(task.owner, task.id)
       if (!known) {
-        if (task.most !== undefined && (countOpen.get(task.owner, task.most)?.open ?? 0) >= task.most) return 'full'
-        return insert.run(task.owner, task.id, agent, task.context, now).lastInsertRowid
+        if (isFull(task)) return 'full'
+        return insert.run(task.owner, task.id, agent, task.context, now, task.share?.name ?? null).lastInsertRowid
       }
       if (!openStates.has(known.state)) return 'ended'
       setState.run('submitted', now, known.id)

@@ -21,4 +21,12 @@ CREATE INDEX turns_held ON turns (agent, holder, due_at, is_waiting) WHERE holde
 -- What may be used once, by SHA-256, until its time (ms) is over.
 CREATE TABLE used_keys (digest BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX used_keys_oldest ON used_keys (until);
+
+-- Whose share of its owner's open tasks it takes; NULL: the owner's as a whole.
+ALTER TABLE tasks ADD COLUMN share TEXT;
+CREATE INDEX tasks_open_shares ON tasks (owner, share)
+  WHERE share IS NOT NULL AND state IN ('submitted', 'working', 'input_required', 'auth_required');
+-- What was said in the tasks of an owner, in bytes, attachments as often as they came.
+CREATE TABLE task_bytes (owner TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+ALTER TABLE blob_uses ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 `

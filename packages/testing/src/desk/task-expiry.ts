@@ -121,4 +121,43 @@ export function describeExpiry(open: OpenDesk): void {
       expect(await desk.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
     }),
   )
+  test(
+    'expireTasks() of an owner keeps so many bytes, attachments included: the oldest tasks go, and no more than needed',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const large = async (at: number, owner = 'ada') => {
+        advance(1_000)
+        const key = { owner, id: `task ${at}`, context: `ctx ${at}` }
+        const bytes = new Uint8Array(100_000).fill(at)
+        const blobs = [{ digest: `${owner} ${at}`, bytes, mime: 'image/png' }]
+        await desk.admit(sketchIntake(`${owner} ${at}`, { ...inThread(key.context, { task: key }), blobs }), 'c')
+        await answerTask(desk, `seen ${at}`)
+      }
+      await large(0, 'bob')
+      for (let at = 1; at <= 5; at += 1) await large(at)
+      expect(await desk.expireTasks({ owner: 'ada', bytes: 1_000_000, limit })).toEqual({ removed: 0, isDone: true })
+      // Room for three of five, and for what was said beside the attachments.
+      expect(await desk.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 2, isDone: true })
+      const listIds = async () => (await desk.listTasks({ owner: 'ada', limit: 9 })).tasks.map(({ id }) => id)
+      expect(await listIds()).toEqual(['task 5', 'task 4', 'task 3'])
+      expect(await desk.findTask({ owner: 'bob', id: 'task 0' })).toBeDefined()
+      // What went is not counted any more, however it went.
+      expect((await desk.expireTasks({ before: now() - 500, limit })).removed).toBe(3)
+      for (let at = 6; at <= 7; at += 1) await large(at)
+      expect(await desk.expireTasks({ owner: 'ada', bytes: 320_000, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await listIds()).toEqual(['task 7', 'task 6', 'task 5'])
+    }),
+  )
+  test(
+    'expireTasks() counts the answers, too, and of what is open takes nothing',
+    withDesk(open, async ({ desk, advance }) => {
+      await desk.admit(sketchIntake('m1', inThread('ctx', { task: { ...mine, context: 'ctx' } })), 'c')
+      await answerTask(desk, 'x'.repeat(50_000))
+      advance(1_000)
+      await admit(desk, 'm2', task('open'))
+      expect((await desk.expireTasks({ owner: 'ada', bytes: 60_000, limit })).removed).toBe(0)
+      expect(await desk.expireTasks({ owner: 'ada', bytes: 40_000, limit })).toEqual({ removed: 1, isDone: true })
+      expect(await desk.expireTasks({ owner: 'ada', bytes: 1, limit })).toEqual({ removed: 0, isDone: true })
+      expect(await desk.findTask(task('open'))).toMatchObject({ state: 'submitted' })
+    }),
+  )
 }

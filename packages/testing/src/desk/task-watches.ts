@@ -75,4 +75,26 @@ export function describeMost(open: OpenDesk): void {
       await admit('m6', task('3'))
     }),
   )
+  test(
+    'of many who share one owner each has his own share of open tasks, and all together no more than the owner may',
+    withDesk(open, async ({ desk }) => {
+      const task = (id: string, name: string) => ({
+        owner: 'anybody',
+        id,
+        context: id,
+        most: 3,
+        share: { name, most: 2 },
+      })
+      const admit = (id: string, of: ReturnType<typeof task>) =>
+        desk.admit(sketchIntake(id, inThread(of.context, { task: of })), 'c')
+      const refusal = { code: 'rate_limited', message: 'Cannot open task: too many are open' }
+      await admit('m1', task('1', 'here'))
+      await admit('m2', task('2', 'here'))
+      await expect(admit('m3', task('3', 'here'))).rejects.toMatchObject(refusal)
+      await admit('m4', task('4', 'there'))
+      await expect(admit('m5', task('5', 'elsewhere'))).rejects.toMatchObject(refusal)
+      await desk.cancelTask({ owner: 'anybody', id: '1' })
+      await admit('m6', task('6', 'here'))
+    }),
+  )
 }

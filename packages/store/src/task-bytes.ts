@@ -1,0 +1,29 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Batch } from './batch.ts'
+import { prepareQuery } from './database.ts'
+
+/** How much was said in the tasks of each owner, as a running total: looking it up reads no task. */
+export interface TaskBytes {
+  /** Writes what a transaction has gathered. */
+  book(batch: Batch): void
+  /** As it is within a transaction. */
+  read(batch: Batch, owner: string): number
+}
+
+export function createTaskBytes(db: DatabaseSync): TaskBytes {
+  const add = prepareQuery(
+    db,
+    'INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2)) ON CONFLICT DO UPDATE SET bytes = max(0, bytes + ?2)',
+  )
+  const end = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0')
+  const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')
+  return {
+    book({ taskBytes }) {
+      for (const [owner, by] of taskBytes) {
+        if (by !== 0) add.run(owner, by)
+        if (by < 0) end.run(owner)
+      }
+    },
+    read: ({ taskBytes }, owner) => (find.get(owner)?.bytes ?? 0) + (taskBytes.get(owner) ?? 0),
+  }
+}
