@@ -91,7 +91,12 @@ describe('workTurn()', () => {
     expect(signal && getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  test('aborts the agent when the turn is canceled', async () => {
+  test.each([
+    ['canceled', 'canceled'],
+    ['deleted', 'its author has taken the message back'],
+    ['interrupted', 'interrupted by a newer message'],
+    ['edited', 'its author has changed the message'],
+  ] as const)('aborts the agent when the turn is %s', async (kind, error) => {
     const begun = createGate()
     let reason: unknown
     const { memory, working } = openBench((_message, { signal }) => {
@@ -105,11 +110,11 @@ describe('workTurn()', () => {
     })
     const worked = workTurn(turn(1), working, running)
     await begun.opened
-    memory.desk.notify('message:2', { kind: 'canceled' })
-    memory.desk.notify('message:1', { kind: 'canceled' })
+    memory.desk.notify('message:2', { kind })
+    memory.desk.notify('message:1', { kind })
     await worked
-    expect(memory.commits[0]?.answer.error).toBe('canceled')
-    expect(reason).toMatchObject({ name: 'TurnAborted', kind: 'canceled' })
+    expect(memory.commits[0]?.answer.error).toBe(error)
+    expect(reason).toMatchObject({ name: 'TurnAborted', kind })
   })
 
   test('stops listening when the turn is over', async () => {

@@ -1,5 +1,5 @@
 import type { Desk, NormalizedResponse, Part, TaskKey, TaskRecord, TaskState, World } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isoTime, readAbortKind } from '@postern/core'
 import { isAtRest, isTerminal, toWireState } from '../states.ts'
 import type { TaskView } from '../tasks.ts'
 import { isResult, showParts, showTask, trimHistory } from '../tasks.ts'
@@ -259,6 +259,8 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
       const unlisten = desk.listen(`message:${message}`, notice => {
         if (isChunk(notice)) return queue(() => takeNotice(message, notice))
         untrack(message)
+        // The task goes on with a newer message, and so does whoever listens.
+        if (readAbortKind(notice) === 'interrupted') return
         queue(() => lookNow(message))
       })
       tracked.set(message, unlisten)

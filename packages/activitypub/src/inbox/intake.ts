@@ -7,7 +7,7 @@ import type { HeardActivity } from './activity-kind.ts'
 
 /** What is told to one agent. */
 export interface Telling
-  extends Pick<Intake, 'agent' | 'flags' | 'deliveries' | 'effects'>,
+  extends Pick<Intake, 'agent' | 'audience' | 'flags' | 'deliveries' | 'effects'>,
     Partial<Pick<Intake, 'disposition'>> {
   readonly kind: NonNullable<Intake['message']['kind']>
   readonly parts: readonly Part[]

@@ -42,6 +42,7 @@ export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMes
     // Quoted posts, links and files of blocked hosts are left out.
     parts: note.parts.filter(part => !isBlockedPart(part, heard.house.isBlocked)),
     object,
+    audience: visibility,
     target: toReplyTarget({ heard, post, note, object, visibility }),
     language: note.language,
     ...(earlier ? placeEdit(earlier, object) : placeNew(heard, post, { object, visibility })),
