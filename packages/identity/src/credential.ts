@@ -103,7 +103,8 @@ function readCredential(document: Members): ReadEvidence {
 
 /** The document's, and the same once more in the proof: there it is signed (vc-di-eddsa §3.3.2). */
 function checkContext({ '@context': context, proof }: Members): void {
-  const shown = (proof as Members | undefined)?.['@context']
+  if (!objectSchema.safeParse(proof).success) throw new EvidenceFault('malformed', 'it does not have one proof')
+  const shown = (proof as Members)['@context']
   if (isContext(context) && isContext(shown)) return
   throw new EvidenceFault('malformed-context', 'its @context, or that of its proof, is not as it must be')
 }

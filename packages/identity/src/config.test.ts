@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest'
+import { identityConfigSchema } from './config.ts'
+
+const entry = { issuer: 'slack.example', methods: ['urn:m'], assurance: ['platform'], subject_prefixes: ['slack:'] }
+const problemOf = (config: unknown) => identityConfigSchema.safeParse(config).error?.issues[0]?.message
+
+describe('identityConfigSchema', () => {
+  test('nobody is trusted and nobody is a connector where nothing is said', () => {
+    expect(identityConfigSchema.parse({})).toEqual({ trusted_issuers: [], connectors: [] })
+  })
+
+  test.each(['slack.example', 'did:web:slack.example', 'did:web:slack.example:a'])('%s can be trusted', issuer => {
+    expect(problemOf({ trusted_issuers: [{ ...entry, issuer }] })).toBeUndefined()
+  })
+
+  test.each(['https://slack.example', 'Slack.example', 'slack', 'did:key:z6Mk', 'did:web:127.0.0.1', '*', ''])(
+    '%s can not',
+    issuer => {
+      expect(problemOf({ trusted_issuers: [{ ...entry, issuer }] })).toContain('must be a bare host in lower case')
+    },
+  )
+
+  test.each(['methods', 'assurance', 'subject_prefixes'])('%s must name what it admits', member => {
+    expect(problemOf({ trusted_issuers: [{ ...entry, [member]: [] }] })).toContain('Too small')
+    expect(problemOf({ trusted_issuers: [{ ...entry, [member]: [''] }] })).toContain('Too small')
+  })
+})

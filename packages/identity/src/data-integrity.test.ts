@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { integrityInput, isIntegrityProof } from './data-integrity.ts'
+import { formatEd25519Multikey, parseEd25519Multikey } from './multikey.ts'
+
+interface Vector {
+  readonly keyPair: { readonly publicKeyMultibase: string }
+  readonly signed: Record<string, unknown> & {
+    readonly proof: Record<string, unknown> & { readonly proofValue: string }
+  }
+  readonly combinedHash: string
+}
+
+const path = new URL('../../../fixtures/activitypub/vc-di-eddsa/eddsa-jcs-2022.json', import.meta.url)
+const { keyPair, signed, combinedHash } = JSON.parse(readFileSync(path, 'utf8')) as Vector
+
+test('vc-di-eddsa, eddsa-jcs-2022: the vector of the W3C', () => {
+  const { proof, ...unsecured } = signed
+  const { proofValue, ...options } = proof
+  const key = parseEd25519Multikey(keyPair.publicKeyMultibase)
+  if (!key) throw new Error('the vector has no key')
+  const input = integrityInput({ unsecured, options })
+  expect(input.toString('hex')).toBe(combinedHash)
+  expect(isIntegrityProof(input, key, proofValue)).toBe(true)
+  expect(isIntegrityProof(integrityInput({ unsecured: { ...unsecured, name: 'x' }, options }), key, proofValue)).toBe(
+    false,
+  )
+  expect(formatEd25519Multikey(key)).toBe(keyPair.publicKeyMultibase)
+})

@@ -1,0 +1,421 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { issuePlatformCredential, signAttestation, writeDidDocument } from '../src/index.ts'
+import {
+  audience,
+  connectorKey,
+  did,
+  host,
+  member,
+  messageId,
+  now,
+  otherDid,
+  otherHost,
+  otherKey,
+  strangerDid,
+  strangerHost,
+  trustedIssuers,
+} from './case.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+const { privateKey, publicKey } = connectorKey
+const didUrl = `https://${host}/.well-known/did.json`
+
+let house: TestHouse
+beforeEach(async () => {
+  house = await openTestHouse()
+})
+afterEach(() => house.close())
+
+type Draft = Partial<Parameters<typeof issuePlatformCredential>[0]>
+
+function credential(draft: Draft = {}, by = privateKey) {
+  const base = { issuer: did, subject: 'slack:T123/U1', method: member, assurance: 'platform' }
+  const bound = { domain: audience, challenge: messageId, issuedAt: now }
+  return issuePlatformCredential({ ...base, ...bound, ...draft }, { privateKey: by, fragment: 'key-1' })
+}
+
+function attestation(draft: Partial<Parameters<typeof signAttestation>[0]> = {}, by = privateKey) {
+  const base = { issuer: host, subject: 'slack:T123/U1', method: member, assurance: 'platform', audience }
+  return signAttestation({ ...base, issuedAt: now, ...draft }, { privateKey: by, kid: 'k1' })
+}
+
+async function codesOf(carriers: Parameters<TestHouse['verify']>[0], at = house) {
+  const { accepted, left_out } = await at.verify(carriers)
+  expect(left_out.length + accepted.length).toBeGreaterThan(0)
+  return left_out.map(({ code }) => code)
+}
+
+const vouch = (...verifiable_credentials: unknown[]) => ({ verifiable_credentials })
+const attest = (...identity_evidence: unknown[]) => ({ identity_evidence })
+
+describe('a forged connector', () => {
+  test('whose issuer nobody trusts causes no outgoing byte', async () => {
+    expect(await codesOf(vouch(credential({ issuer: strangerDid })))).toEqual(['untrusted-issuer'])
+    expect(await codesOf(attest(attestation({ issuer: strangerHost })))).toEqual(['untrusted-issuer'])
+    expect(house.asked).toEqual([])
+  })
+
+  test('that says it is another, with a key of its own, is found out', async () => {
+    expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
+    expect(await codesOf(attest(attestation({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
+  })
+
+  test('is not helped by an empty policy: then nobody counts', async () => {
+    const closed = await openTestHouse({ trusted_issuers: [] })
+    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) }, closed)).toEqual([
+      'untrusted-issuer',
+      'untrusted-issuer',
+    ])
+    expect(closed.asked).toEqual([])
+    await closed.close()
+  })
+
+  test('a host and its DID are two issuers: trust in one is none in the other', async () => {
+    const one = trustedIssuers.filter(({ issuer }) => issuer === host)
+    const narrow = await openTestHouse({ trusted_issuers: [...one] })
+    expect(await codesOf(vouch(credential()), narrow)).toEqual(['untrusted-issuer'])
+    expect(await codesOf(attest(attestation()), narrow)).toEqual([])
+    await narrow.close()
+  })
+})
+
+describe('a trusted connector with a foreign subject', () => {
+  test.each(['slack:T999/U1', 'slack:T1234/U', 'slack:T12', 'teams:T123/U1', ' slack:T123/U1'])(
+    '%s is left out, and nothing is fetched for it',
+    async subject => {
+      const codes = [
+        ...(await codesOf(vouch(credential({ subject })))),
+        ...(await codesOf(attest(attestation({ subject })))),
+      ]
+      const expected = subject.startsWith(' ') ? 'malformed' : 'untrusted-subject'
+      expect(codes).toEqual([expected, expected])
+      expect(house.asked).toEqual([])
+    },
+  )
+
+  test('slack:T123 without the slash admits slack:T123/U1 and not slack:T1234/U1', async () => {
+    const [entry] = trustedIssuers.filter(({ issuer }) => issuer === did)
+    const bare = await openTestHouse({ trusted_issuers: entry ? [{ ...entry, subject_prefixes: ['slack:T123'] }] : [] })
+    expect(await codesOf(vouch(credential()), bare)).toEqual([])
+    expect(await codesOf(vouch(credential({ subject: 'slack:T1234/U1' })), bare)).toEqual(['untrusted-subject'])
+    await bare.close()
+  })
+
+  test('entries of one issuer do not add up: each has to admit all of it', async () => {
+    const entries = [
+      { issuer: did, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T999/'] },
+      { issuer: did, methods: ['urn:other'], assurance: ['platform'], subject_prefixes: ['slack:T123/'] },
+    ]
+    const mixed = await openTestHouse({ trusted_issuers: entries })
+    expect(await codesOf(vouch(credential()), mixed)).toEqual(['untrusted-subject'])
+    await mixed.close()
+  })
+})
+
+test('evidence for another audience is left out before anything is fetched', async () => {
+  expect(await codesOf(vouch(credential({ domain: '@echo@agents.test' })))).toEqual(['wrong-domain'])
+  expect(await codesOf(attest(attestation({ audience: '@echo@agents.test' })))).toEqual(['wrong-domain'])
+  expect(house.asked).toEqual([])
+})
+
+describe('the same evidence again', () => {
+  const carriers = { ...vouch(credential()), ...attest(attestation()) }
+
+  test('counts once', async () => {
+    expect(await codesOf(carriers)).toEqual([])
+    expect(await codesOf(carriers)).toEqual(['replayed', 'replayed'])
+  })
+
+  test('counts once when it comes many times at once', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => house.verify(carriers)))
+    expect(all.flatMap(({ accepted }) => accepted)).toHaveLength(2)
+  })
+
+  test('counts once for all processes, and after a restart', async () => {
+    expect(await codesOf(carriers)).toEqual([])
+    const second = house.reopen()
+    const { accepted, left_out } = await second.verify({ ...house.place, carriers })
+    expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
+  })
+
+  test('is known though the credential is another one for the same message', async () => {
+    expect(await codesOf(vouch(credential()))).toEqual([])
+    expect(await codesOf(vouch(credential({ subject: 'slack:T123/U2' })))).toEqual(['replayed'])
+  })
+
+  test('several of one issuer that come together for one message count together', async () => {
+    expect(
+      await codesOf(vouch(credential(), credential({ method: 'urn:mentionable:auth:platform-mention:v0.1' }))),
+    ).toEqual([])
+  })
+
+  test('bad evidence uses nothing up', async () => {
+    expect(await codesOf(vouch(credential({}, otherKey.privateKey)))).toEqual(['invalid-signature'])
+    expect(await codesOf(vouch(credential()))).toEqual([])
+  })
+
+  test('is remembered to its last moment', async () => {
+    const long = { ...vouch(credential({ lifetimeMs: 600_000 })), ...attest(attestation({ lifetimeMs: 600_000 })) }
+    expect(await codesOf(long)).toEqual([])
+    house.setTime(now + 600_000 + 59_999)
+    expect(await codesOf(long)).toEqual(['replayed', 'replayed'])
+    house.setTime(now + 600_000 + 60_000)
+    expect(await codesOf(long)).toEqual(['expired', 'expired'])
+  })
+})
+
+describe('the edges of the clock', () => {
+  test.each([
+    [-60_001, 'not-yet-valid'],
+    [-60_000, undefined],
+    [0, undefined],
+    [359_999, undefined],
+    [360_000, 'expired'],
+  ])('%d ms after it was made', async (offset, code) => {
+    house.setTime(now + offset)
+    const wanted = code === undefined ? [] : [code, code]
+    expect(await codesOf({ ...vouch(credential()), ...attest(attestation()) })).toEqual(wanted)
+  })
+
+  test('who is slow to publish his keys does not make it live longer', async () => {
+    house.onceAsked(() => house.setTime(now + 360_000))
+    expect(await codesOf(vouch(credential()))).toEqual(['expired'])
+    expect(house.asked).toEqual([didUrl])
+  })
+})
+
+describe('keys', () => {
+  test('are fetched once and held for five minutes', async () => {
+    expect(await codesOf(vouch(credential()))).toEqual([])
+    expect(await codesOf(vouch(credential({ challenge: 'other' })))).toEqual(['challenge-mismatch'])
+    house.setTime(now + 299_000)
+    await house.verify(vouch(credential({ issuedAt: now + 299_000, challenge: 'm2' })), { messageId: 'm2' })
+    expect(house.asked).toEqual([didUrl])
+    house.setTime(now + 300_000)
+    await house.verify(vouch(credential({ issuedAt: now + 300_000, challenge: 'm3' })), { messageId: 'm3' })
+    expect(house.asked).toEqual([didUrl, didUrl])
+  })
+
+  test('that are new are looked for, but not more often than every half minute', async () => {
+    await house.verify(vouch(credential()))
+    const issue = (challenge: string) =>
+      issuePlatformCredential(
+        {
+          issuer: did,
+          subject: 'slack:T123/U1',
+          method: member,
+          assurance: 'platform',
+          domain: audience,
+          challenge,
+          issuedAt: now,
+        },
+        { privateKey: otherKey.privateKey, fragment: 'key-2' },
+      )
+    house.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-2', publicKey: otherKey.publicKey }]) })
+    const early = await house.verify(vouch(issue('m2')), { messageId: 'm2' })
+    expect(early.left_out.map(({ code }) => code)).toEqual(['invalid-signature'])
+    house.setTime(now + 30_000)
+    const late = await house.verify(vouch(issue('m3')), { messageId: 'm3' })
+    expect(late.accepted).toHaveLength(1)
+    expect(house.asked).toHaveLength(2)
+  })
+
+  test('that many messages wait for are fetched once', async () => {
+    const ids = ['m1', 'm2', 'm3', 'm4']
+    await Promise.all(ids.map(challenge => house.verify(vouch(credential({ challenge })), { messageId: challenge })))
+    expect(house.asked).toHaveLength(1)
+  })
+
+  test('that cannot be had are not asked for again at once', async () => {
+    house.publish({ [didUrl]: null })
+    expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
+    house.publish({ [didUrl]: writeDidDocument(did, [{ fragment: 'key-1', publicKey }]) })
+    expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
+    expect(house.asked).toHaveLength(1)
+    house.setTime(now + 5_000)
+    expect(await codesOf(vouch(credential()))).toEqual([])
+  })
+
+  test.each([
+    ['a redirect is not followed', (response: Response) => redirect(response)],
+    ['more than 64 KiB is not read', (response: Response) => response.end(JSON.stringify({ pad: 'x'.repeat(66_000) }))],
+    ['deep JSON is not read', (response: Response) => response.end(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)],
+    ['what is no JSON is not read', (response: Response) => response.end('<html>')],
+  ])('%s', async (_, document) => {
+    house.publish({ [didUrl]: document })
+    expect(await codesOf(vouch(credential()))).toEqual(['key-unavailable'])
+    expect(house.asked).toEqual([didUrl])
+  })
+
+  test('of a credential may be controlled by nobody else', async () => {
+    const document = writeDidDocument(did, [{ fragment: 'key-1', publicKey }])
+    const foreign = document.verificationMethod.map(method => ({ ...method, controller: otherDid }))
+    house.publish({ [didUrl]: { ...document, verificationMethod: foreign } })
+    expect(await codesOf(vouch(credential()))).toEqual(['issuer-controller-mismatch'])
+    expect(house.asked).toEqual([didUrl])
+  })
+
+  test('of another trusted connector do not count, though its method is named', async () => {
+    const borrowed = credential({}, otherKey.privateKey) as { readonly proof: object }
+    const proof = { ...borrowed.proof, verificationMethod: `${otherDid}#key-1` }
+    expect(await codesOf(vouch({ ...borrowed, proof }))).toEqual(['issuer-controller-mismatch'])
+    expect(house.asked).not.toContain(`https://${otherHost}/.well-known/did.json`)
+  })
+})
+
+interface Response {
+  statusCode: number
+  setHeader(name: string, value: string): void
+  end(text?: string): void
+}
+
+function redirect(response: Response): void {
+  response.statusCode = 302
+  response.setHeader('location', `https://${otherHost}/.well-known/did.json`)
+  response.end()
+}
+
+describe('did:web that points inside', () => {
+  test.each(['internal.local', 'db.internal', 'router.home.arpa', 'agent.localhost'])(
+    '%s is not fetched, though the operator trusts it',
+    async name => {
+      const issuer = `did:web:${name}`
+      const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+      const open = await openTestHouse({ trusted_issuers: trusted })
+      expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
+      expect(open.asked).toEqual([])
+      expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('address is not public')
+      await open.close()
+    },
+  )
+
+  test('so is a name of an address inside, when it is looked up', async () => {
+    const issuer = 'did:web:rebinding.test'
+    const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const open = await openTestHouse({ trusted_issuers: trusted }, async () => ['10.0.0.5'])
+    expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
+    expect(open.asked).toEqual([])
+    expect(JSON.stringify(open.logged.map(({ err }) => String(err)))).toContain('not public')
+    await open.close()
+  })
+
+  test('another port than that of https is not dialled', async () => {
+    const issuer = `did:web:${host}%3A8443`
+    const trusted = [{ issuer, methods: [member], assurance: ['platform'], subject_prefixes: ['slack:T123/'] }]
+    const open = await openTestHouse({ trusted_issuers: trusted })
+    expect(await codesOf(vouch(credential({ issuer })), open)).toEqual(['key-unavailable'])
+    expect(open.asked).toEqual([])
+    await open.close()
+  })
+})
+
+describe('too much', () => {
+  test('five credentials: none of them counts, and nothing is fetched', async () => {
+    expect(await codesOf(vouch(...Array.from({ length: 5 }, () => credential())))).toEqual(['too-many'])
+    expect(await codesOf(attest(...Array.from({ length: 5 }, () => attestation())))).toEqual(['too-many'])
+    expect(house.asked).toEqual([])
+  })
+
+  test('a credential of 33 KiB is left out, the one beside it counts', async () => {
+    const large = credential({ platform: { pad: 'x'.repeat(33 * 1024) } })
+    const { accepted, left_out } = await house.verify(vouch(large, credential()))
+    expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['too-large']])
+  })
+
+  test('bytes are counted, not characters', async () => {
+    expect(await codesOf(vouch(credential({ platform: { pad: '€'.repeat(11 * 1024) } })))).toEqual(['too-large'])
+  })
+
+  test('a carrier of more than 64 KiB: none of it counts', async () => {
+    const large = () => credential({ platform: { pad: 'x'.repeat(22 * 1024) } })
+    expect(await codesOf(vouch(large(), large(), large()))).toEqual(['too-large'])
+  })
+
+  test.each([
+    ['a text', 'x'],
+    ['an object', { 0: credential() }],
+    ['a number', 7],
+    ['true', true],
+  ])('a carrier that is %s is none', async (_, carrier) => {
+    expect(await codesOf({ verifiable_credentials: carrier })).toEqual(['malformed'])
+    expect(await codesOf({ identity_evidence: carrier })).toEqual(['malformed'])
+  })
+
+  test('entries that are no objects are left out, one by one', async () => {
+    const { accepted, left_out } = await house.verify(vouch(null, 'x', [credential()], credential()))
+    expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([1, ['malformed', 'malformed', 'malformed']])
+  })
+
+  test('no carrier is no evidence and no fault', async () => {
+    const nothing = { accepted: [], left_out: [], proofs: [] }
+    expect(await house.verify({})).toEqual(nothing)
+    expect(await house.verify({ verifiable_credentials: null, identity_evidence: null })).toEqual(nothing)
+    expect(await house.verify({ verifiable_credentials: [] })).toEqual(nothing)
+  })
+})
+
+describe('JSON with tricks', () => {
+  const parse = (text: string) => JSON.parse(text) as object
+
+  test('of a member that stands there twice the last counts, and has to be the one that was signed', async () => {
+    const text = JSON.stringify(credential())
+    const doubled = (first: string, second: string) =>
+      text.replace('"id":"slack:T123/U1"', `"id":"${first}","id":"${second}"`)
+    expect(doubled('a', 'b')).not.toBe(text)
+    expect(await codesOf(vouch(parse(doubled('slack:T123/U1', 'slack:T123/ADMIN'))))).toEqual(['invalid-signature'])
+    const { accepted } = await house.verify(vouch(parse(doubled('slack:T123/ADMIN', 'slack:T123/U1'))))
+    expect(accepted[0]?.subject).toBe('slack:T123/U1')
+  })
+
+  test('__proto__ is a member like any other: it breaks the signature and gives nothing', async () => {
+    const inside = JSON.stringify(attestation()).replace('{', '{"__proto__":{"assurance":"delegated"},')
+    expect(await codesOf(attest(parse(inside)))).toEqual(['invalid-signature'])
+    const outside = JSON.stringify(credential()).replace('{', '{"__proto__":{"id":"x"},')
+    expect(await codesOf(vouch(parse(outside)))).toEqual(['malformed'])
+    expect(({} as { readonly assurance?: string }).assurance).toBeUndefined()
+  })
+
+  test('members that an object has by nature are not read as its own', async () => {
+    const bare = parse('{"__proto__":{"proof":{"type":"signed-attestation"}}}')
+    expect(await codesOf(attest(bare))).toEqual(['malformed'])
+    expect(await codesOf(attest(parse('{"constructor":1,"proof":{"type":"constructor"}}')))).toEqual([
+      'unsupported-proof',
+    ])
+  })
+
+  test('signed members called __proto__ reach nobody', async () => {
+    const claims = JSON.parse('{"__proto__":{"admin":true},"name":"Acme"}') as Record<string, unknown>
+    const { accepted } = await house.verify(attest(attestation({ claims })))
+    expect(accepted).toHaveLength(1)
+    expect(accepted[0]?.claims?.admin).toBeUndefined()
+    expect(JSON.parse(JSON.stringify(accepted[0]?.claims))).toMatchObject({ name: 'Acme' })
+  })
+
+  test('deep JSON is left out and harms nobody', async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(4_000)}1${'}'.repeat(4_000)}`) as Record<string, unknown>
+    const codes = [
+      ...(await codesOf(attest({ ...attestation(), claims: deep }))),
+      ...(await codesOf(vouch({ ...credential(), name: deep }))),
+    ]
+    expect(codes).toHaveLength(2)
+    for (const code of codes) expect(['malformed', 'invalid-signature']).toContain(code)
+  })
+})
+
+test('what the operator sees of it holds no signature and no token', async () => {
+  const secret = 'token-that-is-nobodys-business'
+  const bearer = { ...attestation(), proof: { type: 'bearer-token', verified_by: 'slack', token: secret } }
+  const tampered = { ...credential(), name: 'added' } as unknown as { readonly proof: { readonly proofValue: string } }
+  const verdict = await house.verify({ ...attest(bearer, attestation()), ...vouch(tampered) })
+  expect(verdict.proofs.map(({ kind, verdict, code }) => [kind, verdict, code])).toEqual([
+    ['identity-evidence', 'fail', 'unsupported-proof'],
+    ['identity-evidence', 'pass', undefined],
+    ['verifiable-credential', 'fail', 'invalid-signature'],
+  ])
+  const shown = JSON.stringify([verdict, house.logged])
+  expect(shown).not.toContain(secret)
+  expect(shown).not.toContain(tampered.proof.proofValue)
+  const { value } = attestation().proof as { readonly value: string }
+  expect(shown).not.toContain(value)
+})

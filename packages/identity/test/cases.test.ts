@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { identityEvidenceSchema, ownEvidenceCodes, publishedEvidenceCodes } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { EvidenceCase } from './case.ts'
+import { now } from './case.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+import { fixtureFiles } from './write-fixtures.ts'
+
+interface FixtureFile {
+  readonly documents: Readonly<Record<string, unknown>>
+  readonly cases: readonly EvidenceCase[]
+}
+
+const files = Object.keys(fixtureFiles).map(name => {
+  const text = readFileSync(new URL(`../../../fixtures/identity/${name}`, import.meta.url), 'utf8')
+  return { name, text, file: JSON.parse(text) as FixtureFile }
+})
+
+let house: TestHouse
+
+beforeAll(async () => {
+  house = await openTestHouse()
+})
+afterAll(() => house.close())
+
+describe.each(files)('mentionable identity §6.5, $name', ({ name, text, file: { documents, cases } }) => {
+  test('the cases are those that the generator writes', () => {
+    expect(text).toBe(fixtureFiles[name])
+  })
+
+  test.each(cases)('$name', async ({ carrier, code, evidence, documents: changed }) => {
+    // Each case has a house's memory of its own: keys are held, and the same evidence counts once.
+    house.publish({ ...documents, ...changed })
+    const desk = { consumeOnce: async () => true }
+    const identity = house.reopen(desk)
+    const { accepted, left_out, proofs } = await identity.verify({
+      ...house.place,
+      carriers: { [carrier]: [evidence] },
+    })
+    expect(left_out.map(({ code }) => code)).toEqual(code === null ? [] : [code])
+    expect(accepted).toHaveLength(code === null ? 1 : 0)
+    expect(proofs).toHaveLength(1)
+    expect(proofs[0]).toMatchObject(code === null ? { verdict: 'pass' } : { code, reason: expect.any(String) })
+    for (const identity of accepted) {
+      expect(identityEvidenceSchema.parse(identity)).toEqual(identity)
+      expect(identity.proof).not.toHaveProperty('value')
+      expect(Date.parse(identity.expires_at ?? '')).toBeGreaterThan(now - 60_000)
+    }
+  })
+})
+
+test('every word of the published vocabulary has cases, and so has each of ours', () => {
+  const covered = new Set(files.flatMap(({ file }) => file.cases.map(({ code }) => code)))
+  // These three concern carriers and what was used before: limits.test.ts, replay.test.ts.
+  const elsewhere = ['too-many', 'too-large', 'replayed']
+  const wanted = [...publishedEvidenceCodes, ...ownEvidenceCodes].filter(code => !elsewhere.includes(code))
+  expect(wanted.filter(code => !covered.has(code))).toEqual([])
+})

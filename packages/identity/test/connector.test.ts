@@ -1,0 +1,71 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connectorCardSchema, signAttestation, writeConnectorCard } from '../src/index.ts'
+import { audience, host, member, now } from './case.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+const cardUrl = `https://${host}/.well-known/adapter-card`
+const draft = {
+  issuer: host,
+  subject: 'slack:T123/U1',
+  method: member,
+  assurance: 'platform',
+  audience,
+  issuedAt: now,
+}
+
+let house: TestHouse
+beforeEach(async () => {
+  house = await openTestHouse({ connectors: [{ issuer: 'https://issuer.test', subject: 'slack' }] })
+})
+afterEach(() => house.close())
+
+describe('a connector that signs with ES256', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const card = writeConnectorCard({ issuer: host, keys: [{ kid: 'p1', publicKey }] })
+  const sign = (id: string) => signAttestation({ ...draft, id }, { privateKey, kid: 'p1' })
+
+  test('publishes a card with nothing but the public key, and is believed', async () => {
+    expect(connectorCardSchema.parse(card).keys).toEqual([
+      { kty: 'EC', crv: 'P-256', x: expect.any(String), y: expect.any(String), kid: 'p1', use: 'sig', alg: 'ES256' },
+    ])
+    house.publish({ [cardUrl]: card })
+    const { accepted } = await house.verify({ identity_evidence: [sign('a')] })
+    expect(accepted[0]?.proof).toEqual({ type: 'signed-attestation', alg: 'ES256', kid: 'p1', canonicalization: 'jcs' })
+  })
+
+  test('is not heard twice by the second signature that anybody can make of the first', async () => {
+    house.publish({ [cardUrl]: card })
+    const signed = sign('b')
+    await house.verify({ identity_evidence: [signed] })
+    const twin = { ...signed, proof: { ...signed.proof, value: mirror(signed.proof) } }
+    const { left_out } = await house.verify({ identity_evidence: [twin] })
+    expect(left_out.map(({ code }) => code)).toEqual(['replayed'])
+  })
+})
+
+/** (r, s) → (r, n − s), which fits the same words. */
+function mirror(proof: object): string {
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+  const bytes = Buffer.from((proof as { readonly value: string }).value, 'base64url')
+  const s = order - BigInt(`0x${bytes.subarray(32).toString('hex')}`)
+  return Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex')]).toString(
+    'base64url',
+  )
+}
+
+test('RSA keys sign no attestation', () => {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  expect(() => signAttestation(draft, { privateKey, kid: 'r' })).toThrow(
+    'attestations are signed with Ed25519 or P-256 keys',
+  )
+})
+
+test('who is a connector is said by the operator, for issuer and subject together', () => {
+  const { identity } = house
+  expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'slack' })).toBe(true)
+  expect(identity.isConnector({ issuer: 'https://issuer.test', subject: 'Slack' })).toBe(false)
+  expect(identity.isConnector({ issuer: 'https://other.test', subject: 'slack' })).toBe(false)
+  expect(identity.isConnector({ issuer: '', subject: '' })).toBe(false)
+})
