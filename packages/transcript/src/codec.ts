@@ -32,6 +32,8 @@ export type BagPolicy = 'foreign' | 'all' | 'none'
 export interface WriteOptions {
   /** Default `foreign`. */
   readonly bag?: BagPolicy | undefined
+  /** Leaves out an id that we made, where the dialect does not require one. Default false. */
+  readonly omitsOwnIds?: boolean | undefined
 }
 
 /**
@@ -40,10 +42,12 @@ export interface WriteOptions {
  */
 export interface Codec<Foreign> {
   readonly format: FormatName
-  /** One message of the dialect. @throws Rejection malformed, naming the member */
+  /** One message of the dialect, valid and plain JSON. @throws Rejection malformed, naming the member */
   parse(value: unknown): Foreign
   /** Ids of the entries that bags in `messages` claim to be, for the look-up before `read`. */
-  listClaims(messages: readonly Foreign[]): readonly string[]
-  read(messages: readonly Foreign[], context: ReadContext): readonly EntryBody[]
+  listClaims(messages: readonly unknown[]): readonly string[]
+  /** @throws Rejection malformed, as `parse` */
+  read(messages: readonly unknown[], context: ReadContext): readonly EntryBody[]
+  /** Never fails: what the dialect has no word for becomes the nearest legal one, and its bag names the true kind. */
   write(entries: readonly EntryBody[], options?: WriteOptions): readonly Foreign[]
 }

@@ -1,10 +1,7 @@
-import { type Json, partSchema, plainTextOf } from '@postern/core'
+import { partSchema, plainTextOf } from '@postern/core'
 import { z } from 'zod'
+import { jsonMapSchema, jsonSchema } from './json-schema.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
-
-/** Anything JSON can hold, and nothing else: no cycle, no `undefined`, no number that is not finite. */
-export const jsonSchema = z.json() as unknown as z.ZodType<Json>
-const jsonMapSchema = z.record(z.string(), jsonSchema)
 
 /** What was said: parts of a message, or a JSON value where a dialect carries one (a plan, a result, a list). */
 export const entryContentSchema = z.union([

@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import { formatCanonicalJson } from './content-hash.ts'
 
-type JsonMap = { readonly [name: string]: Json | undefined }
+export type JsonMap = { readonly [name: string]: Json | undefined }
 
 /** What turns one JSON value into another: members set, members dropped, members changed within, or the whole replaced. */
 export type JsonDifference =

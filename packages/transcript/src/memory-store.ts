@@ -93,6 +93,9 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
       thread.lock = { token: randomHex(world, 16), fence: thread.fences, expires_at: now + ttlMs }
       return thread.lock
     },
+    async isLocked(key) {
+      return (findOwn(key)?.lock?.expires_at ?? 0) > world.now()
+    },
     async releaseLock(key, token) {
       const thread = findOwn(key)
       if (!thread?.lock || thread.lock.token !== token || thread.lock.expires_at <= world.now()) return false

@@ -1,3 +1,4 @@
+import type { Json } from '@postern/core'
 import type { EntryBody, TranscriptEntry } from './entry.ts'
 import type { EntryKind, EntryScope } from './kind.ts'
 
@@ -69,6 +70,43 @@ export interface TranscriptStore {
   forget(thread: ThreadKey, request?: WriteRequest): Promise<void>
   /** `undefined` while somebody else holds it; an expired one is taken over. Advisory for readers, binding for writers. */
   acquireLock(thread: ThreadKey, ttlMs: number): Promise<ThreadLock | undefined>
+  /** Whether somebody holds it now. */
+  isLocked(thread: ThreadKey): Promise<boolean>
   /** False for a token that holds nothing any more. */
   releaseLock(thread: ThreadKey, token: string): Promise<boolean>
+}
+
+/** Where a small record lies: what it is of, whose it is, and its name there. */
+export interface ShelfPlace {
+  readonly kind: string
+  readonly owner: string
+  readonly key: string
+}
+
+/** A small record as it lies on the shelf; `version` changes with every writing. */
+export interface ShelfRecord {
+  readonly key: string
+  readonly value: Json
+  readonly version: number
+}
+
+/**
+ * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters; an owner's
+ * records are found by that owner alone.
+ */
+export interface RecordShelf {
+  get(place: ShelfPlace): Promise<ShelfRecord | undefined>
+  /** False, and nothing changes, when there is one already. */
+  insert(place: ShelfPlace, value: Json): Promise<boolean>
+  /** Writes only when the record still has this version: false when another writer was first, or there is none. */
+  swap(place: ShelfPlace, version: number, value: Json): Promise<boolean>
+  put(place: ShelfPlace, value: Json): Promise<void>
+  /** Taking away what is not there succeeds. */
+  remove(place: ShelfPlace): Promise<void>
+  /** In the order in which they were first put, newest first. */
+  list(
+    kind: string,
+    owner: string,
+    page?: { readonly limit?: number; readonly offset?: number },
+  ): Promise<readonly ShelfRecord[]>
 }

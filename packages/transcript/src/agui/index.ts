@@ -1,0 +1,3 @@
+export * from './agui-codec.ts'
+export * from './agui-message.ts'
+export * from './agui-parts.ts'

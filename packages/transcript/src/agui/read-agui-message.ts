@@ -1,0 +1,88 @@
+import type { Json } from '@postern/core'
+import type { EntryDraft, Reading } from '../dialect.ts'
+import { contentOfText, type EntryTool } from '../entry.ts'
+import { isJsonMap } from '../json-difference.ts'
+import type { EntryKind, EntryRole } from '../kind.ts'
+import { argsOf, findCallName } from '../tool-entry.ts'
+import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './agui-message.ts'
+import { readAguiParts } from './agui-parts.ts'
+
+interface Place {
+  readonly kind: EntryKind
+  readonly role: EntryRole
+}
+
+const placeOfRole: Record<AguiRole, Place> = {
+  user: { kind: 'text', role: 'user' },
+  assistant: { kind: 'text', role: 'assistant' },
+  tool: { kind: 'tool_result', role: 'tool' },
+  system: { kind: 'system', role: 'system' },
+  developer: { kind: 'developer', role: 'developer' },
+  activity: { kind: 'activity', role: 'system' },
+  reasoning: { kind: 'reasoning', role: 'assistant' },
+}
+
+/** A message as entries: what it says, then each of its calls. Only the first has the message's id. */
+export function readAguiDrafts(message: AguiMessage, reading: Reading): readonly [EntryDraft, ...EntryDraft[]] {
+  const shared = readShared(message)
+  const calls = (message.toolCalls ?? []).map(call => ({ ...shared, ...readAguiCall(call) }))
+  const [first, ...rest] = calls
+  const isOnlyCalls = first !== undefined && (message.content === undefined || message.content === '')
+  const [head, ...tail]: readonly [EntryDraft, ...EntryDraft[]] = isOnlyCalls
+    ? [first, ...rest]
+    : [
+        { ...shared, ...placeOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
+        ...calls,
+      ]
+  return [{ ...head, native_id: message.id }, ...tail]
+}
+
+type Shared = Pick<EntryDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>
+
+function readShared({ role, name, metadata = {} }: AguiMessage): { [Name in keyof Shared]: Shared[Name] | undefined } {
+  const { run_id, stage, latency_ms } = metadata
+  return {
+    agent_key: role === 'user' ? undefined : name,
+    run_id: typeof run_id === 'string' ? run_id : undefined,
+    stage: typeof stage === 'string' ? stage : undefined,
+    latency_ms: typeof latency_ms === 'number' ? latency_ms : undefined,
+  }
+}
+
+function readContent({ content }: AguiMessage): Pick<EntryDraft, 'content'> {
+  if (isJsonMap(content)) return { content: { value: content } }
+  return { content: { parts: [...readAguiParts((content ?? '') as string | readonly AguiPart[])] } }
+}
+
+function readResult({ toolCallId, error }: AguiMessage, reading: Reading): EntryTool | undefined {
+  if (toolCallId === undefined) return undefined
+  return {
+    call_id: toolCallId,
+    name: findCallName(toolCallId, reading),
+    ...(error !== undefined && { error: { message: error }, success: false }),
+  }
+}
+
+/** Arguments that are no JSON object leave the call marked as invalid; their text is residue. */
+function readAguiCall({ id, function: called }: AguiToolCall): EntryDraft {
+  const args = parseArguments(called.arguments)
+  return {
+    kind: 'tool_call',
+    role: 'assistant',
+    content: contentOfText(''),
+    tool: {
+      call_id: id,
+      name: called.name,
+      args: argsOf(args),
+      ...(!isJsonMap(args) && { is_invalid: true as const }),
+    },
+  }
+}
+
+function parseArguments(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

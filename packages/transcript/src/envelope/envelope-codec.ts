@@ -1,0 +1,47 @@
+import type { Json } from '@postern/core'
+import { bagName, bagOfRun } from '../bag.ts'
+import { createCodec } from '../create-codec.ts'
+import type { Dialect } from '../dialect.ts'
+import { isJsonMap, type JsonMap } from '../json-difference.ts'
+import type { AgentMessageEnvelope } from './envelope.ts'
+import { normalizeEnvelope } from './normalize-envelope.ts'
+import { readEnvelopeDraft } from './read-envelope.ts'
+import { writeEnvelope } from './write-envelope.ts'
+
+const members: ReadonlySet<string> = new Set([
+  'schema',
+  'version',
+  'type',
+  'role',
+  'content',
+  'payload',
+  'data',
+  'metadata',
+])
+
+const dialect: Dialect<AgentMessageEnvelope> = {
+  format: 'envelope',
+  parse: value => normalizeEnvelope(value),
+  toDrafts: (message, reading) => [readEnvelopeDraft(message, reading)],
+  countRun: () => 1,
+  toMessage: ([entry]) => writeEnvelope(entry),
+  listDropped(value) {
+    if (!isJsonMap(value)) return undefined
+    const kept: JsonMap = normalizeEnvelope(value)
+    const dropped = Object.entries(value).filter(([name]) => !members.has(name) && !Object.hasOwn(kept, name))
+    return dropped.length > 0 ? Object.fromEntries(dropped) : undefined
+  },
+  readBag: ({ metadata }) => metadata[bagName],
+  stripBag(message) {
+    const { [bagName]: _, ...metadata } = message.metadata
+    return { ...message, metadata }
+  },
+  addBag: (message, run) => ({ ...message, metadata: { ...message.metadata, [bagName]: bagOfRun(run) as Json } }),
+  essenceOf: ({ type, role, content, payload }) => ({ type, role, content, payload }),
+  dropOwnId({ id: _, ...message }) {
+    return message
+  },
+}
+
+/** Seed 000: rows and envelopes of any age in, canonical envelopes out. */
+export const envelopeCodec = createCodec(dialect)

@@ -1,0 +1,7 @@
+export * from './build-envelope.ts'
+export * from './coalesce-envelopes.ts'
+export * from './envelope.ts'
+export * from './envelope-codec.ts'
+export * from './normalize-envelope.ts'
+export * from './provider-message.ts'
+export * from './tool-pairs.ts'

@@ -1,0 +1,101 @@
+import type { Json } from '@postern/core'
+import type { EntryDraft, Reading } from '../dialect.ts'
+import { contentOfText, type EntryContent, type EntryTool, type EntryWait } from '../entry.ts'
+import { parseEntryTime } from '../entry-time.ts'
+import { isJsonMap } from '../json-difference.ts'
+import type { EntryKind, EntryRole } from '../kind.ts'
+import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
+
+const kindOfType: Record<EnvelopeType, EntryKind> = {
+  text: 'text',
+  multimodal_part: 'text',
+  delta: 'delta',
+  tool_call: 'tool_call',
+  tool_result: 'tool_result',
+  input_required: 'input_required',
+  approval_required: 'approval_required',
+  final_result: 'final',
+  error: 'error',
+}
+
+const kindOfRole: Record<string, EntryKind> = { system: 'system', developer: 'developer' }
+const knownRoles: ReadonlySet<string> = new Set(['user', 'assistant', 'tool', 'system', 'developer'])
+
+/** An envelope as an entry, as far as the canonical members hold it. */
+export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Reading): EntryDraft {
+  const { type, payload, id, created_at } = envelope
+  const kind = type === 'text' ? (kindOfRole[envelope.role] ?? 'text') : kindOfType[type]
+  const role = readRole(envelope)
+  return {
+    native_id: id,
+    kind,
+    role,
+    native_role: role === envelope.role ? undefined : envelope.role,
+    content: readContent(envelope.content),
+    ...(type === 'final_result' && role === 'assistant' && { scope: 'conversation' as const }),
+    turn_no: Number.isSafeInteger(payload.turn) ? Number(payload.turn) : undefined,
+    tool: readTool(envelope, reading),
+    wait: readWait(envelope, reading),
+    error: type === 'error' ? { message: textOf(envelope.content) } : undefined,
+    at: created_at === undefined ? undefined : parseEntryTime(created_at),
+    native_at: created_at,
+  }
+}
+
+/** A tool's result is a tool's whatever its builder called it; a role nobody knows has no more to say than a user. */
+function readRole({ type, role }: AgentMessageEnvelope): EntryRole {
+  if (type === 'tool_result') return 'tool'
+  return knownRoles.has(role) ? (role as EntryRole) : 'user'
+}
+
+function readContent(content: Json): EntryContent {
+  return typeof content === 'string' ? contentOfText(content) : { value: content }
+}
+
+function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Reading): EntryTool | undefined {
+  if (type !== 'tool_call' && type !== 'tool_result') return undefined
+  const name = typeof payload.tool_name === 'string' ? payload.tool_name : undefined
+  const call_id = nonEmptyText(metadata.tool_call_id) ?? findCallId(type, name, reading)
+  if (type === 'tool_call')
+    return { call_id, name, args: isJsonMap(payload.parameters) ? readMap(payload.parameters) : {} }
+  const { success, tool_data, error } = payload
+  return {
+    call_id,
+    name,
+    ...(typeof success === 'boolean' && { success }),
+    ...(tool_data !== undefined && { result: tool_data }),
+    ...(typeof error === 'string' && { error: { message: error } }),
+  }
+}
+
+/** A result without an id ends the first call of its tool that has no end yet. */
+function findCallId(type: EnvelopeType, name: string | undefined, { before, context }: Reading): string {
+  if (type === 'tool_call') return context.newId()
+  const ended = new Set(before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
+  const open = before.find(({ kind, tool }) => kind === 'tool_call' && tool?.name === name && !ended.has(tool?.call_id))
+  return open?.tool?.call_id ?? context.newId()
+}
+
+function readWait({ type, payload }: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {
+  if (type !== 'input_required' && type !== 'approval_required') return undefined
+  const expires_at = nonEmptyText(payload.expires_at)
+  return {
+    id: nonEmptyText(payload.action_id) ?? context.newId(),
+    reason: type === 'input_required' ? 'input' : 'approval',
+    state: 'open',
+    ...(expires_at !== undefined && { expires_at }),
+    ...(Object.keys(payload).length > 0 && { action: readMap(payload) }),
+  }
+}
+
+function readMap(map: { readonly [name: string]: Json | undefined }): Record<string, Json> {
+  return map as Record<string, Json>
+}
+
+function nonEmptyText(value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function textOf(content: Json): string {
+  return typeof content === 'string' ? content : JSON.stringify(content)
+}

@@ -1,0 +1,21 @@
+import type { Json } from '@postern/core'
+import { z } from 'zod'
+import { copyJson } from './copy-json.ts'
+import { isJsonMap, type JsonMap } from './json-difference.ts'
+
+/** Anything JSON can hold, and nothing else; every member stays, whatever its name. */
+export const jsonSchema = z.custom<Json>(isJson, 'must be JSON')
+/** A JSON object; a list is none. */
+export const jsonMapSchema = z.custom<Record<string, Json>>(
+  (value): value is JsonMap => isJsonMap(value) && isJson(value),
+  'must be a JSON object',
+)
+
+function isJson(value: unknown): value is Json {
+  try {
+    copyJson(value)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,52 @@
+import {
+  type Json,
+  type NormalizedMessage,
+  type NormalizedResponse,
+  normalizedMessageSchema,
+  normalizedResponseSchema,
+} from '@postern/core'
+import { bagOfRun } from '../bag.ts'
+import { createCodec } from '../create-codec.ts'
+import type { Dialect } from '../dialect.ts'
+import { isJsonMap, type JsonMap } from '../json-difference.ts'
+import { parseForeign } from '../parse-foreign.ts'
+import { readMessageDrafts, readResponseDrafts } from './read-normalized.ts'
+import { writeNormalized } from './write-normalized.ts'
+
+/** A message to an agent, or an agent's answer, as plain JSON. */
+export type NormalizedForeign = JsonMap & { readonly id: string; readonly parts: readonly Json[] }
+
+/** @throws Rejection malformed, naming the member */
+export function parseNormalized(value: unknown): NormalizedForeign {
+  const isMessage = isJsonMap(value) && 'received_via' in value
+  const parsed = isMessage
+    ? parseForeign(normalizedMessageSchema, value, 'message')
+    : parseForeign(normalizedResponseSchema, value, 'response')
+  const { kind, ...rest } = parsed as unknown as NormalizedForeign
+  // The schema fills in the kind a message has when it names none.
+  return isJsonMap(value) && value.kind !== undefined ? { ...rest, kind } : rest
+}
+
+export function isNormalizedMessage(foreign: NormalizedForeign): boolean {
+  return 'received_via' in foreign
+}
+
+const dialect: Dialect<NormalizedForeign> = {
+  format: 'normalized',
+  parse: parseNormalized,
+  toDrafts: foreign =>
+    isNormalizedMessage(foreign)
+      ? readMessageDrafts(foreign as unknown as NormalizedMessage)
+      : readResponseDrafts(foreign as unknown as NormalizedResponse),
+  countRun: () => 1,
+  toMessage: run => writeNormalized(run) as unknown as NormalizedForeign,
+  // Nothing in it is open for a bag: its id is one.
+  bagIsId: true,
+  readBag: ({ id }) => ({ v: 1, entry_id: id, kind: 'text' }),
+  stripBag: foreign => foreign,
+  addBag: (foreign, run) => (run[0]?.ext?.normalized ? foreign : { ...foreign, id: bagOfRun(run).entry_id }),
+  essenceOf: foreign => ({ isMessage: isNormalizedMessage(foreign), parts: foreign.parts }),
+}
+
+/** Seed 004: messages to agents and their answers. */
+export const normalizedCodec = createCodec(dialect)

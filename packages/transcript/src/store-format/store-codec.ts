@@ -1,0 +1,24 @@
+import type { Json } from '@postern/core'
+import { bagName, bagOfRun } from '../bag.ts'
+import { createCodec } from '../create-codec.ts'
+import type { Dialect } from '../dialect.ts'
+import { readStoreDraft } from './read-store-message.ts'
+import { parseStoreMessage, type StoreMessage } from './store-message.ts'
+import { writeStoreMessage } from './write-store-message.ts'
+
+const dialect: Dialect<StoreMessage> = {
+  format: 'store',
+  parse: parseStoreMessage,
+  toDrafts: (message, reading) => [readStoreDraft(message, reading)],
+  countRun: () => 1,
+  toMessage: ([entry]) => writeStoreMessage(entry),
+  readBag: message => message[bagName],
+  stripBag({ [bagName]: _, ...message }) {
+    return message as StoreMessage
+  },
+  addBag: (message, run) => ({ ...message, [bagName]: bagOfRun(run) as Json }),
+  essenceOf: ({ [bagName]: _, timestamp: __, ...message }) => message as Json,
+}
+
+/** Seed 002: messages of a message store. */
+export const storeCodec = createCodec(dialect)

@@ -1,0 +1,3 @@
+export * from './swarm-codec.ts'
+export * from './swarm-image.ts'
+export * from './swarm-message.ts'

@@ -1,0 +1,69 @@
+import type { Json } from '@postern/core'
+import { z } from 'zod'
+import { jsonMapSchema } from '../json-schema.ts'
+import { parseForeign } from '../parse-foreign.ts'
+
+export const swarmRoles = ['assistant', 'system', 'tool', 'user', 'resque', 'flush', 'developer'] as const
+export const executionModes = ['user', 'tool'] as const
+
+export const swarmToolCallSchema = z.looseObject({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.looseObject({ name: z.string(), arguments: jsonMapSchema }),
+})
+
+/** Bytes become base64 text: that is how an image travels in JSON. */
+const imageSchema = z.union([
+  z.string(),
+  z.instanceof(Uint8Array).transform(bytes => Buffer.from(bytes).toString('base64')),
+])
+
+export const swarmMessageSchema = z.looseObject({
+  role: z.enum(swarmRoles),
+  /** The agent instance the message belongs to. */
+  agentName: z.string(),
+  content: z.string(),
+  /** Where it came from: a user, or a tool and the system. */
+  mode: z.enum(executionModes),
+  tool_calls: z
+    .array(swarmToolCallSchema)
+    .refine(calls => new Set(calls.map(({ id }) => id)).size === calls.length, 'two calls have one id')
+    .optional(),
+  tool_call_id: z.string().optional(),
+  images: z.array(imageSchema).optional(),
+  payload: jsonMapSchema.nullable().optional(),
+})
+
+export type SwarmRole = (typeof swarmRoles)[number]
+export type ExecutionMode = (typeof executionModes)[number]
+export type SwarmToolCall = {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: { readonly [name: string]: Json } }
+}
+/** `ISwarmMessage`, as JSON. */
+export type SwarmMessage = {
+  readonly role: SwarmRole
+  readonly agentName: string
+  readonly content: string
+  readonly mode: ExecutionMode
+  readonly tool_calls?: readonly SwarmToolCall[] | undefined
+  readonly tool_call_id?: string | undefined
+  readonly images?: readonly string[] | undefined
+  readonly payload?: { readonly [name: string]: Json } | null | undefined
+}
+
+/** @throws Rejection malformed, naming the member */
+export function parseSwarmMessage(value: unknown): SwarmMessage {
+  return parseForeign(swarmMessageSchema as unknown as z.ZodType<SwarmMessage>, value, 'swarm message')
+}
+
+/** Images of any kind a caller may have, as base64 text. */
+export async function encodeSwarmImages(images: readonly (Blob | Uint8Array | string)[]): Promise<readonly string[]> {
+  const encoded = images.map(async image => {
+    if (typeof image === 'string') return image
+    const bytes = image instanceof Uint8Array ? image : new Uint8Array(await image.arrayBuffer())
+    return Buffer.from(bytes).toString('base64')
+  })
+  return await Promise.all(encoded)
+}
