@@ -46,10 +46,10 @@ export async function composeMail(
 }
 
 function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
-  const { from, to, cc, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } = wire
+  const { from, to, alsoTo, cc, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } = wire
   return {
     from,
-    to,
+    to: [to, ...alsoTo],
     ...(cc.length > 0 && { cc: [...cc] }),
     ...(replyTo && { replyTo }),
     subject,

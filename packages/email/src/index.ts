@@ -1,4 +1,5 @@
 import type { Channel, House, Inbound } from '@postern/core'
+import { defaultMaxHops } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
 import { openAddressReader } from './addresses.ts'
@@ -89,7 +90,7 @@ function openInbound(
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')
-      return normalizeMail(mail, { agents, tokens, config })
+      return normalizeMail(mail, { agents, tokens, config, maxHops: house.maxHops ?? defaultMaxHops })
     },
   }
 }

@@ -1,11 +1,12 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
-import { formatAddress, mentionRelays } from '@postern/core'
+import { agentFlag, formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
+import { readAgentMail } from './loops/agent-mail.ts'
 import { hashWords, planBudgets } from './loops/budgets.ts'
 import { findMarks, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
@@ -21,6 +22,8 @@ import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 export interface MailNormalizing {
   readonly agents: AgentDirectory
   readonly tokens: AddressTokens
+  /** Our ceiling for chains of agents. */
+  readonly maxHops: number
   readonly config: Pick<EmailConfig, 'answer_unaddressed' | 'answer_lists' | 'reply_all' | 'reply_to_allow' | 'budgets'>
 }
 
@@ -57,7 +60,7 @@ function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
   { thread, report: written, words, parts }: MailReading,
-  { agents, tokens, config }: MailNormalizing,
+  { agents, tokens, config, maxHops }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
   const { agent } = recipient
@@ -66,7 +69,10 @@ function normalizeFor(
   const reply = chooseReplyAddress(mail, config.reply_to_allow)
   const others =
     config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
+  const agentMail = readAgentMail(mail, maxHops)
+  const chain = agentMail?.chain
   const marks = findMarks(mail, {
+    agentMail,
     recipient,
     agents,
     tokens,
@@ -76,7 +82,8 @@ function normalizeFor(
   })
   const report = judgeReport(written, { agent, tokens, token: read.token, receivedAt: raw.receivedAt })
   const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []
-  const flags = [...mail.flags, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  const byAgent = agentMail ? [agentFlag] : []
+  const flags = [...mail.flags, ...byAgent, ...reply.flags, ...quarantine, ...marks, ...report.flags]
   const isKept = marks.length > 0 || flags.some(flag => keptFlags.has(flag))
   const scope = scopeOf(mail, others)
   return {
@@ -88,7 +95,7 @@ function normalizeFor(
       sender: describeSender(mail, address),
       recipient: address,
       parts,
-      recipient_capabilities: { mention_relay: mentionRelays.email },
+      recipient_capabilities: { mention_relay: mentionRelays.email, ...(chain && { agent_chain: chain }) },
       received_via: 'email',
       received_at: raw.receivedAt,
     },
@@ -98,7 +105,13 @@ function normalizeFor(
     proofs: authentication.proofs,
     raw: { bytes: raw.octets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
-    target: packTarget({ ...describeTarget(mail, thread, read), mailbox: reply.mailbox, others, scope }),
+    target: packTarget({
+      ...describeTarget(mail, thread, read),
+      mailbox: reply.mailbox,
+      others,
+      scope,
+      ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+    }),
     disposition: isKept ? 'keep' : 'answer',
     flags: [...new Set(flags)],
     effects: isKept ? report.effects : liftSuppression(mail),

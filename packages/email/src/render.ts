@@ -17,6 +17,8 @@ export interface MailWire {
   readonly envelope: { readonly from: string; readonly to: readonly string[] }
   readonly from: { readonly name: string; readonly address: string }
   readonly to: { readonly name: string; readonly address: string }
+  /** Further people who are spoken to. */
+  readonly alsoTo: readonly string[]
   readonly cc: readonly string[]
   /** With the tag the message came with, so that the next one brings it back. */
   readonly replyTo: string | undefined
@@ -26,8 +28,9 @@ export interface MailWire {
   readonly references: readonly string[]
   readonly threadTopic: string | undefined
   readonly threadIndex: string | undefined
-  /** How many agents of ours have had a hand in it, this one counted. */
+  /** How many agents have had a hand in it, this one counted, and how many may. */
   readonly hop: number
+  readonly maxHops: number
   /** ISO 8601 UTC. */
   readonly date: string
   readonly text: string
@@ -40,6 +43,8 @@ export interface MailWire {
 export interface MailRendering {
   readonly agents: AgentDirectory
   readonly config: { readonly quote: boolean; readonly attach_bytes: number }
+  /** Our ceiling for chains of agents. */
+  readonly maxHops: number
   readonly fileAddress?: ((digest: string) => string) | undefined
   readonly showDemand?: ShowDemand | undefined
 }
@@ -67,6 +72,7 @@ export function renderMail(
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
     from: { name: withoutControls(agents.find(agent)?.displayName ?? agent), address },
     to: { name: withoutControls(target.name ?? ''), address: target.mailbox },
+    alsoTo: target.also_to ?? [],
     cc: target.cc ?? [],
     replyTo: replyToTag(address, target.tag),
     subject: response.subject ? withoutControls(response.subject).slice(0, maxSubject) : replySubject(target.subject),
@@ -76,6 +82,7 @@ export function renderMail(
     threadTopic: target.thread_topic && withoutControls(target.thread_topic),
     threadIndex: extendThreadIndex(target.thread_index, { response: response.id, at: Date.parse(response.created_at) }),
     hop: (target.hop ?? 0) + 1,
+    maxHops: target.max_hops ?? maxHops,
     date: response.created_at,
     text: quote ? `${said.text}\n\n${quote.text}` : said.text,
     html: quote ? `${said.html}\n${quote.html}` : said.html,

@@ -21,8 +21,9 @@ export const mailTargetSchema = z.object({
   /** How many agents have passed it on, and how many may. */
   hop: z.number().int().optional(),
   max_hops: z.number().int().optional(),
-  /** Set for one delivery: its one envelope recipient, and everybody shown in Cc. */
+  /** Set for one delivery: its one envelope recipient, and everybody else shown in To and in Cc. */
   recipient: z.string().optional(),
+  also_to: z.array(z.string()).optional(),
   cc: z.array(z.string()).optional(),
   /** The recipient is this agent of ours: it is given the message, nothing is mailed. */
   sibling: z.string().optional(),

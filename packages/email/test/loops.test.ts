@@ -152,7 +152,7 @@ describe('our own mail', () => {
     const { mail } = await house.postMail({ from: alice })
     const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
-    expect(hop).toMatch(/^echo; hop=1; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
+    expect(hop).toMatch(/^echo; hop=1; max=5; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
     const back = await house.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })
     expect((await house.desk.findMessage(back.mail.messageId))?.flags).toEqual(['own_mail'])
     const forged = await house.postMail({ from: alice, headers: { 'X-Postern-Hop': hop.replace('echo', 'help') } })

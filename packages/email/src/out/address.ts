@@ -8,15 +8,19 @@ import { replyAlias } from '../tokens/address-tokens.ts'
 
 /** Further recipients an agent may name. */
 const maxMentions = 20
-/** Agents of ours that may pass a message on to each other. */
-export const maxHops = 5
+
+export interface MailHouseRules {
+  readonly agents: AgentDirectory
+  /** Agents that may pass a message on to each other. */
+  readonly maxHops: number
+}
 
 /**
  * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Who is mentioned is spoken to,
  * and stands in To. Agents of this gateway are shown in Cc and given the answer here, without mail; on the final hop of a chain they are not
  * (mentionable §8.3).
  */
-export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirectory): Addressing {
+export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailHouseRules): Addressing {
   const target = readTarget(turn.target)
   // What only the sender may decide goes to nobody else.
   if (hasDemands(response.parts)) return addressOne(target, response, agents)
@@ -27,14 +31,13 @@ export function addressMail({ turn, response }: AnsweredTurn, agents: AgentDirec
   const shown = { also_to: mentioned.people, cc }
   const plan = (recipient: string, sibling?: string): PlannedDelivery => ({
     to: recipient,
-    target: packTarget({ ...target, recipient, cc, ...(sibling && { sibling }) }),
+    target: packTarget({ ...target, recipient, ...shown, ...(sibling && { sibling }) }),
   })
   const people = new Set([target.mailbox, ...(target.others ?? []), ...mentioned.people])
-  const isFinal = (target.hop ?? 0) >= maxHops
   return {
     deliveries: [
       ...[...people].map(recipient => plan(recipient)),
-      ...(isFinal ? [] : mentioned.siblings.map(({ address, agent }) => plan(address, agent))),
+      ...siblings.map(({ address, agent }) => plan(address, agent)),
     ],
     aliases: [`${response.id}@${agents.domain}`, replyAlias(response.id)],
   }

@@ -1,5 +1,5 @@
 import type { Channel, House } from '@postern/core'
-import { createSender, Rejection } from '@postern/core'
+import { createSender, defaultMaxHops, Rejection } from '@postern/core'
 import type { EmailConfig } from '../config.ts'
 import { deliverMail } from '../deliver.ts'
 import { createDkimSigner } from '../dkim/signer.ts'
@@ -40,7 +40,7 @@ export function openMailOutbound(
   return {
     ...createSender({
       name: 'email',
-      address: answered => addressMail(answered, agents),
+      address: answered => addressMail(answered, { agents, maxHops }),
       render: delivery => renderMail(delivery, rendering),
       describe: describeMail,
       deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),

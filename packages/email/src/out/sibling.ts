@@ -1,8 +1,7 @@
 import type { AgentDirectory, Delivery, House, Intake, Part } from '@postern/core'
-import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+import { agentFlag, formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
 import type { MailWire } from '../render.ts'
 import { packTarget, readTarget } from '../target.ts'
-import { maxHops } from './address.ts'
 import { quoteMessage } from './quote.ts'
 
 export interface SiblingMail {
@@ -42,9 +41,9 @@ function describeSibling(
   receivedAt: string,
   agents: AgentDirectory,
 ): Intake {
-  const { cc: _, recipient: __, sibling: ___, ...target } = readTarget(delivery.target)
+  const { cc: _, also_to: __, recipient: ___, sibling: ____, ...target } = readTarget(delivery.target)
   const address = formatAddress({ local: sibling, domain: agents.domain })
-  const { hop } = wire
+  const { hop, maxHops } = wire
   return {
     agent: sibling,
     message: {
@@ -72,9 +71,15 @@ function describeSibling(
     aliases: [],
     proofs: [{ kind: 'sibling', verdict: 'pass', reason: 'handed over inside of this gateway' }],
     raw: { bytes: message, form: 'text' },
-    target: packTarget({ ...target, message_id: wire.messageId, references: [...wire.references], hop }),
+    target: packTarget({
+      ...target,
+      message_id: wire.messageId,
+      references: [...wire.references],
+      hop,
+      max_hops: maxHops,
+    }),
     disposition: 'answer',
-    flags: ['sibling'],
+    flags: ['sibling', agentFlag],
     quota: { turns: siblingTurns, withinMs: hourMs },
   }
 }

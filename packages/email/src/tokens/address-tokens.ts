@@ -106,7 +106,8 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
     },
     isOwnHop(value) {
       const [, agent = '', hop = '', max, id = '', signature = ''] =
-        /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ?? []
+        /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ??
+        []
       return agent !== '' && isSigned(signature, 'hop', agent, `${max === undefined ? hop : `${hop}/${max}`} ${id}`)
     },
   }
