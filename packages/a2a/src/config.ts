@@ -156,6 +156,12 @@ export const a2aConfigSchema = z.strictObject({
       open_tasks_per_caller: z.number().int().positive().default(1_000),
       /** Tasks that are kept of one caller; beyond that the oldest that have ended go. */
       tasks_per_caller: z.number().int().positive().default(100_000),
+      /** Bytes of all that was said in the tasks of one caller, attachments included; beyond that the oldest that have ended go. */
+      bytes_per_caller: z
+        .number()
+        .int()
+        .positive()
+        .default(1024 ** 3),
       /** Streams that one caller may have open. */
       streams_per_caller: z.number().int().positive().default(100),
       /** A stream on which nothing happens for so long ends. */

@@ -5,6 +5,8 @@ export interface ExpiryRules {
   readonly taskMs: number
   /** Tasks of one owner that are kept. */
   readonly most: number
+  /** Bytes that are kept of one owner, attachments included. */
+  readonly bytes: number
 }
 
 export interface ExpiryRooms {
@@ -13,8 +15,8 @@ export interface ExpiryRooms {
 }
 
 export interface Expiry {
-  /** This owner has a task more. */
-  note(owner: string): void
+  /** This owner has a message of so many bytes more. */
+  note(owner: string, bytes: number): void
   close(): void
 }
 
@@ -24,11 +26,15 @@ const pauseMs = 20
 const sliceSize = 50
 /** Owners looked after in one sweep; a hint that may be lost. */
 const maxOwners = 10_000
+/** Who sends this part of what he may keep is looked after at once. */
+const hasty = 1 / 8
 
-/** Keeps the store bounded: once a minute takes out what has expired, and what an owner has beyond his share. */
-export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most }: ExpiryRules): Expiry {
+/** Keeps the store bounded: once a minute, and when much comes at once, takes out what has expired, and what an owner has beyond his share. */
+export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most, bytes: mostBytes }: ExpiryRules): Expiry {
   const closing = new AbortController()
-  let owners = new Set<string>()
+  /** What came from whom since the last sweep, bytes. */
+  let owners = new Map<string, number>()
+  let nap = new AbortController()
 
   async function takeAll(expiry: TaskExpiry): Promise<void> {
     for (let isDone = false; !isDone && !closing.signal.aborted; ) {
@@ -41,13 +47,17 @@ export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most }: Exp
   async function sweep(): Promise<void> {
     if (taskMs > 0) await takeAll({ before: world.now() - taskMs, limit: sliceSize })
     const noted = owners
-    owners = new Set()
-    for (const owner of noted) await takeAll({ owner, most, limit: sliceSize })
+    owners = new Map()
+    for (const owner of noted.keys()) {
+      await takeAll({ owner, most, limit: sliceSize })
+      await takeAll({ owner, bytes: mostBytes, limit: sliceSize })
+    }
   }
 
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await world.sleep(sweepMs, closing.signal)
+      await world.sleep(sweepMs, nap.signal)
+      nap = new AbortController()
       if (closing.signal.aborted) return
       await sweep().catch(err => world.log.warn({ err, via: 'a2a' }, 'old tasks could not be taken out'))
     }
@@ -55,9 +65,16 @@ export function createExpiry({ desk, world }: ExpiryRooms, { taskMs, most }: Exp
 
   void run()
   return {
-    note(owner) {
-      if (owners.size < maxOwners) owners.add(owner)
+    note(owner, bytes) {
+      const noted = owners.get(owner)
+      if (noted === undefined && owners.size >= maxOwners) return
+      const sum = (noted ?? 0) + bytes
+      owners.set(owner, sum)
+      if (sum >= mostBytes * hasty) nap.abort()
     },
-    close: () => closing.abort(),
+    close() {
+      closing.abort()
+      nap.abort()
+    },
   }
 }

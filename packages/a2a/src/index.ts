@@ -42,7 +42,11 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
     perCaller: config.limits.streams_per_caller,
     idleMs: config.limits.stream_idle_seconds * 1000,
   })
-  const expiry = createExpiry(house, { taskMs: config.task_ttl, most: config.limits.tasks_per_caller })
+  const expiry = createExpiry(house, {
+    taskMs: config.task_ttl,
+    most: config.limits.tasks_per_caller,
+    bytes: config.limits.bytes_per_caller,
+  })
   const rooms = {
     config,
     house,

@@ -1,4 +1,5 @@
 import type { AgentChain, AgentProfile, House, TaskIntake, TaskRecord, TaskWatch } from '@postern/core'
+import { networkOf } from '@postern/http'
 import { clampChain } from './chain.ts'
 import type { A2aConfig } from './config.ts'
 import { A2aRejection } from './errors.ts'
@@ -69,18 +70,25 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   const chain = clampChain(message, config.limits.max_hops)
   const task = await resolveTask(message, call, house)
   const watch = push && (await resolveWatch(push, task.id, call, house))
-  const most = config.limits.open_tasks_per_caller
   const vouching = await readVouching(call, message, house)
   const claim = await readPolicyClaim(message, call, house)
   return {
     call,
     params,
-    task: { ...task, most, ...(watch && { watch }) },
+    task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
     chain,
     vouching,
     claim,
     receivedAt: house.world.now(),
   } as ProvenMessage
+}
+
+/** So many callers' worth of open tasks have all together who prove nothing. */
+const anonymousCallers = 10
+
+/** Whoever proves nothing shares one owner with all others who do not; the network tells them apart. */
+function shareOf({ caller, from }: Call, most: number): Pick<TaskIntake, 'most' | 'share'> {
+  return caller.isAnonymous ? { most: most * anonymousCallers, share: { name: networkOf(from), most } } : { most }
 }
 
 type TaskIds = Pick<TaskIntake, 'id' | 'context'>

@@ -64,3 +64,32 @@ describe('callers who prove nothing, where they are let in', () => {
     }
   })
 })
+
+test('T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
+  const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
+  const crowded = await openTestHouse({ works: false, config })
+  let number = 0
+  const openFrom = async (clientAddress: string) => {
+    number += 1
+    const message = { messageId: `m-${number}`, role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+    const params = { message, configuration: { returnImmediately: true } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+    const answer = await crowded.channel.routes.request('/a2a', { method: 'POST', body, headers }, { clientAddress })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const statuses = async (...from: string[]) => {
+    const answers = []
+    for (const address of from) answers.push((await openFrom(address)).status)
+    return answers
+  }
+  expect(await statuses('2001:db8::1', '2001:db8::2', '2001:db8::ffff:3')).toEqual([200, 200, 429])
+  expect((await openFrom('2001:db8::1')).text).toContain('Cannot open task: too many are open')
+  expect(await statuses('2001:db8:0:1::1', '192.0.2.1', '192.0.2.1', '192.0.2.1')).toEqual([200, 200, 200, 429])
+  // Ten callers' worth in all: however many addresses somebody has.
+  const many = await statuses(...Array.from({ length: 30 }, (_, at) => `198.51.100.${at}`))
+  expect(many.filter(status => status === 200)).toHaveLength(20 - 5)
+  // Who says who he is has his own share.
+  expect((await crowded.say('hi', {}, { configuration: { returnImmediately: true } })).status).toBe(200)
+  await crowded.close()
+})

@@ -43,6 +43,20 @@ describe('old tasks', () => {
     }
     await expect.poll(idsOf, { timeout: 5_000 }).toEqual(ids.slice(0, 2))
   })
+
+  test('are taken out beyond the bytes a caller may keep, attachments and answers included', async () => {
+    // Nobody waits for the minute to be over: it comes too fast for that.
+    house = await openTestHouse({ config: { limits: { bytes_per_caller: 1_000_000 } } })
+    const ids: string[] = []
+    for (let at = 0; at < 5; at += 1) {
+      const raw = Buffer.alloc(300_000, at).toString('base64')
+      const { body } = await house.say('', { parts: [{ raw, mediaType: 'image/png' }] })
+      ids.unshift(body.result.task.id)
+      house.world.advance(1_000)
+      await expect.poll(async () => (await idsOf()).length, { timeout: 5_000 }).toBeLessThanOrEqual(1)
+    }
+    expect(await idsOf()).toEqual(ids.slice(0, 1))
+  })
 })
 
 test.each([

@@ -35,7 +35,7 @@ export function createAdmitMessage(rooms: Rooms): AdmitMessage {
       throw conflict
     }
     feeds.track(task, admitted.message)
-    expiry.note(task.owner)
+    expiry.note(task.owner, call.bytes.byteLength)
     return { ...admitted, task, params: call.params as SendMessageParams }
   }
 }
