@@ -292,7 +292,7 @@ describe('the keys of an issuer', () => {
       expect(first.body.error).toMatchObject({
         code: -32000,
         message: 'Cannot verify token: keys of its issuer cannot be had',
-        data: [{ reason: 'UNAVAILABLE' }],
+        data: [{ reason: 'UNAVAILABLE' }, { retryDelay: '5s' }],
       })
       await list()
       expect(house.issuer.fetches).toBe(1)

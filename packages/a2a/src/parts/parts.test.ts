@@ -29,7 +29,6 @@ test.each<[string, Part, object]>([
 })
 
 test.each<[string, Part]>([
-  ['a policy', { kind: 'policy', policy: { kind: 'consent_required', message: 'May I?' } }],
   ['a kind nobody knows', { kind: 'hologram', depth: 3 } as unknown as Part],
   ['a kind named like a member of objects', { kind: 'constructor' } as unknown as Part],
   ['stored bytes that are gone', { kind: 'file', bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest } }],
@@ -40,6 +39,13 @@ test.each<[string, Part]>([
 ])('writeParts() keeps %s whole as data', (_, part) => {
   const metadata = { mentionable: { kind: part.kind } }
   expect(writeParts([part])).toEqual([{ data: part, mediaType: 'application/json', metadata }])
+})
+
+test('writeParts() keeps a policy whole as data, and says it in words, too', () => {
+  const policy = { kind: 'consent_required', title: 'Wait', message: 'May I?', url: 'https://a.test/c' }
+  const [words, data] = writeParts([{ kind: 'policy', policy }])
+  expect(words).toEqual({ text: 'Wait\nMay I?\nhttps://a.test/c', mediaType: 'text/plain' })
+  expect(data).toMatchObject({ data: { kind: 'policy', policy }, metadata: { mentionable: { kind: 'policy' } } })
 })
 
 test.each<[string, Part, object]>([
