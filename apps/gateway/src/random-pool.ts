@@ -9,7 +9,7 @@ const mostPooled = 64
  * more than they do. What was handed out is wiped from the pool.
  */
 export function createRandomPool(fill: (count: number) => Uint8Array = randomBytes): (count: number) => Uint8Array {
-  let pool = new Uint8Array()
+  let pool: Uint8Array = new Uint8Array()
   let at = 0
   return count => {
     if (count > mostPooled) return fill(count)
