@@ -23,6 +23,7 @@ import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
 import { openOwnDoor } from './own-door.ts'
+import { openPeopleHouse } from './people.ts'
 import * as protocols from './protocols.ts'
 import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
@@ -159,8 +160,9 @@ export async function openGateway(
       if (opened) listening.push(opened)
     }
     const { demands } = policy
+    const people = await openPeopleHouse(desk)
     const ownWorld = { ...world, ...ways }
-    const work = startWork({ config: { ...config, a2a }, desk, world: ownWorld, agents, demands, channels, shelf })
+    const work = startWork({ config: { ...config, a2a }, desk, world: ownWorld, agents, demands, people, channels, shelf })
     closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening

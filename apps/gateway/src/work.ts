@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, RetryPolicy } from '@postern/core'
+import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, PeopleHouse, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
 import type { AttachmentShelf } from './attachments.ts'
 import { readJointLimits } from './config/loops.ts'
@@ -17,6 +17,7 @@ export interface WorkHouse {
   readonly channels: readonly Channel[]
   readonly shelf: AttachmentShelf
   readonly demands: DemandHouse
+  readonly people: PeopleHouse
 }
 
 export interface Work {
@@ -46,8 +47,20 @@ export function startWork(house: WorkHouse): Work {
   const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin })
   const { findRunning: findAgent } = agents
   const joint = readJointLimits(config.limits.loop)
-  const { demands, shelf } = house
-  const working = { desk, world, retry, maxCrashes: 5, findAgent, findChannel, callAgent, joint, demands, ...shelf }
+  const { demands, people, shelf } = house
+  const working = {
+    desk,
+    world,
+    retry,
+    maxCrashes: 5,
+    findAgent,
+    findChannel,
+    callAgent,
+    joint,
+    demands,
+    people,
+    ...shelf,
+  }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
   const holder = `${hostname()}:${process.pid}`
   const worker = startWorker(working, sending, world, { holder, ...slots, turnsOf: listConcurrency(config.agents) })

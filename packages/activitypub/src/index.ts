@@ -33,6 +33,7 @@ import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
 import type { PeerLimits } from './peer-limits.ts'
 import { createPeerLimits } from './peer-limits.ts'
+import { createPrincipalFinder } from './principal.ts'
 import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
 import { createReaders } from './readers.ts'
 import { createRoutes } from './routes.ts'
@@ -122,6 +123,8 @@ export function openActivityPub(
     addressDeed: deed => addressDeed(deed, addressing),
     spread: (_, relations) => spreadToFollowers(relations),
     addressesFiles: true,
+    privateScope: subject => subject,
+    findPrincipal: createPrincipalFinder(shared),
     routes: createRoutes({
       agents,
       desk,

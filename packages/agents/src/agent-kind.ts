@@ -1,5 +1,5 @@
 import type { Agent, GuardedFetch, Log, OpenStream, World } from '@postern/core'
-import { agentAccessShape, messageKinds } from '@postern/core'
+import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
 import { laneConfigShape } from './lane-config.ts'
@@ -22,6 +22,7 @@ export const commonAgentSchema = z.strictObject({
   /** The kinds of message it wants to hear of; all others pass it by in silence. */
   receives: z.array(z.enum(messageKinds)).default(['message']),
   ...agentAccessShape,
+  ...agentPeopleShape,
   ...laneConfigShape,
 })
 

@@ -114,11 +114,12 @@ function describeIcon(
   return icon ? { iconUrl: `${page}/icon/${icon.fileName}`, iconType: icon.mediaType } : { iconUrl: configured }
 }
 
-function runAgent(agent: Agent, { deadline, history, receives }: CommonAgentConfig): RunningAgent {
+function runAgent(agent: Agent, { deadline, history, receives, people }: CommonAgentConfig): RunningAgent {
   return {
     agent: hearOnly(agent, receives),
     history: createHistoryPolicy(history),
     deadlineMs: parseDeadline(deadline),
+    people,
   }
 }
 

@@ -6,6 +6,7 @@ import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
+import type { AgentPerson } from './people.ts'
 import type { ProfileField } from './profile-field.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import type { Log } from './world.ts'
@@ -77,9 +78,11 @@ export interface AgentContext extends AgentActs, AgentDemands {
     content: string | readonly Part[],
     options?: Pick<AgentCallOptions, 'contextId' | 'taskId'>,
   ): Promise<AgentCallAnswer>
-  readonly log: Log
   /** Who the sender is, as far as that is proven: ask here before doing what not everybody may have done. */
   readonly identity: SenderIdentity
+  /** The sender, where he has linked further addresses of his and the configuration shares what he said from there. */
+  readonly person?: AgentPerson | undefined
+  readonly log: Log
   /** Follows this message through every log line. */
   readonly correlationId: string
   /** The id this turn's answer has, or will have. */

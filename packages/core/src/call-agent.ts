@@ -10,13 +10,14 @@ import type { HistoryView } from './history.ts'
 import { createTurnCall, joinSiblings } from './joint-turn.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
+import type { TurnPerson } from './person-turn.ts'
+import { readPast } from './person-turn.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
 import { startTurnClock } from './turn-clock.ts'
 import type { Turn } from './work.ts'
-import { beginningOf } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 
 export interface CallParts {
@@ -25,6 +26,8 @@ export interface CallParts {
   readonly state: AgentState
   readonly acts: ActList
   readonly demanding: DemandList
+  /** Who is speaking, where it is known what he said elsewhere. */
+  readonly known: TurnPerson | undefined
   readonly draft: AnswerDraft
   /** Aborts when the process shuts down. */
   readonly stop: AbortSignal
@@ -46,9 +49,7 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
   try {
     await Promise.race([addBackground(turn, working, signal), clock.expired])
     const { history } = running
-    const view = history.view(
-      await desk.readHistory({ thread: turn.thread, before: beginningOf(turn), ...history.reach }),
-    )
+    const view = history.view(await readPast(turn, history, desk, parts.known))
     const message = withMembers(turn.content, {
       parts: working.presentParts(turn.content.parts),
       history: [...view.turns],
@@ -132,7 +133,7 @@ interface Moment {
 
 function createContext(
   turn: Turn,
-  { working, state, acts, demanding, draft }: CallParts,
+  { working, state, acts, demanding, known, draft }: CallParts,
   { signal, view }: Moment,
 ): AgentContext {
   return {
@@ -142,6 +143,7 @@ function createContext(
     state,
     call: createAgentCall(turn, working, signal),
     identity: createSenderIdentity(turn.content.sender),
+    ...(known && { person: known.shown }),
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
     correlationId: turn.correlationId,
     responseId: draft.id,

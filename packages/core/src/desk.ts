@@ -2,6 +2,7 @@ import type { DemandDesk } from './demand.ts'
 import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey, TaskWatch } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { PeopleDesk } from './people.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
 import type { RelationDesk, WithdrawalDesk } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
@@ -189,6 +190,7 @@ export interface Desk
     WithdrawalDesk,
     DemandDesk,
     OnceDesk,
+    PeopleDesk,
     OperatorDesk,
     NoticeDesk {
   close(): Promise<void>

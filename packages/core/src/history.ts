@@ -69,10 +69,10 @@ function toTurns(entries: readonly Entry[]): Turns {
   return mergeNeighbours(turns).map(turn => ({ ...turn, parts: dropRepeatedCalls(turn.parts) }))
 }
 
-function toTurn({ entryId, nativeId, role, author, parts, at }: Entry): HistoricalMessage {
+function toTurn({ entryId, nativeId, role, author, parts, at, via }: Entry): HistoricalMessage {
   const settled = parts.filter(isSettled)
   const said = role === 'user' ? settled.map(quoteNames) : settled
-  return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at }
+  return { id: nativeId ?? entryId, role, sender: author, parts: said, timestamp: at, ...(via && { via }) }
 }
 
 /** A tool call whose end was never seen tells a model nothing it may rely on: only ended calls are history. */

@@ -70,6 +70,8 @@ export const historicalMessageSchema = z.object({
   sender: z.object({ address: z.string(), display_name: z.string().optional() }),
   parts: z.array(partSchema),
   timestamp: z.string(),
+  /** Ours: by which channel, where it was said in another conversation of a person whose addresses are linked. */
+  via: z.enum(channelNames).optional(),
 })
 
 /** An earlier message of the same sender that is answered together with this one (ours). */

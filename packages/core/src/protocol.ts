@@ -1,5 +1,5 @@
 import type { AgentDirectory } from './agent.ts'
-import type { Deed } from './deed.ts'
+import type { Deed, PostDeed } from './deed.ts'
 import type { DemandClaims } from './demand.ts'
 import type { Desk } from './desk.ts'
 import type { IdentityVerifier } from './evidence.ts'
@@ -110,6 +110,15 @@ export interface Channel<Routes = unknown> {
    * left out.
    */
   fetchBackground?(turn: Turn, signal: AbortSignal): Promise<readonly BackgroundEntry[]>
+  /**
+   * A message of the gateway's own to one address (`mentions`) that may never have written here; default: as any post. Agents do not speak this
+   * way.
+   */
+  addressNotice?(deed: PostDeed): Addressing | undefined
+  /** The scope of conversations between an agent and this principal alone. Pure. */
+  privateScope?(subject: string): string | undefined
+  /** The principal behind an address, when both say so; undefined: nobody. @throws Unavailable, Undeliverable, Rejection */
+  findPrincipal?(address: string): Promise<string | undefined>
   links(agent: string): readonly WebLink[]
   publishedKeys(): Promise<readonly PublishedKey[]>
   /**

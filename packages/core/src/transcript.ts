@@ -1,4 +1,5 @@
 import type { TaskKey } from './intake.ts'
+import type { ChannelName } from './message.ts'
 import type { Part } from './part.ts'
 import type { NormalizedResponse, ResponseStatus } from './response.ts'
 
@@ -13,6 +14,8 @@ export interface Entry {
   readonly parts: readonly Part[]
   /** ISO 8601 UTC. */
   readonly at: string
+  /** By which channel, where it was said in another conversation of the same person. */
+  readonly via?: ChannelName | undefined
 }
 
 /** Something said in a thread before we were told of it, by somebody whose server vouches for it. */

@@ -1,7 +1,9 @@
 import { createActList } from './act-list.ts'
+import { answerCommand } from './answer-command.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
 import { createDemandList } from './demand-list.ts'
 import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import { findTurnPerson } from './person-turn.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
@@ -81,14 +83,23 @@ interface Run {
 }
 
 async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Promise<Answer> {
+  const command = await answerCommand(turn, working, running)
+  if (command) return { ...planAnswer(turn, working, command.partial, draft), ...withActs(command.acts), isAside: true }
+  const known = await findTurnPerson(turn, working, running)
   const state = createAgentState(turn, working.desk)
   const acts = createActList(working.world)
   const demanding = createDemandList(working.demands, working.world)
-  const answer = await callAgent(turn, { working, running, state, acts, demanding, draft, stop })
+  const answer = await callAgent(turn, { working, running, state, acts, demanding, known, draft, stop })
   const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const planned = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const said = saysSomething(partial) ? planAnswer(turn, working, partial, draft) : { deliveries: [] }
-  return { ...said, ...(demands.length > 0 && { demands }), ...withActs(planned), state: state.changed() }
+  return {
+    ...said,
+    ...(demands.length > 0 && { demands }),
+    ...withActs(planned),
+    state: state.changed(),
+    personState: known?.changed(),
+  }
 }
 
 /** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */

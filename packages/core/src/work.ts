@@ -85,6 +85,10 @@ export interface Answer extends Planned {
   readonly isListed?: boolean | undefined
   /** The agent's new state for this thread; left out when unchanged. */
   readonly state?: Json | undefined
+  /** What the agent keeps of the person, in all his conversations; left out when unchanged. */
+  readonly personState?: { readonly person: string; readonly state: Json } | undefined
+  /** The gateway's own word: neither it nor what it answers is recalled as part of the conversation. */
+  readonly isAside?: true | undefined
   /** For the operator, when the agent failed. */
   readonly error?: string | undefined
 }

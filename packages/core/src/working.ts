@@ -5,6 +5,7 @@ import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { JointLimits } from './joint.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
+import type { PeopleConfig, PeopleHouse } from './people.ts'
 import type { ActHouse } from './plan-acts.ts'
 import type { RetryPolicy } from './retry.ts'
 import type { WaitingTurns } from './waiting-turns.ts'
@@ -14,6 +15,8 @@ export interface RunningAgent {
   readonly history: HistoryPolicy
   /** Longest time for one turn, ms. */
   readonly deadlineMs: number
+  /** Whether people may link their addresses; absent: no. */
+  readonly people?: PeopleConfig | undefined
 }
 
 /** What working a turn takes. */
@@ -30,6 +33,8 @@ export interface Working extends ActHouse {
   readonly callAgent?: CallAgent | undefined
   /** Absent where nothing that is demanded can be decided. */
   readonly demands?: DemandHouse | undefined
+  /** Absent where nobody can link addresses. */
+  readonly people?: PeopleHouse | undefined
   /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
   readonly waiting?: WaitingTurns | undefined
   /** How many siblings an answer may wake, and how they are asked; default: `defaultJointLimits`. */

@@ -5,6 +5,7 @@ import type { Batch } from './batch.ts'
 import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
+import { createPersonalWriter } from './personal.ts'
 import type { SayingDraft } from './sayings.ts'
 import { draftSaying } from './sayings.ts'
 import type { Store } from './store.ts'
@@ -47,6 +48,7 @@ export function createCommit(
     `INSERT INTO agent_states (thread_id, agent, state) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET state = excluded.state`,
   )
+  const writePersonal = createPersonalWriter(db)
   const writeAct = createActWriter(db, tables)
 
   const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
@@ -62,6 +64,7 @@ export function createCommit(
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
     tables.demands.issue(draft.answer.demands ?? [], place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
+    writePersonal(turn, place.thread, draft.answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
     if (place.task !== undefined) {
       tables.tasks.finish(place.task, draft.taskState, response, at)

@@ -11,6 +11,7 @@ import { createNotices } from './notices.ts'
 import { createObjectStore } from './objects.ts'
 import { createOnceDesk } from './once.ts'
 import { createOperatorDesk } from './operator.ts'
+import { createPeopleDesk } from './people.ts'
 import { createRefusals } from './refusals.ts'
 import { createRelationDesk } from './relations.ts'
 import type { Store } from './store.ts'
@@ -88,6 +89,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
     ...createTaskDesk(store, tables),
     ...createOnceDesk(store),
     ...createRelationDesk(store),
+    ...createPeopleDesk(store, tables),
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,

@@ -33,5 +33,10 @@ export function findOthers(
 export function scopeOf({ addresses: { author }, authentication }: ProvenMail, others: readonly string[]): string {
   const people = [formatMailbox(author), ...others].toSorted().join(',')
   const name = others.length > 0 ? `group ${createHash('sha256').update(people).digest('hex')}` : people
-  return `${authentication.isVerified ? 'v' : 'u'}:${name}`
+  return authentication.isVerified ? scopeOfMailbox(name) : `u:${name}`
+}
+
+/** Conversations of this mailbox alone, proven. */
+export function scopeOfMailbox(mailbox: string): string {
+  return `v:${mailbox}`
 }

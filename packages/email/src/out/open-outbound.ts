@@ -7,8 +7,10 @@ import { listMailRecords } from '../published-keys.ts'
 import { describeMail, renderMail } from '../render.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
+import { scopeOfMailbox } from './audience.ts'
 import { createMailBackground } from './background.ts'
 import { liftSuppression } from './lift-suppression.ts'
+import { addressMailNotice } from './notice.ts'
 import { sendProbe } from './probe.ts'
 
 type Outgoing = Pick<
@@ -22,11 +24,13 @@ type Outgoing = Pick<
   | 'addressesFiles'
   | 'probe'
   | 'liftSuppression'
+  | 'addressNotice'
+  | 'privateScope'
 >
 
 /**
  * The way out: signed mail over one smarthost. There is no `addressDeed`: what was mailed cannot be changed or taken back, and an agent writes to
- * nobody who has not written to it.
+ * nobody who has not written to it; what the gateway itself has to tell somebody goes by `addressNotice`.
  */
 export function openMailOutbound(
   config: EmailConfig,
@@ -49,6 +53,8 @@ export function openMailOutbound(
     addressesFiles: true,
     fetchBackground: createMailBackground({ desk, agents, isQuoting: config.quote }),
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
+    addressNotice: deed => addressMailNotice(deed, agents),
+    privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
     probe: () => sendProbe({ world, agents, signer, openTokens }),
     liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { desk, world, agents }),
     async rotateKeys(agent, options) {

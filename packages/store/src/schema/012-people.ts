@@ -1,1 +1,59 @@
-export const personSchema = ''
+/** Which addresses are of one person, as it was proven to one agent. An address is written as channel, space, `@local@domain`. */
+export const personSchema = `
+-- Addresses that are linked, or are about to be. subject: the principal its channel has proven for it; NULL until it has spoken.
+CREATE TABLE person_addresses (
+  agent TEXT NOT NULL,
+  address TEXT NOT NULL,
+  subject TEXT,
+  PRIMARY KEY (agent, address)
+) STRICT, WITHOUT ROWID;
+
+-- asked_in, confirmed_in: the messages that asked for the code and brought it back, both from the asker.
+CREATE TABLE person_links (
+  place INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  asker TEXT NOT NULL,
+  target TEXT NOT NULL,
+  asked_in INTEGER NOT NULL,
+  confirmed_in INTEGER NOT NULL,
+  since INTEGER NOT NULL,
+  UNIQUE (agent, asker, target)
+) STRICT;
+CREATE INDEX person_links_target ON person_links (agent, target);
+CREATE INDEX person_links_asker_anywhere ON person_links (asker);
+CREATE INDEX person_links_target_anywhere ON person_links (target);
+
+-- Of a code only its digest. notice: the response that carried it. Open while ended_at is NULL, until expires_at.
+CREATE TABLE link_codes (
+  message INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  asker TEXT NOT NULL,
+  asker_host TEXT NOT NULL,
+  asker_subject TEXT NOT NULL,
+  target TEXT NOT NULL,
+  target_subject TEXT,
+  digest TEXT NOT NULL,
+  notice TEXT NOT NULL,
+  asked_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  tries INTEGER NOT NULL DEFAULT 0,
+  ended_at INTEGER,
+  -- the message that brought it back
+  ended_in INTEGER
+) STRICT;
+CREATE INDEX link_codes_asker ON link_codes (asker, asked_at);
+CREATE INDEX link_codes_host ON link_codes (asker_host, asked_at);
+CREATE INDEX link_codes_target ON link_codes (target, asked_at);
+CREATE INDEX link_codes_oldest ON link_codes (asked_at);
+
+-- What an agent keeps of a person in all of his conversations. person: the first of his addresses.
+CREATE TABLE person_states (
+  agent TEXT NOT NULL,
+  person TEXT NOT NULL,
+  state TEXT NOT NULL,
+  PRIMARY KEY (agent, person)
+) STRICT, WITHOUT ROWID;
+
+-- Conversations that not everybody may join, by who may.
+CREATE INDEX threads_scope ON threads (lower(scope), via, agent) WHERE scope <> 'public';
+`

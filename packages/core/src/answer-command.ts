@@ -1,0 +1,208 @@
+import { parseAddress } from './address.ts'
+import type { PostDeed } from './deed.ts'
+import { Rejection, Unavailable, Undeliverable } from './errors.ts'
+import { createOccasion } from './occasion.ts'
+import type { LinkRequest, PersonAddress, PersonIdentity } from './people.ts'
+import { formatCode } from './person-code.ts'
+import type { PersonCommand } from './person-commands.ts'
+import { readPersonCommand } from './person-commands.ts'
+import { readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
+import { personTexts, refusalTexts } from './person-texts.ts'
+import { isAlone } from './person-turn.ts'
+import { toPlanned } from './plan-acts.ts'
+import type { Addressing, Channel } from './protocol.ts'
+import type { NormalizedResponse, PartialResponse } from './response.ts'
+import type { PlannedAct, Turn } from './work.ts'
+import type { RunningAgent, Working } from './working.ts'
+import { isoTime, randomHex } from './world.ts'
+
+/** What the gateway itself says to a message that is a command. */
+export interface CommandAnswer {
+  readonly partial: PartialResponse
+  readonly acts: readonly PlannedAct[]
+}
+
+interface Asking {
+  readonly turn: Turn
+  readonly identity: PersonIdentity
+  readonly working: Working
+}
+
+type Handlers = {
+  readonly [Name in PersonCommand['name']]: (
+    command: Extract<PersonCommand, { name: Name }>,
+    asking: Asking,
+  ) => Promise<CommandAnswer | undefined>
+}
+
+const handlers: Handlers = {
+  link: ({ address }, asking) => askForLink(address, asking),
+  confirm: ({ code, isBare }, asking) => confirmCode(code, isBare, asking),
+  unlink: ({ address }, asking) => endLink(address, asking),
+  linked: (_, asking) => listLinked(asking),
+  forget: (_, asking) => forgetAsker(asking),
+}
+
+/**
+ * Answers a message that is a command, where the agent's configuration allows it and its sender is proven to be who he says; undefined: it is
+ * for the agent. What it changes is durable before it is answered, and done once however often the turn is run.
+ */
+export async function answerCommand(
+  turn: Turn,
+  working: Working,
+  { people }: Pick<RunningAgent, 'people'>,
+): Promise<CommandAnswer | undefined> {
+  const command = people?.link && working.people ? readPersonCommand(turn.content) : undefined
+  const identity = command && readPersonIdentity(turn.content, turn.flags)
+  if (!command || !identity) return undefined
+  const asking = { turn, identity, working }
+  if (await isAlone(turn, identity, working)) return handlers[command.name](command as never, asking)
+  // Where it can only be answered before others, it is not answered at all.
+  return turn.via === 'activitypub' && command.name !== 'confirm' ? says(personTexts.inPrivate()) : undefined
+}
+
+function says(content: string, acts: readonly PlannedAct[] = []): CommandAnswer {
+  return {
+    partial: { parts: [{ kind: 'text', mime: 'text/plain', content }], visibility: 'direct', mentions: [] },
+    acts,
+  }
+}
+
+async function askForLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
+  const named = readPersonAddress(text)
+  const problem = named ? findProblem(named, identity, turn, working) : personTexts.noAddress()
+  if (!named || problem) return says(problem ?? personTexts.noAddress())
+  const target = await proveTarget(named, working)
+  if (!target) return says(personTexts.nobody())
+  const { agent, message } = turn
+  const code = deriveCode({ agent, message, asker: identity, target }, working)
+  const notice = randomHex(working.world, 16)
+  const digest = digestCode(code, agent, working)
+  const asked = await working.desk.requestLink({ agent, asker: identity, target, message, digest, notice })
+  if (asked.outcome === 'refused') return says(refusalTexts[asked.reason])
+  const act = planNotice(
+    { target, text: personTexts.notice(identity, turn.content.recipient, code), id: asked.notice },
+    turn,
+    working,
+  )
+  return act ? says(personTexts.sent(target), [act]) : says(personTexts.noWay())
+}
+
+/** Who has the address now, so that nobody else is taken for him later; undefined when that cannot be told. */
+async function proveTarget(target: PersonAddress, { findChannel }: Working): Promise<PersonAddress | undefined> {
+  if (target.subject !== undefined) return target
+  try {
+    const subject = await findChannel(target.via)?.findPrincipal?.(target.address)
+    return subject === undefined ? undefined : { ...target, subject }
+  } catch (error) {
+    const isTheirs = error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection
+    if (isTheirs) return undefined
+    throw error
+  }
+}
+
+function findProblem(
+  target: PersonAddress,
+  { via, address }: PersonIdentity,
+  turn: Turn,
+  { findAgent, findChannel }: Working,
+): string | undefined {
+  if (target.via === via && target.address === address) return personTexts.own()
+  const { local, domain } = parseAddress(target.address)
+  const isOurs = domain === parseAddress(turn.content.recipient).domain
+  if (isOurs && (target.via === 'activitypub' || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
+  return findWay(findChannel(target.via)) ? undefined : personTexts.noWay()
+}
+
+/** The same for the same request, so that a turn that is run again sends what was sent before. */
+function deriveCode(
+  { agent, message, asker, target }: Omit<LinkRequest, 'digest' | 'notice'>,
+  { people }: Working,
+): string {
+  const claim = ['code', agent, message, keyOf(asker), asker.subject, keyOf(target)].join('\n')
+  return formatCode(people?.deriveBytes(claim) ?? new Uint8Array())
+}
+
+function digestCode(code: string, agent: string, { people }: Working): string {
+  return Array.from(people?.deriveBytes(['digest', agent, code].join('\n')) ?? [], byte =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('')
+}
+
+function keyOf({ via, address }: PersonAddress): string {
+  return `${via} ${address}`
+}
+
+interface Notice {
+  readonly target: PersonAddress
+  readonly text: string
+  readonly id: string
+}
+
+type AddressNotice = (deed: PostDeed) => Addressing | undefined
+
+function findWay(channel: Channel | undefined): AddressNotice | undefined {
+  return channel?.addressNotice ?? channel?.addressDeed
+}
+
+/** A message of the gateway's to an address that may never have written here. */
+function planNotice(
+  { target, text, id }: Notice,
+  { agent, content }: Turn,
+  { findChannel, world }: Working,
+): PlannedAct | undefined {
+  const response: NormalizedResponse = {
+    id,
+    thread_id: id,
+    in_reply_to: `post:${id}`,
+    sender: content.recipient,
+    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
+    status: 'completed',
+    mentions: [target.address],
+    visibility: 'direct',
+    subject: `Is ${showPersonAddress(target)} yours?`,
+    created_at: isoTime(world.now()),
+  }
+  const said = target.via === 'email' ? response : { ...response, subject: undefined }
+  const addressing = findWay(findChannel(target.via))?.({ act: 'post', agent, response: said })
+  if (!addressing) return undefined
+  const { in_reply_to, created_at } = response
+  const place = { agent, address: content.recipient, via: target.via, scope: in_reply_to, threadId: id }
+  const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'link_code' })
+  const { aliases, rendering } = addressing
+  return { kind: 'post', occasion, answer: { response: said, aliases, rendering, ...toPlanned(addressing) } }
+}
+
+async function confirmCode(
+  code: string,
+  isBare: boolean,
+  { turn, identity, working }: Asking,
+): Promise<CommandAnswer | undefined> {
+  const { agent, message } = turn
+  const { desk } = working
+  const digest = digestCode(code, agent, working)
+  const confirmed = await desk.confirmLink({ agent, asker: identity, message, digest })
+  if (confirmed.outcome === 'none') return isBare ? undefined : says(personTexts.none())
+  if (confirmed.outcome === 'full') return says(refusalTexts.full)
+  return says(
+    confirmed.outcome === 'linked' ? personTexts.linked(confirmed.target) : personTexts.wrong(confirmed.triesLeft),
+  )
+}
+
+async function endLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
+  const other = readPersonAddress(text)
+  const isDone = other && (await working.desk.unlink(turn.agent, identity, other))
+  return says(isDone ? personTexts.unlinked(other) : personTexts.notLinked())
+}
+
+async function listLinked({ turn, identity, working }: Asking): Promise<CommandAnswer> {
+  const person = await working.desk.findPerson(turn.agent, identity)
+  const others = person?.addresses.filter(({ via, address }) => via !== identity.via || address !== identity.address)
+  return says(personTexts.list(others ?? []))
+}
+
+async function forgetAsker({ turn, identity, working }: Asking): Promise<CommandAnswer> {
+  const forgetting = { agent: turn.agent, addresses: [identity], except: turn.message }
+  const { messages } = await working.desk.forgetPerson(forgetting)
+  return says(personTexts.forgotten(messages))
+}

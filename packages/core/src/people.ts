@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import type { AgentState } from './agent.ts'
+import type { Json } from './json.ts'
+import type { ChannelName } from './message.ts'
+import type { Page } from './records.ts'
+import type { Entry, HistoryRequest } from './transcript.ts'
+
+/** What of a person's other conversations an agent may know in this one. */
+export const sharings = ['none', 'history', 'history+state'] as const
+
+/** The key `people` of an agent's configuration. */
+export const agentPeopleShape = {
+  people: z
+    .strictObject({
+      /** Whether those who write to the agent may link a second address of theirs. */
+      link: z.boolean().default(false),
+      share: z.enum(sharings).default('none'),
+    })
+    .refine(({ link, share }) => link || share === 'none', {
+      path: ['share'],
+      message: 'shares between linked addresses: set "link" to true, too',
+    })
+    .optional(),
+} as const
+
+export type PeopleConfig = NonNullable<z.output<typeof agentPeopleShape.people>>
+
+/** An address somebody writes from, by the channel that proves it. */
+export interface PersonAddress {
+  readonly via: ChannelName
+  /** `@local@domain`, lower case. */
+  readonly address: string
+  /** The principal the channel has proven for it; absent until it has spoken to the agent. */
+  readonly subject?: string | undefined
+}
+
+/** An address that has just been proven. */
+export type PersonIdentity = PersonAddress & { readonly subject: string }
+
+/** Addresses that are linked with each other for one agent, two at least. */
+export interface Person {
+  /** Changes when addresses are linked or unlinked. */
+  readonly id: string
+  readonly addresses: readonly PersonAddress[]
+}
+
+/** Bounds of what strangers can make us send and keep. Times in ms. */
+export const linkLimits = {
+  codeMs: 15 * 60_000,
+  tries: 5,
+  askedPerHour: 5,
+  sentPerTargetDay: 3,
+  askedPerHostDay: 30,
+  addresses: 8,
+} as const
+
+export interface LinkRequest {
+  readonly agent: string
+  readonly asker: PersonIdentity
+  readonly target: PersonAddress
+  /** The number of the message that asks: asked again for the same one, nothing new happens. */
+  readonly message: number
+  /** Of the code. */
+  readonly digest: string
+  /** The id of the response that carries the code. */
+  readonly notice: string
+}
+
+export type LinkRefusal = 'linked' | 'full' | 'asked_too_often' | 'sent_too_often'
+
+export type LinkAsked =
+  | { readonly outcome: 'sent'; readonly notice: string }
+  | { readonly outcome: 'refused'; readonly reason: LinkRefusal }
+
+export interface LinkConfirmation {
+  readonly agent: string
+  readonly asker: PersonIdentity
+  readonly message: number
+  readonly digest: string
+}
+
+export type LinkConfirmed =
+  | { readonly outcome: 'linked'; readonly target: PersonAddress }
+  | { readonly outcome: 'wrong'; readonly triesLeft: number }
+  | { readonly outcome: 'full' }
+  /** Nothing is open for this address. */
+  | { readonly outcome: 'none' }
+
+/** One proof that two addresses are of one person, as the operator sees it. */
+export interface PersonLink {
+  readonly place: number
+  readonly agent: string
+  readonly asker: PersonAddress
+  readonly target: PersonAddress
+  /** Numbers of the messages that asked for the code and brought it back. */
+  readonly asked: number
+  readonly confirmed: number
+  /** ms */
+  readonly since: number
+}
+
+/** Conversations of one principal alone. */
+export interface PrivateScope {
+  readonly via: ChannelName
+  readonly scope: string
+}
+
+export interface PersonHistoryRequest extends Omit<HistoryRequest, 'thread'> {
+  readonly agent: string
+  readonly scopes: readonly PrivateScope[]
+}
+
+export interface Forgetting {
+  /** Absent: of all agents. */
+  readonly agent?: string | undefined
+  readonly addresses: readonly PersonAddress[]
+  /** The number of the message that asks for it, which is still to be answered. */
+  readonly except?: number | undefined
+}
+
+export interface Forgotten {
+  readonly messages: number
+  readonly links: number
+  readonly relations: number
+}
+
+/** Who is one person, by what was proven to one agent. */
+export interface PeopleDesk {
+  /** Whom an address belongs to; undefined while it is linked with none, or when somebody else has it now (another `subject`). */
+  findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
+  /** Keeps the digest of a code that is about to be sent. */
+  requestLink(request: LinkRequest): Promise<LinkAsked>
+  /** Uses a code up. Every wrong one counts against all that are open for this address. */
+  confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmed>
+  /** Takes every link of `other` out that joins it to the person of `identity`; what they shared is deleted. False: there was none. */
+  unlink(agent: string, identity: PersonIdentity, other: PersonAddress): Promise<boolean>
+  listLinks(page: Page & { readonly agent?: string | undefined }): Promise<readonly PersonLink[]>
+  /** As `readHistory`, over all conversations of these scopes in the order of time; each entry says by which channel. */
+  readPersonHistory(request: PersonHistoryRequest): Promise<readonly Entry[]>
+  readPersonState(agent: string, person: string): Promise<Json | undefined>
+  /** Who may join a thread. */
+  readThreadScope(thread: number): Promise<string>
+  /**
+   * Removes all there is of these addresses and of those linked with them: messages, what was answered, states, raw bytes, attachments nobody
+   * else needs, links, codes, relations (but for blocks and suppressed places, which protect them). Totals go on being right.
+   */
+  forgetPerson(forgetting: Forgetting): Promise<Forgotten>
+}
+
+/** What linking takes beside the desk: codes that nobody can make but the gateway. */
+export interface PeopleHouse {
+  /** At least `codeLength` bytes that depend on `claim` alone, and on a key of the gateway. */
+  deriveBytes(claim: string): Uint8Array
+}
+
+/** What an agent is told of a person who wrote to it from more than one address. */
+export interface AgentPerson {
+  /** All linked addresses, the sender's among them. */
+  readonly addresses: readonly { readonly via: ChannelName; readonly address: string }[]
+  /** Of the person, whichever conversation it is; only with `share: "history+state"`. Of two turns at once the later commit stays. */
+  readonly state?: AgentState | undefined
+}

@@ -1,0 +1,54 @@
+import type { Address } from './address.ts'
+import { formatAddress, parseAddress } from './address.ts'
+import { agentFlag } from './loop.ts'
+import type { NormalizedMessage } from './message.ts'
+import type { PersonAddress, PersonIdentity } from './people.ts'
+
+/** What came by a list, from a program or from one of our own agents is no person's word. */
+const impersonal: ReadonlySet<string> = new Set([agentFlag, 'list', 'bulk', 'sibling'])
+
+/**
+ * Who is speaking, when his channel has proven that the address itself is his: a transport proof of assurance `address`. A domain that
+ * vouches for its users as a whole is not enough.
+ */
+export function readPersonIdentity(
+  { sender, received_via: via }: NormalizedMessage,
+  flags: readonly string[],
+): PersonIdentity | undefined {
+  if (!sender.verified || flags.some(flag => impersonal.has(flag))) return undefined
+  const proven = sender.identities?.find(
+    ({ proof, assurance }) => proof.type === 'transport' && assurance === 'address',
+  )
+  const address = proven && toAddress(sender.address)
+  if (!address || address.local.startsWith('~')) return undefined
+  if (via === 'activitypub') return { via, address: formatAddress(address), subject: proven.subject }
+  const subject = mailSubject(address)
+  const isOwn = via === 'email' && proven.subject.toLowerCase() === subject
+  return isOwn ? { via, address: formatAddress(address), subject } : undefined
+}
+
+/** `@name@host` is of the fediverse, `name@host` a mailbox; undefined for what is neither. */
+export function readPersonAddress(text: string): PersonAddress | undefined {
+  const bare = text.replace(/^mailto:/i, '')
+  const address = toAddress(bare)
+  if (!address) return undefined
+  if (bare.startsWith('@')) return { via: 'activitypub', address: formatAddress(address) }
+  return { via: 'email', address: formatAddress(address), subject: mailSubject(address) }
+}
+
+/** As people write it: with an `@` in front where it is of the fediverse. */
+export function showPersonAddress({ via, address }: PersonAddress): string {
+  return via === 'email' ? address.slice(1) : address
+}
+
+function mailSubject({ local, domain }: Address): string {
+  return `mailto:${local}@${domain}`
+}
+
+function toAddress(text: string): Address | undefined {
+  try {
+    return parseAddress(text)
+  } catch {
+    return undefined
+  }
+}

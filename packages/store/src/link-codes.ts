@@ -1,0 +1,179 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
+import { linkLimits } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { prepareQuery } from './database.ts'
+import type { PersonTable } from './person-table.ts'
+import { formatPersonKey, readPersonKey } from './person-table.ts'
+import type { RemoveMessage } from './remove-message.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+/** As long as anything is counted. */
+const keptMs = 2 * dayMs
+const mostPurged = 20
+
+interface CodeRow {
+  readonly message: number
+  readonly target: string
+  readonly target_subject: string | null
+  readonly tries: number
+  readonly ended_in: number | null
+}
+
+/** Codes on their way, and links that come of them. Synchronous: inside a write. */
+export interface LinkCodeTable {
+  request(batch: Batch, request: LinkRequest, now: number): LinkAsked
+  confirm(confirmation: LinkConfirmation, now: number): LinkConfirmed
+  /** All codes from or to these addresses, with what carried them. */
+  forget(batch: Batch, agent: string | undefined, keys: readonly string[], now: number): void
+}
+
+export function createLinkCodeTable(
+  db: DatabaseSync,
+  people: PersonTable,
+  removeMessage: RemoveMessage,
+): LinkCodeTable {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, digest, notice, asked_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const findAsked = prepareQuery<{ notice: string }>(db, 'SELECT notice FROM link_codes WHERE message = ?')
+  const supersede = prepareQuery(
+    db,
+    'UPDATE link_codes SET ended_at = ? WHERE agent = ? AND asker = ? AND target = ? AND ended_at IS NULL',
+  )
+  const open = 'agent = ? AND asker = ? AND asker_subject = ? AND ended_at IS NULL AND expires_at > ? AND tries < ?'
+  const columns = 'message, target, target_subject, tries, ended_in'
+  const listOpen = prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open}`)
+  const findCode = prepareQuery<CodeRow>(db, `SELECT ${columns} FROM link_codes WHERE ${open} AND digest = ?`)
+  const findUsed = prepareQuery<CodeRow>(
+    db,
+    `SELECT ${columns} FROM link_codes WHERE agent = ? AND asker = ? AND digest = ? AND ended_in = ?`,
+  )
+  const miss = prepareQuery(db, `UPDATE link_codes SET tries = tries + 1 WHERE ${open}`)
+  const use = prepareQuery(db, 'UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?')
+  const insertLink = prepareQuery(
+    db,
+    `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, since) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  )
+  const findRefusal = createRefusalFinder(db, people)
+  const removeNotice = createNoticeRemoval(db, removeMessage)
+  const listOld = prepareQuery<{ message: number; notice: string }>(
+    db,
+    'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
+  )
+  const listOf = prepareQuery<{ message: number; notice: string }>(
+    db,
+    `SELECT message, notice FROM link_codes
+     WHERE (?1 IS NULL OR agent = ?1) AND (asker IN (SELECT value FROM json_each(?2)) OR target IN (SELECT value FROM json_each(?2)))`,
+  )
+  const remove = prepareQuery(db, 'DELETE FROM link_codes WHERE message = ?')
+
+  function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): void {
+    for (const { message, notice } of codes) {
+      removeNotice(batch, notice, now)
+      remove.run(message)
+    }
+  }
+
+  /** The person who asks keeps what the agent knows of him; the other's state gives way. */
+  function join(agent: string, [asker, target]: readonly [string, string], proof: Proof): LinkConfirmed['outcome'] {
+    const own = people.findKeys(agent, asker)
+    const others = people.findKeys(agent, target)
+    if (new Set([...own, ...others]).size > linkLimits.addresses) return 'full'
+    insertLink.run(agent, asker, target, proof.asked, proof.confirmed, proof.at)
+    const [id = asker] = people.findKeys(agent, asker)
+    people.moveState(agent, own[0] ?? asker, id)
+    people.offerState(agent, others[0] ?? target, id)
+    return 'linked'
+  }
+
+  return {
+    request(batch, { agent, asker, target, message, digest, notice }, now) {
+      const known = findAsked.get(message)
+      if (known) return { outcome: 'sent', notice: known.notice }
+      removeAll(batch, listOld.all(now - keptMs, mostPurged), now)
+      const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
+      const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
+      const reason = findRefusal({ agent, from, to, host }, now)
+      if (reason) return { outcome: 'refused', reason }
+      supersede.run(now, agent, from, to)
+      const whose = [from, host, asker.subject, to, target.subject ?? null] as const
+      insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
+      return { outcome: 'sent', notice }
+    },
+    confirm({ agent, asker, message, digest }, now) {
+      const from = formatPersonKey(asker)
+      const used = findUsed.get(agent, from, digest, message)
+      if (used) return { outcome: 'linked', target: readPersonKey(used.target) }
+      const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
+      const waiting = listOpen.all(...whose)
+      if (waiting.length === 0) return { outcome: 'none' }
+      const code = findCode.get(...whose, digest)
+      if (!code) {
+        miss.run(...whose)
+        return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
+      }
+      use.run(now, message, code.message)
+      people.know(agent, from, asker.subject)
+      people.know(agent, code.target, code.target_subject ?? undefined)
+      const outcome = join(agent, [from, code.target], { asked: code.message, confirmed: message, at: now })
+      if (outcome === 'full') {
+        people.dropUnlinked(agent, [from, code.target])
+        return { outcome }
+      }
+      return { outcome: 'linked', target: readPersonKey(code.target) }
+    },
+    forget: (batch, agent, keys, now) => removeAll(batch, listOf.all(agent ?? null, JSON.stringify(keys)), now),
+  }
+}
+
+interface Proof {
+  readonly asked: number
+  readonly confirmed: number
+  readonly at: number
+}
+
+interface Wish {
+  readonly agent: string
+  readonly from: string
+  readonly to: string
+  readonly host: string
+}
+
+/** Whoever asks, so many codes go to one address; whomever he asks for, so many does one ask for. */
+function createRefusalFinder(
+  db: DatabaseSync,
+  people: PersonTable,
+): (wish: Wish, now: number) => LinkRefusal | undefined {
+  const count = (column: 'asker' | 'asker_host' | 'target') => {
+    const query = prepareQuery<{ n: number }>(
+      db,
+      `SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`,
+    )
+    return (value: string, since: number) => query.get(value, since)?.n ?? 0
+  }
+  const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('target')]
+  return ({ agent, from, to, host }, now) => {
+    const keys = people.findKeys(agent, from)
+    if (keys.includes(to)) return 'linked'
+    if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.addresses) return 'full'
+    if (ofAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
+    if (ofHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
+    return toTarget(to, now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
+  }
+}
+
+/** The message that carried a code is of no use to anybody once it is over. */
+function createNoticeRemoval(db: DatabaseSync, removeMessage: RemoveMessage) {
+  const find = prepareQuery<{ message: number }>(
+    db,
+    "SELECT n.message FROM names n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",
+  )
+  return (batch: Batch, notice: string, now: number) => {
+    for (const { message } of find.all(notice)) removeMessage(batch, message, now)
+  }
+}

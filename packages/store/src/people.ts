@@ -1,0 +1,81 @@
+import type { PeopleDesk, PersonLink } from '@postern/core'
+import { prepareQuery } from './database.ts'
+import { createLinkCodeTable } from './link-codes.ts'
+import { createPersonForgetting } from './person-forgetting.ts'
+import { createPersonHistory } from './person-history.ts'
+import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
+import { createRemoveMessage } from './remove-message.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+interface LinkRow {
+  readonly place: number
+  readonly agent: string
+  readonly asker: string
+  readonly target: string
+  readonly asked: number
+  readonly confirmed: number
+  readonly since: number
+}
+
+export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
+  const { db, write, now } = store
+  const people = createPersonTable(db)
+  const removeMessage = createRemoveMessage(db, tables)
+  const codes = createLinkCodeTable(db, people, removeMessage)
+  const endLinks = createLinkEnding(store)
+  const list = prepareQuery<LinkRow>(
+    db,
+    `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
+     WHERE place > ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY place LIMIT +?3`,
+  )
+  const findScope = prepareQuery<{ scope: string }>(db, 'SELECT scope FROM threads WHERE id = ?')
+  const findState = prepareQuery<{ state: string }>(
+    db,
+    'SELECT state FROM person_states WHERE agent = ? AND person = ?',
+  )
+
+  return {
+    async findPerson(agent, identity) {
+      const key = formatPersonKey(identity)
+      const known = people.findSubject(agent, key)
+      if (!known || (known.subject !== null && known.subject !== identity.subject)) return undefined
+      // Who speaks from it first after it was linked is who it belongs to.
+      if (known.subject === null) await write(() => people.know(agent, key, identity.subject))
+      return people.find(agent, key)
+    },
+    requestLink: request => write(batch => codes.request(batch, request, now())),
+    confirmLink: confirmation => write(() => codes.confirm(confirmation, now())),
+    unlink: (agent, identity, other) =>
+      write(() => {
+        const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
+        const known = people.findSubject(agent, own)
+        const keys = people.findKeys(agent, own)
+        if (own === key || known?.subject !== identity.subject || !keys.includes(key)) return false
+        // Nobody can tell any more who brought in what of it.
+        for (const each of keys) people.endState(agent, each)
+        endLinks(agent, key)
+        people.dropUnlinked(agent, keys)
+        return true
+      }),
+    listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
+    readPersonHistory: createPersonHistory(db),
+    async readPersonState(agent, person) {
+      const row = findState.get(agent, person)
+      return row && JSON.parse(row.state)
+    },
+    async readThreadScope(thread) {
+      return findScope.get(thread)?.scope ?? ''
+    },
+    forgetPerson: createPersonForgetting(store, { people, codes, removeMessage }),
+  }
+}
+
+function createLinkEnding({ db }: Store): (agent: string, key: string) => void {
+  const end = prepareQuery(db, 'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2)')
+  return (agent, key) => void end.run(agent, key)
+}
+
+function readLink({ asker, target, ...row }: LinkRow): PersonLink {
+  return { ...row, asker: readPersonKey(asker), target: readPersonKey(target) }
+}

@@ -1,0 +1,176 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
+import { prepareQuery } from './database.ts'
+import type { LinkCodeTable } from './link-codes.ts'
+import type { PersonTable } from './person-table.ts'
+import { formatPersonKey, readPersonKey } from './person-table.ts'
+import type { RemoveMessage } from './remove-message.ts'
+import type { Store } from './store.ts'
+
+/** Rows looked through in one transaction, so that others get their turn. */
+const sliceSize = 5_000
+
+export interface ForgettingParts {
+  readonly people: PersonTable
+  readonly codes: LinkCodeTable
+  readonly removeMessage: RemoveMessage
+}
+
+/** Whose words, as the statements take it. */
+interface Whose {
+  readonly agent: string | null
+  /** JSON lists: `via @local@domain` where the address is all there is to know them by, and principals. */
+  readonly addresses: string
+  readonly subjects: string
+}
+
+export function createPersonForgetting(
+  store: Store,
+  { people, codes, removeMessage }: ForgettingParts,
+): PeopleDesk['forgetPerson'] {
+  const { db, write, now } = store
+  const endLinks = createLinkForgetting(db, people)
+  const listMessages = createMessageFinder(db)
+  const endThreads = createThreadRemoval(store)
+  const endRelations = prepareQuery(
+    db,
+    `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
+       AND (peer IN (SELECT value FROM json_each(?2)) OR via || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
+  )
+  const endBackground = prepareQuery(
+    db,
+    `UPDATE entries SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
+     WHERE seq IN (SELECT b.seq FROM background b JOIN threads t ON t.id = b.thread_id
+       WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
+  )
+  const findNewest = prepareQuery<{ seq: number | null }>(db, 'SELECT max(number) AS seq FROM messages')
+
+  return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
+    const { links, keys, all } = await write(batch => {
+      const ended = endLinks(agent, addresses)
+      codes.forget(batch, agent, ended.keys, now())
+      return ended
+    })
+    const whose = nameAll(agent, all)
+    const threads = new Set<number>()
+    let messages = 0
+    const last = findNewest.get()?.seq ?? 0
+    for (let after = 0; after < last; after += sliceSize) {
+      await write(batch => {
+        for (const { number } of listMessages(whose, after, after + sliceSize)) {
+          if (number === except) continue
+          const thread = removeMessage(batch, number, now())
+          if (thread !== undefined) threads.add(thread)
+          messages += 1
+        }
+      })
+    }
+    await endThreads([...threads])
+    await write(() => endBackground.run(whose.agent, whose.subjects))
+    const relations = await write(() => endRelations.run(whose.agent, whose.subjects, JSON.stringify(keys)).changes)
+    return { messages, links, relations }
+  }
+}
+
+/** An account of the fediverse is known by its actor, where that is known: its name may have been another's before. */
+function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whose {
+  const known = all.filter(({ via, subject }) => via !== 'email' && subject !== undefined)
+  const byAddress = all.filter(each => !known.includes(each))
+  return {
+    agent: agent ?? null,
+    addresses: JSON.stringify(byAddress.map(formatPersonKey)),
+    subjects: JSON.stringify(known.map(({ subject }) => subject)),
+  }
+}
+
+interface EndedLinks {
+  readonly links: number
+  /** All addresses of the person, as keys. */
+  readonly keys: readonly string[]
+  readonly all: readonly PersonAddress[]
+}
+
+/** Every link of the whole person, with every agent concerned. */
+function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
+  const findAgents = prepareQuery<{ agent: string }>(
+    db,
+    'SELECT DISTINCT agent FROM person_links WHERE asker = ?1 OR target = ?1',
+  )
+  const end = prepareQuery(db, 'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2)')
+
+  /** None where somebody else has that address now. */
+  function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
+    const key = formatPersonKey(address)
+    const known = people.findSubject(agent, key)?.subject
+    if (address.subject !== undefined && typeof known === 'string' && known !== address.subject) return []
+    return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
+  }
+
+  function endPerson(agent: string, keys: readonly string[]): number {
+    for (const key of keys) people.endState(agent, key)
+    const ended = keys.reduce((sum, key) => sum + end.run(agent, key).changes, 0)
+    people.dropUnlinked(agent, keys)
+    return ended
+  }
+
+  return (agent: string | undefined, addresses: readonly PersonAddress[]): EndedLinks => {
+    const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
+    let links = 0
+    for (const address of addresses) {
+      const agents = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+      for (const each of agents) {
+        const person = listPerson(each, address)
+        for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
+        links += endPerson(each, person.map(formatPersonKey))
+      }
+    }
+    return { links, keys: [...all.keys()], all: [...all.values()] }
+  }
+}
+
+/** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
+function createMessageFinder(db: DatabaseSync) {
+  const find = prepareQuery<{ number: number }>(
+    db,
+    `SELECT number FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
+       AND (author IN (SELECT value FROM json_each(?4))
+         OR via || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
+  )
+  return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
+    find.all(after, until, agent, subjects, addresses)
+}
+
+/** Threads without a message any more, with all names they were known by and what was brought into them from elsewhere. */
+function createThreadRemoval({ db, write }: Store): (threads: readonly number[]) => Promise<void> {
+  const inList = '(SELECT value FROM json_each(?1))'
+  const findUsed = prepareQuery<{ thread_id: number }>(
+    db,
+    `SELECT DISTINCT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList}`,
+  )
+  const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
+  const ends = [
+    `DELETE FROM entries WHERE seq IN (SELECT seq FROM background WHERE thread_id IN ${inList})
+       AND seq <> (SELECT max(seq) FROM entries)`,
+    ...['background', 'names', 'agent_states', 'turn_quotas'].map(
+      table => `DELETE FROM ${table} WHERE thread_id IN ${inList}`,
+    ),
+    `DELETE FROM threads WHERE id IN ${inList}`,
+  ].map(sql => prepareQuery(db, sql))
+
+  const dropUsed = (left: Set<number>, after: number, until: number) => {
+    for (const { thread_id } of findUsed.all(JSON.stringify([...left]), after, until)) left.delete(thread_id)
+  }
+  return async threads => {
+    const left = new Set(threads)
+    const last = findLast.get()?.number ?? 0
+    for (let after = 0; after < last && left.size > 0; after += sliceSize) {
+      await write(() => dropUsed(left, after, Math.min(after + sliceSize, last)))
+    }
+    if (left.size === 0) return
+    await write(() => {
+      // What has come in meanwhile stays.
+      dropUsed(left, last, Number.MAX_SAFE_INTEGER)
+      for (const end of ends) end.run(JSON.stringify([...left]))
+    })
+  }
+}

@@ -1,0 +1,24 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Answer, Turn } from '@postern/core'
+import { formatJson, prepareQuery } from './database.ts'
+
+/** What of an answer is about the person and not about the conversation. Synchronous: inside the write that commits it. */
+export function createPersonalWriter(
+  db: DatabaseSync,
+): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isAside'>) => void {
+  // Who is another person meanwhile has lost what was shared.
+  const writeState = prepareQuery(
+    db,
+    `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
+       WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
+     ON CONFLICT DO UPDATE SET state = excluded.state`,
+  )
+  const setAside = prepareQuery(
+    db,
+    "UPDATE entries SET scope = 'event' WHERE thread_id = ? AND coalesce(answers, seq) = ? AND scope = 'conversation'",
+  )
+  return ({ agent, message }, thread, { personState, isAside }) => {
+    if (personState) writeState.run(agent, personState.person, formatJson(personState.state))
+    if (isAside) setAside.run(thread, message)
+  }
+}
