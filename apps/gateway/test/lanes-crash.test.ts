@@ -1,0 +1,115 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { SimWorld } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { GatewayProcess } from './gateway-process.ts'
+import { createGatewayProcess, findFreePort } from './gateway-process.ts'
+import { describeTestConfig, eventually, intakeSecret, operatorToken, origin } from './house.ts'
+
+let world: SimWorld
+let gateway: GatewayProcess
+let url: string
+const directory = mkdtempSync(join(tmpdir(), 'postern-lanes-'))
+
+beforeAll(async () => {
+  world = await openSimWorld()
+  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
+  const agent = { use: fileURLToPath(new URL('./agents/held.ts', import.meta.url)) }
+  const overrides = {
+    listen: { port },
+    email: { listen: { port: smtpPort, protocol: 'smtp' } },
+    agents: { merge: { ...agent, queue: 'merge' }, interrupt: { ...agent, queue: 'interrupt' } },
+    log: { level: 'error' },
+  }
+  const configPath = join(directory, 'postern.config.json')
+  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
+  process.env.HELD_DIRECTORY = directory
+  gateway = createGatewayProcess(configPath)
+  await gateway.start()
+  url = `http://127.0.0.1:${port}`
+  world.connectGateway({ origin, port, smtpPort, intakeSecret })
+})
+afterAll(async () => {
+  await gateway.kill()
+  await world.close()
+})
+
+const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
+const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')
+const untilBegun = (words: string, times = 1) =>
+  eventually(async () => begun().filter(line => line === words).length === times, 20_000)
+
+async function post(agent: string, text: string): Promise<string> {
+  const context = `https://mastodon.test/contexts/${agent}`
+  const to = `@${agent}@agents.test`
+  const { objectId, status } = await world.fediverse.deliver({ to, text, context, visibility: 'direct' })
+  expect(status).toBe(202)
+  return objectId
+}
+
+async function restart(): Promise<void> {
+  await gateway.kill()
+  await gateway.start()
+}
+
+async function ask<Answer>(path: string): Promise<Answer> {
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  return (await (await fetch(`${url}/operator/api${path}`, { headers })).json()) as Answer
+}
+
+async function recordOf(text: string): Promise<MessageRecord> {
+  const { messages } = await ask<{ messages: MessageSummary[] }>('/messages?limit=500')
+  const { message } = messages.find(({ preview }) => preview === text) as MessageSummary
+  return ask(`/messages/${encodeURIComponent(`#${message}`)}`)
+}
+
+/** The verified answers in which these words are, by what they reply to. */
+function answersWith(words: string): readonly unknown[] {
+  return world.fediverse.received
+    .filter(({ activity, verified }) => verified && JSON.stringify(activity).includes(words))
+    .map(({ activity }) => (activity.object as { inReplyTo?: unknown }).inReplyTo)
+}
+
+test('killed while several messages are answered together: nothing is lost, nothing is answered twice', async () => {
+  hold('ann', 'ben')
+  await post('merge', 'ann')
+  await untilBegun('ann')
+  await post('merge', 'ben')
+  const last = await post('merge', 'cat')
+  await restart()
+  await untilBegun('ann', 2)
+  hold('ben')
+  await untilBegun('ben + cat')
+  await restart()
+  await untilBegun('ben + cat', 2)
+  await restart()
+  await post('merge', 'dan')
+  hold()
+  await world.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard dan'), 20_000)
+  expect(answersWith('heard ann')).toHaveLength(1)
+  expect(answersWith('heard ben + cat')).toEqual([last])
+  expect(answersWith('heard')).toHaveLength(3)
+  const [ben, cat] = [await recordOf('ben'), await recordOf('cat')]
+  expect([ben.state, cat.state]).toEqual(['answered', 'answered'])
+  expect([ben.merged_into, ben.response?.id]).toEqual([cat.number, cat.response?.id])
+})
+
+test('killed behind an interruption: the older message stays unanswered, the newer one is answered once', async () => {
+  hold('eve', 'fay')
+  await post('interrupt', 'eve')
+  await untilBegun('eve')
+  await post('interrupt', 'fay')
+  await untilBegun('fay')
+  await restart()
+  await untilBegun('fay', 2)
+  hold()
+  await world.fediverse.awaitActivity(({ activity }) => JSON.stringify(activity).includes('heard fay'), 20_000)
+  expect(answersWith('heard fay')).toHaveLength(1)
+  expect(answersWith('heard eve')).toEqual([])
+  expect(begun().filter(line => line === 'eve')).toHaveLength(1)
+  expect(await recordOf('eve')).toMatchObject({ state: 'ignored', error: 'interrupted by a newer message' })
+})
