@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { decideListedDemand, printDemands } from '../src/cli/demands.ts'
+import { writeRunFile } from '../src/run-file.ts'
+import { askShop, callShop, decide, findActionPath, policyOf, shopkeeper, wordsOf } from './demand-steps.ts'
+import type { TestHouse } from './house.ts'
+import { describeTestConfig, eventually, openTestHouse } from './house.ts'
+
+// Refusals and demands of every kind, each where it is said.
+
+let house: TestHouse
+
+beforeAll(async () => {
+  house = await openTestHouse(() => ({ agents: { shop: shopkeeper } }))
+})
+afterAll(() => house.close())
+
+interface Note {
+  readonly content: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly tag: readonly { readonly type: string; readonly href: string }[]
+}
+
+async function askInPublic(text: string) {
+  const { objectId } = await house.world.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'public' })
+  const { activity, inbox } = await house.world.fediverse.awaitReply(objectId, 10_000)
+  return { note: activity.object as unknown as Note, inbox, objectId }
+}
+
+const alice = 'https://mastodon.test/users/alice'
+
+test('mentionable §7.1: a refusal over ActivityPub is told in words, to whom it is for', async () => {
+  const { note } = await askInPublic('refuse please')
+  expect(note.content).toContain('Not today.')
+  expect(note.content).not.toContain('/actions/')
+  expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
+  const [message] = await house.messages()
+  expect(await house.show(`#${message?.message}`)).toMatchObject({ response: { status: 'rejected' } })
+})
+
+test('a demand over ActivityPub is a direct reply to the sender alone, however public the question was', async () => {
+  const { note, inbox, objectId } = await askInPublic('consent please')
+  expect({ to: note.to, cc: note.cc }).toEqual({ to: [alice], cc: [] })
+  expect(note.tag).toMatchObject([{ type: 'Mention', href: alice }])
+  expect(inbox).toBe('/users/alice/inbox')
+  const action = findActionPath(note.content)
+  expect((await decide(house, action, 'grant')).status).toBe(200)
+  const { activity } = await house.world.fediverse.awaitActivity(
+    ({ activity: { object } }) => JSON.stringify(object).includes('decided: consent_required granted by link'),
+    10_000,
+  )
+  expect(activity.object).toMatchObject({ inReplyTo: objectId, content: expect.stringContaining('my state') })
+})
+
+test('what is unknown is kept, shown by its words, and never success', async () => {
+  const asked = await askShop(house, 'unknown please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(policyOf(asked)).toEqual({ kind: 'dance_first', message: 'Dance.' })
+  expect(wordsOf(asked)).toContain('Dance.')
+})
+
+test('A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it', async () => {
+  const asked = await askShop(house, 'login please')
+  expect(asked.task?.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+  expect(policyOf(asked)).toMatchObject({
+    kind: 'unauthorized',
+    auth_challenges: [{ scheme: 'Bearer', realm: 'members' }],
+  })
+  expect(wordsOf(asked)).toContain('Only members may do that.')
+  const taskId = asked.task?.id ?? ''
+  const resolution = { in_reply_to_state: policyOf(asked).state }
+  const claimed = await askShop(house, 'it is me', { taskId, resolution })
+  expect(claimed).toMatchObject({
+    status: 403,
+    error: { violations: [{ description: 'is not for the caller to grant' }] },
+  })
+  const page = new URL(String(policyOf(asked).url)).pathname
+  const shown = await (await fetch(house.url() + page)).text()
+  expect(shown).toContain('href="https://login.test/start"')
+  expect(shown).not.toContain('value="grant"')
+  expect((await decide(house, page, 'grant')).status).toBe(403)
+  const followed = await askShop(house, 'hello again', { taskId })
+  expect(followed.task).toMatchObject({ id: taskId, status: { state: 'TASK_STATE_COMPLETED' } })
+})
+
+test('the operator lets somebody in, from the terminal; he consents for nobody', async () => {
+  const asked = await askShop(house, 'login please')
+  const id = String(policyOf(asked).demand)
+  writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(house.world, house.dataDir)
+  const file = { tree, baseDir: house.dataDir, path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  await printDemands(file, output, 'open')
+  expect(printed.join()).toContain(id)
+  await decideListedDemand(file, output, { id, outcome: 'granted' })
+  const done = async () => {
+    const { task } = await callShop(house, 'GetTask', { id: asked.task?.id })
+    return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+  }
+  expect(await eventually(done)).toContain('decided: unauthorized granted by operator, my state')
+  const again = decideListedDemand(file, output, { id, outcome: 'granted' })
+  await expect(again).rejects.toThrow('Cannot decide: This has been used already.')
+  const consent = await askShop(house, 'consent please')
+  const other = { id: String(policyOf(consent).demand), outcome: 'granted' } as const
+  await expect(decideListedDemand(file, output, other)).rejects.toThrow(
+    'Cannot decide: "consent_required" is not granted this way',
+  )
+})
+
+test('in dev mode a payment is made at a click, by a receipt like any other', async () => {
+  const asked = await askShop(house, 'pay please')
+  const page = new URL(String(policyOf(asked).url)).pathname
+  expect(await (await fetch(house.url() + page)).text()).toContain('Pay (test)')
+  expect((await decide(house, page, 'grant')).status).toBe(403)
+  const paid = await decide(house, page, 'pay_test')
+  expect([paid.status, await paid.text()]).toEqual([200, expect.stringContaining('<h1>Paid</h1>')])
+  expect((await decide(house, page, 'pay_test')).status).toBe(409)
+})
+
+test('what a stream tells meanwhile holds no demand before it can be decided', async () => {
+  const authorization = `Bearer ${await house.world.a2a.token({ sub: 'carol' })}`
+  const message = { messageId: 'streamed', role: 'ROLE_USER', parts: [{ text: 'consent please' }] }
+  const answer = await fetch(`${house.url()}/agents/shop/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } }),
+  })
+  const events = (await answer.text()).split('\n').filter(line => line.startsWith('data:'))
+  const telling = events.filter(event => event.includes('/actions/'))
+  expect(telling).toHaveLength(1)
+  expect(telling[0]).toContain('TASK_STATE_INPUT_REQUIRED')
+  const path = findActionPath(telling[0] ?? '')
+  expect((await decide(house, path, 'decline')).status).toBe(200)
+})
