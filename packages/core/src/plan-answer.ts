@@ -40,8 +40,12 @@ export function planAnswer(turn: Turn, working: Working, partial: PartialRespons
 
 function whomItWakes({ content }: Turn, { joint }: Working, { mentions }: PartialResponse): PartialResponse {
   if (!mentions) return {}
-  const without = [content.recipient, content.sender.address]
-  return { mentions: [...chooseMentions(mentions, { without, most: joint?.maxMentions ?? defaultMaxMentions })] }
+  // Whether the sender is answered anyway, the channel knows: one agent of ours that is handed a mail by another answers the people.
+  return {
+    mentions: [
+      ...chooseMentions(mentions, { without: [content.recipient], most: joint?.maxMentions ?? defaultMaxMentions }),
+    ],
+  }
 }
 
 function addressRevision(

@@ -56,7 +56,7 @@ function render(
     message: { ...message, parts },
     response: { ...response, ...changes },
   }
-  return renderMail(delivery, { agents, config: { quote, attach_bytes: 100 }, ...rest })
+  return renderMail(delivery, { agents, config: { quote, attach_bytes: 100 }, maxHops: 5, ...rest })
 }
 
 describe('renderMail() with quotes', () => {

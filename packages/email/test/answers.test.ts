@@ -249,7 +249,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('who is mentioned stands in Cc and gets a delivery of its own; itself and nonsense do not', async () => {
+test('mentionable §8.1 recipient-field: who is mentioned stands in To, agents of ours in Cc, each with a delivery of its own; itself and nonsense do not', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',
@@ -270,7 +270,8 @@ test('who is mentioned stands in Cc and gets a delivery of its own; itself and n
   ])
   const first = await send({}, deliveries[0]?.target as object)
   const second = await send({}, deliveries[1]?.target as object)
-  expect(first.headers.get('cc')).toEqual([`bob@nodmarc.test, colleague@${domain}, helper@${domain}`])
+  expect(first.headers.get('to')?.[0]).toMatch(/alice@alice\.test>?, bob@nodmarc\.test, colleague@agents\.test$/)
+  expect(first.headers.get('cc')).toEqual([`helper@${domain}`])
   expect(second.octets).toBe(first.octets)
   expect(submitted.slice(-2).map(({ envelope }) => envelope)).toEqual([
     { from: bounceAddress, to: ['alice@alice.test'] },

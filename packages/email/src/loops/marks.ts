@@ -57,7 +57,8 @@ export function findMarks(mail: ProvenMail, marking: Marking): readonly string[]
   const answersInvitation = mail.body.details.calendar?.some(({ method }) => calendarAnswers.has(method ?? ''))
   const isTooFar = agentMail && !agentMail.chain ? [hopFlag] : []
   // Agents say that they are none who types. Who is written to is meant all the same; a copy is for the people.
-  const written = agentMail && isInTo ? marks.filter(mark => !agentMarks.has(mark)) : marks
+  const isMeant = agentMail && isInTo && !marks.includes('own_mail')
+  const written = isMeant ? marks.filter(mark => !agentMarks.has(mark)) : marks
   const found = [...written, ...isTooFar, ...isToBounces, ...(answersInvitation ? ['calendar_reply'] : [])]
   return config.answer_lists && authentication.isVerified ? found.filter(mark => !listMarks.has(mark)) : found
 }

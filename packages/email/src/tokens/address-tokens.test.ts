@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { parseHopField } from '../loops/hop-field.ts'
 import { createAddressTokens, replyAlias } from './address-tokens.ts'
 
 const tokens = createAddressTokens('a key of the gateway', 'agents.test')
@@ -33,10 +34,21 @@ test('a local part has 64 octets: without room there is no token', () => {
 })
 
 test('the hop field is known again, and by nobody else', () => {
-  const value = tokens.formatHop('echo', 1, response)
-  expect(tokens.isOwnHop(value)).toBe(true)
-  expect(tokens.isOwnHop(value.replace('hop=1', 'hop=2'))).toBe(false)
-  expect(others.isOwnHop(value)).toBe(false)
+  const plain = tokens.formatHop('echo', { hop: 1 }, response)
+  const value = tokens.formatHop('echo', { hop: 1, maxHops: 5 }, response)
+  for (const own of [plain, value]) {
+    expect(tokens.isOwnHop(own)).toBe(true)
+    expect(tokens.isOwnHop(own.replace('hop=1', 'hop=2'))).toBe(false)
+    expect(others.isOwnHop(own)).toBe(false)
+  }
+  expect(tokens.isOwnHop(value.replace('max=5', 'max=9'))).toBe(false)
+  expect(tokens.isOwnHop(value.replace(' max=5;', ''))).toBe(false)
+  expect([plain, value, `x${value}x`, value.replace('hop=1', 'hop=0')].map(parseHopField)).toEqual([
+    { hop: 1 },
+    { hop: 1, maxHops: 5 },
+    undefined,
+    undefined,
+  ])
   expect(tokens.isOwnHop('')).toBe(false)
 })
 
