@@ -1,0 +1,353 @@
+import { Rejection } from '@postern/core'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { messagesOf } from '../../test/arbitraries.ts'
+import {
+  buildTextEnvelope,
+  buildToolCallEnvelope,
+  buildToolResultEnvelope,
+  coalesceEnvelopes,
+  envelopeCodec,
+  findOrphanEnvelopes,
+  normalizeConversationResult,
+  normalizeEnvelope,
+  pruneOrphanEnvelopes,
+  runConversation,
+  toProviderMessage,
+} from '../index.ts'
+
+const toolCallRow = {
+  role: 'assistant',
+  content: 'AI ACTION (Turn 1): Executing Wiki Upsert',
+  metadata: { type: 'tool_call', tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 },
+}
+const form = { schema: 'agents-api.message', version: 1 }
+
+function refusal(reason: string): Rejection {
+  return new Rejection('malformed', `invalid_ai_message_envelope: ${reason}`)
+}
+
+function expectRefused(value: unknown, reason: string): void {
+  expect(() => normalizeEnvelope(value)).toThrow(refusal(reason))
+}
+
+describe('normalizeEnvelope()', () => {
+  it('E-01: a plain row is a text without id and times', () => {
+    expect(normalizeEnvelope({ role: 'user', content: 'hi' })).toEqual({
+      ...form,
+      type: 'text',
+      role: 'user',
+      content: 'hi',
+      payload: {},
+      metadata: {},
+    })
+  })
+
+  it('E-02: the seed’s tool call has its payload copied out of metadata, which stays as it is', () => {
+    expect(normalizeEnvelope(toolCallRow)).toEqual({
+      ...form,
+      ...toolCallRow,
+      type: 'tool_call',
+      payload: { tool_name: 'wiki_upsert', parameters: { title: 'Example' }, turn: 1 },
+    })
+  })
+
+  it('E-03: a tool result’s six keys are copied, null too, and nothing else', () => {
+    const listed = { tool_name: 't', success: false, turn: 2, tool_data: { a: 1 }, media: [1], error: null }
+    const { payload, metadata } = normalizeEnvelope({ metadata: { type: 'tool_result', ...listed, extra: 1 } })
+    expect(payload).toEqual(listed)
+    expect(metadata).toEqual({ type: 'tool_result', ...listed, extra: 1 })
+  })
+
+  it('E-04: a call id stays in metadata alone', () => {
+    const { payload } = normalizeEnvelope({ ...toolCallRow, metadata: { ...toolCallRow.metadata, tool_call_id: 'c1' } })
+    expect(Object.keys(payload)).toEqual(['tool_name', 'parameters', 'turn'])
+  })
+
+  it('E-05 and E-06: a row without a role has the one of its type', () => {
+    const roleOf = (type: string) => normalizeEnvelope({ content: '', metadata: { type } }).role
+    expect(['tool_result', 'approval_required', 'input_required'].map(roleOf)).toEqual(['tool', 'tool', 'tool'])
+    expect(['text', 'tool_call', 'final_result', 'delta', 'error'].map(roleOf)).toEqual(Array(5).fill('assistant'))
+    expect(normalizeEnvelope({ role: null }).role).toBe('assistant')
+  })
+
+  it('E-07: an empty role, or one that is no text, is refused', () => {
+    expectRefused({ role: '' }, 'role must be a non-empty string')
+    expectRefused({ role: 7 }, 'role must be a non-empty string')
+  })
+
+  it('E-08: an unknown role is kept', () => {
+    expect(normalizeEnvelope({ role: 'wizard' }).role).toBe('wizard')
+  })
+
+  it('E-09: content that is absent or null is empty; a number or a boolean is refused', () => {
+    expect(normalizeEnvelope({ role: 'user' }).content).toBe('')
+    expect(normalizeEnvelope({ role: 'user', content: null }).content).toBe('')
+    expectRefused({ role: 'user', content: 5 }, 'content must be a string or array')
+    expectRefused({ role: 'user', content: false }, 'content must be a string or array')
+  })
+
+  it('E-10 and E-11: a list is multimodal unless its type says text', () => {
+    expect(normalizeEnvelope({ content: ['a'] }).type).toBe('multimodal_part')
+    expect(normalizeEnvelope({ content: { a: 1 } }).type).toBe('multimodal_part')
+    expect(normalizeEnvelope({ content: 'x', metadata: { type: 'multimodal' } }).type).toBe('multimodal_part')
+    expect(normalizeEnvelope({ content: ['a'], metadata: { type: 'text' } }).type).toBe('text')
+  })
+
+  it('E-12: an error in metadata makes an error, null does not, false does', () => {
+    const typeOf = (error: unknown) => normalizeEnvelope({ metadata: { error } }).type
+    expect(['boom', null, false].map(typeOf)).toEqual(['error', 'text', 'error'])
+  })
+
+  it('E-13: an envelope without version is a plain row in strict mode, else version 1 with a finding', () => {
+    const row = { schema: form.schema, type: 'tool_call', payload: { tool_name: 't' } }
+    expect(normalizeEnvelope(row, { isStrict: true })).toMatchObject({ type: 'text', payload: {} })
+    const found: string[] = []
+    const envelope = normalizeEnvelope(row, { report: code => found.push(code) })
+    expect(envelope).toMatchObject({ version: 1, type: 'tool_call', payload: { tool_name: 't' } })
+    expect(found).toEqual(['version_missing'])
+  })
+
+  it('E-14: version and type alone make no envelope', () => {
+    expect(normalizeEnvelope({ version: 1, type: 'tool_call' }).type).toBe('text')
+    expect(normalizeEnvelope({ version: 1, type: 'tool_call', payload: null }).type).toBe('tool_call')
+  })
+
+  it('E-15: the version is compared as an integer', () => {
+    const ofVersion = (version: unknown) => normalizeEnvelope({ version, type: 'text', payload: {} }).version
+    expect([1, '1', 1.9].map(ofVersion)).toEqual([1, 1, 1])
+    for (const version of [2, '2', '', 'one', 0]) {
+      expectRefused({ version, type: 'text', payload: {} }, 'unsupported version')
+    }
+  })
+
+  it('E-16: another schema is rewritten, with a finding', () => {
+    const found: string[] = []
+    const row = { schema: 'other', version: 1, type: 'text' }
+    expect(normalizeEnvelope(row, { report: code => found.push(code) }).schema).toBe('agents-api.message')
+    expect(found).toEqual(['schema_unknown'])
+  })
+
+  it('E-17 and E-18: an unknown type is refused in an envelope and no matter in a row', () => {
+    expectRefused({ ...form, type: 'banana' }, 'unsupported type')
+    expect(normalizeEnvelope({ metadata: { type: 'banana' } })).toMatchObject({
+      type: 'text',
+      metadata: { type: 'banana' },
+    })
+  })
+
+  it('E-19 and E-20: data is read where there is no payload, and never written', () => {
+    const read = (row: object) => normalizeEnvelope({ ...form, type: 'delta', ...row })
+    expect(read({ data: { index: 0 } }).payload).toEqual({ index: 0 })
+    expect(read({ data: { index: 0 } })).not.toHaveProperty('data')
+    expect(read({ data: { index: 0 }, payload: { a: 1 } }).payload).toEqual({ a: 1 })
+    expect(read({ data: { index: 0 }, payload: [] }).payload).toEqual({ index: 0 })
+  })
+
+  it('E-21: an empty map that PHP wrote as a list is a map in our JSON', () => {
+    const envelope = normalizeEnvelope({ ...form, type: 'text', payload: [], metadata: [] })
+    expect(JSON.parse(JSON.stringify(envelope))).toMatchObject({ payload: {}, metadata: {} })
+    expect(normalizeEnvelope([])).toMatchObject({ type: 'text', content: '' })
+  })
+
+  it('E-22: members an envelope does not have are dropped, and the transcript keeps them', () => {
+    const row = { role: 'user', content: 'x', id: 7, created_at: 123, foo: 1 }
+    expect(Object.keys(normalizeEnvelope(row))).toEqual([
+      'schema',
+      'version',
+      'type',
+      'role',
+      'content',
+      'payload',
+      'metadata',
+    ])
+    const context = { thread_id: 't', at: '2026-03-13T10:00:00.000Z', newId: () => 'e1' }
+    expect(envelopeCodec.read([row], context)[0]?.ext?.envelope?.dropped).toEqual({ id: 7, created_at: 123, foo: 1 })
+  })
+
+  it('E-23: what JSON cannot hold is refused', () => {
+    const cyclic: Record<string, unknown> = {}
+    cyclic.self = cyclic
+    for (const bad of ['\ud800', 1n, Number.NaN, new Date(), cyclic, () => 1]) {
+      expectRefused({ metadata: { bad } }, 'envelope must be JSON serializable')
+    }
+    expectRefused('hi', 'message must be an array')
+    expectRefused(null, 'message must be an array')
+  })
+
+  it('E-27 and E-31: normalizing twice is normalizing once, and what it writes is always canonical', () => {
+    fc.assert(
+      fc.property(messagesOf.envelope, row => {
+        const once = normalizeEnvelope(row)
+        expect(normalizeEnvelope(once)).toEqual(once)
+        expect(once).toMatchObject(form)
+        expect(once).not.toHaveProperty('data')
+      }),
+    )
+  })
+})
+
+describe('toProviderMessage()', () => {
+  it('E-24: a bare text is itself', () => {
+    expect(toProviderMessage({ role: 'user', content: 'hi' })).toEqual({ role: 'user', content: 'hi' })
+  })
+
+  it('E-25: a text with metadata says its type there', () => {
+    expect(toProviderMessage({ role: 'user', content: 'hi', metadata: { a: 1 } }).metadata).toEqual({
+      a: 1,
+      type: 'text',
+    })
+  })
+
+  it('E-26: the envelope’s type and the metadata’s members win', () => {
+    const metadata = { type: 'text', tool_name: 'mine' }
+    const payload = { tool_name: 'yours', parameters: { a: 1 } }
+    expect(toProviderMessage({ ...form, type: 'tool_call', content: '', payload, metadata }).metadata).toEqual({
+      type: 'tool_call',
+      tool_name: 'mine',
+      parameters: { a: 1 },
+    })
+  })
+
+  it('carries no id and no times', () => {
+    const row = { role: 'user', content: 'hi', id: 'm', created_at: '2026-04-28 12:00:00' }
+    expect(toProviderMessage(row)).toEqual({ role: 'user', content: 'hi' })
+  })
+})
+
+describe('builders, neighbours and pairs', () => {
+  const call = (id: string | undefined, tool_name = 't') => {
+    return buildToolCallEnvelope({
+      content: '',
+      tool_name,
+      parameters: {},
+      turn: 1,
+      metadata: id ? { tool_call_id: id } : {},
+    })
+  }
+  const result = (id: string | undefined, tool_name = 't') => {
+    return buildToolResultEnvelope({ content: '', tool_name, metadata: id ? { tool_call_id: id } : {} })
+  }
+
+  it('a built tool call is an assistant’s and a built result a user’s', () => {
+    expect(call('c')).toMatchObject({
+      type: 'tool_call',
+      role: 'assistant',
+      payload: { tool_name: 't', parameters: {}, turn: 1 },
+    })
+    expect(result('c')).toMatchObject({ type: 'tool_result', role: 'user', payload: { tool_name: 't' } })
+  })
+
+  it('E-32: neighbours of one role become one message of parts; twice is once', () => {
+    const said = buildTextEnvelope('assistant', 'Look.', { a: 1 })
+    const done = { ...call('c'), content: 'Looking' }
+    const [merged, ...rest] = coalesceEnvelopes([said, done])
+    expect(rest).toEqual([])
+    expect(merged).toMatchObject({
+      type: 'multimodal_part',
+      role: 'assistant',
+      content: 'Look.\n\nLooking',
+      payload: { parts: [said, done] },
+      metadata: { a: 1 },
+    })
+    fc.assert(
+      fc.property(fc.array(messagesOf.envelope, { maxLength: 6 }), rows => {
+        const once = coalesceEnvelopes(rows)
+        expect(coalesceEnvelopes(once)).toEqual(once)
+      }),
+    )
+  })
+
+  it('E-33: orphans are named by ascending index and pruned from the view; pairs stay', () => {
+    const list = [
+      result('x'),
+      call('a'),
+      call(undefined, 'u'),
+      call('b'),
+      result(undefined, 'u'),
+      result('b'),
+      call('z'),
+    ]
+    expect(findOrphanEnvelopes(list).map(({ code, index }) => [code, index])).toEqual([
+      ['orphan_tool_result', 0],
+      ['orphan_tool_call', 1],
+      ['orphan_tool_call', 6],
+    ])
+    expect(pruneOrphanEnvelopes(list)).toEqual([list[2], list[3], list[4], list[5]])
+    fc.assert(
+      fc.property(fc.array(messagesOf.envelope, { maxLength: 8 }), rows => {
+        const once = pruneOrphanEnvelopes(rows)
+        expect(pruneOrphanEnvelopes(once)).toEqual(once)
+        expect(findOrphanEnvelopes(once)).toEqual([])
+      }),
+    )
+  })
+})
+
+describe('conversation results', () => {
+  const request = { tools: [], provider: 'p', model: 'm', mode: 'chat', payload: {}, max_turns: 3, single_turn: false }
+  const builtIn = async () => ({ messages: [buildTextEnvelope('assistant', 'built in')], tool_execution_results: [] })
+
+  it('E-28: whatever mix an adapter returns, every message is an envelope', () => {
+    const result = normalizeConversationResult({
+      messages: [toolCallRow, { ...form, type: 'text' }],
+      usage: { total: 1 },
+    })
+    expect(result.messages.map(({ type }) => type)).toEqual(['tool_call', 'text'])
+    expect(result).toMatchObject({ usage: { total: 1 }, tool_execution_results: [] })
+  })
+
+  it('names the place of what is wrong', () => {
+    const refuse = (value: unknown) => () => normalizeConversationResult(value)
+    const prefix = 'invalid_agent_conversation_result:'
+    expect(refuse({})).toThrow(new Rejection('malformed', `${prefix} messages must be an array`))
+    expect(refuse({ messages: [{}, { role: '' }] })).toThrow(
+      `${prefix} messages[1]: invalid_ai_message_envelope: role must be`,
+    )
+    const execution = { tool_name: 't', result: {}, parameters: {}, turn_count: 1 }
+    const withExecution = (change: object) =>
+      refuse({ messages: [], tool_execution_results: [{ ...execution, ...change }] })
+    expect(withExecution({ parameters: [] })()).toMatchObject({ tool_execution_results: [execution] })
+    expect(withExecution({ tool_name: '' })).toThrow(
+      `${prefix} tool_execution_results[0].tool_name must be a non-empty string`,
+    )
+    expect(withExecution({ turn_count: 1.5 })).toThrow(
+      `${prefix} tool_execution_results[0].turn_count must be an integer`,
+    )
+    expect(withExecution({ result: 'x' })).toThrow(`${prefix} tool_execution_results[0].result must be an object`)
+    expect(withExecution({ is_handler_tool: 1 })).toThrow(
+      `${prefix} tool_execution_results[0].is_handler_tool must be a boolean`,
+    )
+  })
+
+  it('E-29: a foreign result without messages is a failure that carries the messages as they were', async () => {
+    const messages = [{ role: 'user', content: 'hi' }]
+    const result = await runConversation(
+      { ...request, messages },
+      { foreign: async () => ({ final_content: 'x' }), builtIn },
+    )
+    expect(result).toEqual({
+      messages: [normalizeEnvelope(messages[0])],
+      final_content: '',
+      turn_count: 0,
+      completed: false,
+      last_tool_calls: [],
+      tool_execution_results: [],
+      error: 'invalid_agent_conversation_result: messages must be an array',
+    })
+  })
+
+  it('null leaves the conversation to the built-in loop', async () => {
+    const result = await runConversation({ ...request, messages: [] }, { foreign: async () => null, builtIn })
+    expect(result.messages[0]?.content).toBe('built in')
+  })
+
+  it('E-30: the object of a host is converted at the door or refused, never passed on', () => {
+    const host = new (class HostMessage {
+      role = 'user'
+      content = 'hi'
+    })()
+    expectRefused(host, 'envelope must be JSON serializable')
+    expect(normalizeEnvelope({ ...host })).toMatchObject({ role: 'user', content: 'hi' })
+  })
+})

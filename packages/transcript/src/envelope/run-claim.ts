@@ -1,0 +1,47 @@
+import { isoTime, Rejection, type World } from '@postern/core'
+import type { RecordShelf } from '../transcript-store.ts'
+
+/**
+ * Takes a run's id for this owner, once and for all: what is posted twice does not run twice.
+ * @throws Rejection replayed
+ */
+export async function claimRun(
+  shelf: RecordShelf,
+  world: Pick<World, 'now'>,
+  run: { owner: string; run_id: string },
+): Promise<void> {
+  const place = { kind: 'run', owner: run.owner, key: run.run_id }
+  const isFirst = await shelf.insert(place, isoTime(world.now()))
+  if (!isFirst) throw new Rejection('replayed', 'Cannot run: this run_id was used already')
+}
+
+/** What a channel knows of a message from outside. */
+export interface ExternalMessage {
+  readonly connector_id: string
+  readonly external_provider: string
+  readonly external_message_id: string
+  readonly from_self: boolean
+  readonly text: string
+}
+
+export type ExternalVerdict = 'take' | 'silent_skip' | 'duplicate'
+
+/** Own echoes and empty events are passed over without a word; the same message is taken once while it is remembered. */
+export async function screenExternalMessage(
+  shelf: RecordShelf,
+  world: Pick<World, 'now'>,
+  message: ExternalMessage & { readonly owner: string; readonly ttlMs: number },
+): Promise<ExternalVerdict> {
+  const { owner, connector_id, external_provider, external_message_id, ttlMs } = message
+  if (message.from_self || message.text.trim() === '') return 'silent_skip'
+  const place = {
+    kind: 'external-message',
+    owner,
+    key: JSON.stringify([connector_id, external_provider, external_message_id]),
+  }
+  const now = world.now()
+  if (await shelf.insert(place, now)) return 'take'
+  const seen = await shelf.get(place)
+  const isForgotten = typeof seen?.value === 'number' && seen.value + ttlMs <= now
+  return seen && isForgotten && (await shelf.swap(place, seen.version, now)) ? 'take' : 'duplicate'
+}
