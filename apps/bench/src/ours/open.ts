@@ -5,7 +5,7 @@ import { parseConfig } from 'postern/config'
 import { createLog } from 'postern/log'
 import { gatewayHost } from './describe.ts'
 
-const agents = ['silent', 'brief', 'herald']
+const agents = ['silent', 'brief', 'herald', 'scribe']
 /** Counted as in production, but never reached: a load generator is one single, very busy peer. */
 const unreachable = 1_000_000_000
 
@@ -24,7 +24,13 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
     data: directory,
     agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule(name) }])),
     default_agent: 'silent',
-    limits: { per_address: unreachable, per_host: unreachable, per_identity: unreachable },
+    limits: {
+      per_address: unreachable,
+      per_host: unreachable,
+      per_identity: unreachable,
+      per_unverified: unreachable,
+      per_agent: unreachable,
+    },
     ...tree,
   })
   const log = createLog({ level: config.log.level, readable: false })
