@@ -6,13 +6,14 @@ import { probeFlood } from './flood/probe.ts'
 import { probeGrowth } from './growth/probe.ts'
 import type { BenchCase } from './harness/case.ts'
 import type { Probe } from './harness/figure.ts'
-import { openMailCase } from './mail/case.ts'
+import { openLargeMailCase, openMailCase } from './mail/case.ts'
+import { probeMailOut } from './mailout/probe.ts'
 import { probeMemory } from './memory/probe.ts'
 import { probeTasks } from './memory/tasks.ts'
-
 import type { Job } from './options.ts'
+import { probeStall } from './stall/probe.ts'
 
-export type RaceJob = 'activitypub' | 'a2a' | 'mail'
+export type RaceJob = 'activitypub' | 'a2a' | 'mail' | 'maillarge'
 export type ProbeJob = Exclude<Job, RaceJob | 'start'>
 
 /** THE LIST: a measured protocol is one line here, and its folder. */
@@ -20,10 +21,13 @@ export const openCase: Readonly<Record<RaceJob, () => Promise<BenchCase>>> = {
   activitypub: openActivityPubCase,
   a2a: openA2aCase,
   mail: openMailCase,
+  maillarge: openLargeMailCase,
 }
 
 /** Measurements of another shape, each with its folder. */
 export const probes: Readonly<Record<ProbeJob, Probe>> = {
+  mailout: probeMailOut,
+  stall: probeStall,
   flood: probeFlood,
   memory: probeMemory,
   growth: probeGrowth,

@@ -23,6 +23,8 @@ export interface BenchCase {
   readonly name: string
   readonly title: string
   readonly connections: number
+  /** Messages of the round that only warms up; default 4 000. */
+  readonly warmUp?: number | undefined
   /** Ours comes first. */
   readonly contenders: readonly Contender[]
   /** Fresh requests, never sent before; made before a round, outside of the measured time. */

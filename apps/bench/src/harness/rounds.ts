@@ -31,7 +31,7 @@ export async function runRounds(benchCase: BenchCase, options: RoundsOptions): P
     }
     for (let round = 0; round <= rounds; round++) {
       progress(`${benchCase.name}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}`)
-      const needed = round === 0 ? warmUpCount : countNeeded(running, seconds)
+      const needed = round === 0 ? (benchCase.warmUp ?? warmUpCount) : countNeeded(running, seconds)
       for (const { contender, server, results } of running) {
         const load = {
           ...benchCase,

@@ -1,0 +1,58 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { dkimSign } from 'mailauth/lib/dkim/sign.js'
+import { createTransport } from 'nodemailer'
+import MailComposer from 'nodemailer/lib/mail-composer/index.js'
+import { said } from '../fanout/order.ts'
+import { serveMeasured } from '../harness/server-child.ts'
+import { gatewayHost } from '../ours/describe.ts'
+import type { MailOrder, MailOutSetup } from './order.ts'
+import { personOf } from './order.ts'
+
+interface Setup extends MailOutSetup {
+  /** Two DKIM signatures by mailauth, as ours are. */
+  readonly isSigned: boolean
+}
+
+const from = `scribe@${gatewayHost}`
+const keys = [generateKeyPairSync('rsa', { modulusLength: 2048 }), generateKeyPairSync('ed25519')]
+const signatureData = keys.map(({ privateKey }, index) => ({
+  signingDomain: gatewayHost,
+  selector: `s${index}`,
+  privateKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+}))
+
+/** nodemailer as its manual shows it: a pool of connections, text and HTML; nothing is stored. */
+await serveMeasured<Setup>(async ({ port, isSigned }) => {
+  const transport = createTransport({ host: '127.0.0.1', port, pool: true, maxMessages: Number.POSITIVE_INFINITY })
+  let sent = 0
+  const send = async (number: number) => {
+    const mail = writeAnswer(number)
+    await transport.sendMail(isSigned ? { envelope: { from, to: mail.to }, raw: await signMail(mail) } : mail)
+    sent++
+  }
+  return {
+    port: 0,
+    handled: () => sent,
+    async work(given) {
+      const { first, count } = given as MailOrder
+      await Promise.all(Array.from({ length: count }, (_, index) => send(first + index)))
+    },
+    close: () => transport.close(),
+  }
+})
+
+function writeAnswer(number: number) {
+  const id = `<question-${number}@people.test>`
+  const headers = { 'Auto-Submitted': 'auto-replied', 'X-Auto-Response-Suppress': 'All' }
+  const thread = { subject: 'Re: Last train', inReplyTo: id, references: [id] }
+  return { from, to: personOf(number), ...thread, text: said, html: `<p>${said}</p>`, headers }
+}
+
+async function signMail(mail: ReturnType<typeof writeAnswer>): Promise<Buffer> {
+  const message = await new MailComposer(mail).compile().build()
+  const { signatures } = await dkimSign(message, {
+    canonicalization: 'relaxed/relaxed',
+    signatureData,
+  } as unknown as Parameters<typeof dkimSign>[1])
+  return Buffer.concat([Buffer.from(signatures), message])
+}

@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Intake } from '@postern/core'
+import { serveMeasured } from '../harness/server-child.ts'
+import { gatewayHost } from '../ours/describe.ts'
+import { openMeasuredGateway } from '../ours/open.ts'
+import type { MailOrder, MailOutSetup } from './order.ts'
+import { personOf } from './order.ts'
+
+const agent = 'scribe'
+
+/** The gateway, with mail in its store that its agent answers. */
+await serveMeasured<MailOutSetup>(async ({ port }) => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const tree = { email: { submit: { host: '127.0.0.1', port } } }
+  const gateway = await openMeasuredGateway({ directory, tree })
+  await gateway.start()
+  const countSent = async () => (await gateway.desk.count()).deliveries.sent
+  return {
+    port: 0,
+    handled: countSent,
+    async work(given) {
+      const { first, count } = given as MailOrder
+      const before = await countSent()
+      const numbers = Array.from({ length: count }, (_, index) => first + index)
+      await Promise.all(numbers.map(number => gateway.desk.admit(makeMail(number), `bench-${number}`)))
+      while ((await countSent()) < before + count) await new Promise(resolve => setTimeout(resolve, 10))
+    },
+    close: async () => {
+      await gateway.stop()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+})
+
+/** A mail as the email door hands it in. */
+function makeMail(number: number): Intake {
+  const person = personOf(number)
+  const id = `question-${number}@people.test`
+  return {
+    agent,
+    message: {
+      id,
+      thread_id: id,
+      sender: { address: `@${person}`, auth_method: 'email-dmarc', verified: true },
+      recipient: `@${agent}@${gatewayHost}`,
+      parts: [{ kind: 'text', mime: 'text/plain', content: 'When does the last train back from the coast leave?' }],
+      recipient_capabilities: { mention_relay: { kind: 'recipient-field', fields: ['to', 'cc'] } },
+      received_via: 'email',
+      received_at: new Date().toISOString(),
+    },
+    duplicateKey: id,
+    thread: { scope: `v:${person}`, references: [] },
+    aliases: [],
+    proofs: [{ kind: 'dkim', verdict: 'pass' }],
+    raw: { bytes: Buffer.from(`From: ${person}\r\nMessage-ID: <${id}>\r\n\r\nWhen?\r\n`), form: 'text' },
+    target: { mailbox: person, subject: 'Last train', message_id: id, references: [], scope: `v:${person}` },
+    disposition: 'answer',
+  }
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { serveMeasured } from '../harness/server-child.ts'
+
+const endOfData = '\r\n.\r\n'
+let taken = 0
+
+/** A smarthost that takes everything, counts it and forgets it. */
+await serveMeasured(async () => {
+  const server = createServer(serve).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as AddressInfo).port, handled: () => taken }
+})
+
+function serve(socket: Socket): void {
+  let pending = ''
+  let isData = false
+  socket.setNoDelay(true).on('error', () => undefined)
+  socket.write('220 sink.test\r\n')
+  socket.on('data', chunk => {
+    pending += chunk.toString('latin1')
+    for (let end = findEnd(); end >= 0; end = findEnd()) {
+      const unit = pending.slice(0, end)
+      pending = pending.slice(end + (isData ? endOfData : '\r\n').length)
+      if (isData) taken++
+      isData = !isData && /^DATA/i.test(unit)
+      socket.write(replyTo(unit, isData))
+    }
+  })
+  const findEnd = () => pending.indexOf(isData ? endOfData : '\r\n')
+}
+
+function replyTo(command: string, isData: boolean): string {
+  if (isData) return '354 go on\r\n'
+  return /^EHLO/i.test(command) ? '250-sink.test\r\n250-8BITMIME\r\n250 PIPELINING\r\n' : '250 2.0.0 taken\r\n'
+}

@@ -1,0 +1,9 @@
+import type { Agent } from '@postern/core'
+import { said } from '../../fanout/order.ts'
+import { countTurn } from './count.ts'
+
+/** Answers in two sentences. */
+export const handle: Agent['handle'] = () => {
+  countTurn()
+  return said
+}

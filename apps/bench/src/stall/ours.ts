@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { fileURLToPath } from 'node:url'
+import { serveMeasured } from '../harness/server-child.ts'
+import { readTurns } from '../ours/agents/count.ts'
+import { openMeasuredGateway } from '../ours/open.ts'
+import type { StallOrder, StallSetup } from './order.ts'
+import { agents, intakeSecret } from './order.ts'
+
+const silent = fileURLToPath(new URL('../ours/agents/silent.ts', import.meta.url))
+
+/** The gateway, and a watch that says for how long nothing else could happen in it. */
+await serveMeasured<StallSetup>(async ({ dns }) => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const tree = {
+    agents: Object.fromEntries(agents.map(name => [name, { use: silent }])),
+    default_agent: agents[0],
+    email: { intake: { secret: intakeSecret }, answer_unaddressed: true },
+    network: { dns },
+    limits: Object.fromEntries(
+      ['per_address', 'per_host', 'per_identity', 'per_unverified', 'per_agent'].map(name => [name, 1e9]),
+    ),
+  }
+  const gateway = await openMeasuredGateway({ directory, tree })
+  const [http] = await gateway.start()
+  const watch = monitorEventLoopDelay({ resolution: 1 })
+  return {
+    port: http?.port ?? 0,
+    handled: readTurns,
+    async work(given) {
+      const { kind } = given as StallOrder
+      if (kind === 'end') {
+        watch.disable()
+        return watch.max / 1e6
+      }
+      watch.reset()
+      watch.enable()
+      return undefined
+    },
+    close: async () => {
+      await gateway.stop()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+})
