@@ -1,1 +1,65 @@
-export {}
+import { randomBytes } from 'node:crypto'
+import type { Channel, House, ObjectStore } from '@postern/core'
+import { createSender } from '@postern/core'
+import { readBody } from '@postern/http'
+import { Hono } from 'hono'
+import { createAttachmentRoutes } from './attachments/routes.ts'
+import { createWebShelf } from './attachments/shelf.ts'
+import type { WebConfig } from './config.ts'
+import { answerCors } from './cors.ts'
+import { createOwnerReader } from './owner.ts'
+import type { BoundTranscript } from './rooms.ts'
+import { createRunRoutes } from './runs/routes.ts'
+
+export type { WebConfig } from './config.ts'
+export { webConfigSchema } from './config.ts'
+export type { BoundTranscript } from './rooms.ts'
+export { formatPlace, parseSignedUrl } from './signed-url.ts'
+
+/** What the web needs beside the house: conversations as they are read back, and people's files. */
+export interface WebStores {
+  readonly transcript: BoundTranscript
+  readonly objects: ObjectStore
+}
+
+/** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
+export async function openWeb(
+  config: WebConfig,
+  house: House,
+  { transcript, objects }: WebStores,
+): Promise<Channel<Hono>> {
+  const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
+  const rooms = {
+    config,
+    house,
+    transcript,
+    readOwner: createOwnerReader(config, house),
+    shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
+    openBody: async (request: Request, maxBytes: number) => {
+      const body = await readBody(request, maxBytes)
+      return new Request(request.url, { method: 'POST', headers: request.headers, body: new Uint8Array(body) })
+    },
+  }
+  const routes = new Hono()
+  if (config.enabled) {
+    routes.use('/api/v1/*', answerCors(config.origins))
+    routes.route('/', createRunRoutes(rooms))
+    routes.route('/', createAttachmentRoutes(rooms))
+  }
+  const sender = createSender({
+    name: 'web',
+    // Whoever runs it reads it: committed means sent.
+    address: ({ turn }) => ({
+      deliveries: [{ to: `run:${runOf(turn.target)}`, target: turn.target, pulled: true }],
+      aliases: [],
+    }),
+    render: delivery => delivery.response ?? null,
+    describe: response => JSON.parse(JSON.stringify(response)),
+    deliver: async () => ({ note: 'kept for the client to read' }),
+  })
+  return { ...sender, routes, addressesFiles: true, links: () => [], publishedKeys: async () => [] }
+}
+
+function runOf(target: unknown): string {
+  return String((target as { readonly run?: unknown } | null)?.run ?? '')
+}

@@ -1,0 +1,86 @@
+import { Rejection } from '@postern/core'
+import { toProblem } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebRooms } from '../rooms.ts'
+import { parseSignedUrl, readPlace } from '../signed-url.ts'
+import { showPlace } from './shelf.ts'
+
+/** Multipart wrapping around a file, bytes. */
+const wrapping = 64 * 1024
+
+/** Uploads, fresh signed URLs, and the bytes behind them. */
+export function createAttachmentRoutes({ config, house, readOwner, shelf, openBody }: WebRooms): Hono {
+  const { log } = house.world
+  const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
+    try {
+      return await handle(c)
+    } catch (error) {
+      return toProblem(error, log)
+    }
+  }
+  return new Hono()
+    .post(
+      '/api/v1/agent/attachments',
+      answer(async c => {
+        const { owner } = await readOwner(c.req.header('authorization'))
+        const form = await readForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
+        const file = form.get('file')
+        if (!(file instanceof File))
+          throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
+        const [threadId, runId] = [readField(form, 'threadId') ?? 'unfiled', readField(form, 'runId')]
+        const bytes = new Uint8Array(await file.arrayBuffer())
+        const object = await shelf.store({ owner, threadId, runId, name: file.name, bytes })
+        return c.json({ ...showPlace(object), ...(await shelf.signer.sign(object)) }, 200, noStore)
+      }),
+    )
+    .get(
+      '/api/v1/agent/attachments/signed-url',
+      answer(async c => {
+        const { owner } = await readOwner(c.req.header('authorization'))
+        const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
+        const object = place && (await shelf.findOwn(owner, place))
+        if (!object) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
+        const { bucket, path } = showPlace(object)
+        return c.json({ bucket, path, ...(await shelf.signer.sign(object)) }, 200, noStore)
+      }),
+    )
+    .get(
+      '/storage/v1/object/sign/*',
+      answer(async c => {
+        const named = parseSignedUrl(c.req.url)
+        const isHeld = named !== undefined && (await shelf.signer.holds(named, named.token))
+        if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
+        const bytes = await shelf.readObject(named)
+        if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
+        return c.body(new Uint8Array(bytes), 200, bytesHeaders((await shelf.describe(named))?.mime))
+      }),
+    )
+}
+
+const noStore = { 'cache-control': 'no-store' }
+
+/** Bytes of people under our own origin: media are shown, nothing is run or guessed at. */
+function bytesHeaders(mime = 'application/octet-stream'): Record<string, string> {
+  const isShown = /^(image\/(png|jpeg|gif|webp|avif)|audio\/|video\/)/.test(mime)
+  return {
+    'content-type': isShown ? mime : 'application/octet-stream',
+    'content-disposition': isShown ? 'inline' : 'attachment',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'private, max-age=300',
+  }
+}
+
+async function readForm(request: Request): Promise<FormData> {
+  try {
+    return await request.formData()
+  } catch (cause) {
+    throw new Rejection('malformed', 'Cannot store attachment: body is not multipart/form-data', { cause })
+  }
+}
+
+function readField(form: FormData, name: string): string | undefined {
+  const value = form.get(name)
+  return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
+}

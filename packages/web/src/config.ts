@@ -1,0 +1,92 @@
+import { z } from 'zod'
+
+const durationUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** ms */
+const durationSchema = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[smhd]$/, 'must be a number and a unit, like "15m" or "1h"')
+  .transform(text => Number(text.slice(0, -1)) * (durationUnits[text.slice(-1)] ?? Number.NaN))
+
+const originSchema = z
+  .string()
+  .refine(text => URL.parse(text)?.origin === text, 'must be an origin such as "https://chat.example"')
+
+/** Whose users are let in: by the keys it publishes, or by a secret it shares with us (HS256). */
+const issuerSchema = z
+  .strictObject({
+    /** The exact `iss` of its tokens. */
+    issuer: z.string().min(1).max(512),
+    audience: z.string().min(1),
+    jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional(),
+    secret: z.string().min(32, 'must have 32 characters or more').optional(),
+    algorithms: z
+      .array(z.enum(['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256', 'HS256']))
+      .min(1)
+      .optional(),
+  })
+  .refine(({ jwks, secret }) => (jwks === undefined) !== (secret === undefined), 'needs either "jwks" or "secret"')
+
+const tokenSchema = z.strictObject({
+  /** Who comes with it. */
+  name: z.string().regex(/^[a-z0-9]([a-z0-9._-]{0,38}[a-z0-9])?$/, 'must be a plain name of at most 40 characters'),
+  /** Digest of the token, hexadecimal: the token itself is nowhere. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the token in hexadecimal'),
+})
+
+const bucketSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
+
+const s3Schema = z.strictObject({
+  kind: z.literal('s3'),
+  endpoint: z.url({ protocol: /^https?$/ }),
+  region: z.string().min(1).default('us-east-1'),
+  bucket: bucketSchema,
+  access_key: z.string().min(1),
+  secret_key: z.string().min(1),
+})
+
+export const webConfigSchema = z
+  .strictObject({
+    /** Chat for browsers and apps; off unless it is asked for. */
+    enabled: z.boolean().default(false),
+    auth: z
+      .strictObject({ issuers: z.array(issuerSchema).default([]), tokens: z.array(tokenSchema).default([]) })
+      .prefault({}),
+    /** Origins whose pages may call (CORS). */
+    origins: z.array(originSchema).default([]),
+    attachments: z
+      .strictObject({
+        bucket: bucketSchema.default('agent-inputs'),
+        max_bytes: z
+          .number()
+          .int()
+          .min(1024)
+          .max(100 * 1024 * 1024)
+          .default(10 * 1024 * 1024),
+        /** By what the bytes are, not by what they are called. */
+        types: z
+          .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/))
+          .default(['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain']),
+        url_ttl: durationSchema.prefault('1h'),
+      })
+      .prefault({}),
+    storage: z
+      .discriminatedUnion('kind', [z.strictObject({ kind: z.literal('embedded') }), s3Schema])
+      .default({ kind: 'embedded' }),
+    /** A project whose signed URLs name attachments as well. */
+    supabase: z.strictObject({ project: originSchema, jwt_secret: z.string().min(32) }).optional(),
+    limits: z
+      .strictObject({
+        run_bytes: z
+          .number()
+          .int()
+          .min(1024)
+          .default(4 * 1024 * 1024),
+        runs_per_owner: z.number().int().min(1).default(8),
+      })
+      .prefault({}),
+  })
+  .prefault({})
+
+export type WebConfig = z.output<typeof webConfigSchema>
+export type WebIssuer = WebConfig['auth']['issuers'][number]

@@ -1,0 +1,93 @@
+import type { ArtifactPart, FilePart } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import type { ThreadKey, TranscriptEntry } from '@postern/transcript'
+import { textOfContent } from '@postern/transcript'
+import { showPlace } from './attachments/shelf.ts'
+import type { WebRooms } from './rooms.ts'
+
+/** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
+export interface HistoryMessage {
+  readonly id: string
+  readonly seq: number
+  readonly role: string
+  readonly content: string
+  readonly metadata: Record<string, unknown>
+  readonly timestamp: string
+}
+
+export interface ThreadPlace {
+  readonly owner: string
+  readonly agent: string
+  readonly threadId: string
+}
+
+/** The thread of a person with an agent, with what the desk has of it; undefined when there is none. */
+export async function findWebThread(
+  { owner, agent, threadId }: ThreadPlace,
+  { transcript }: Pick<WebRooms, 'transcript'>,
+): Promise<ThreadKey | undefined> {
+  const alias = { transport: 'web', key: JSON.stringify([agent, threadId]) }
+  const known = await transcript.findThread(owner, alias)
+  if (known) return known
+  const thread = await transcript.openThread(owner, alias)
+  const isBound = await transcript.bindDesk(thread, { agent, via: 'web', scope: owner, key: threadId })
+  if (isBound) return thread
+  await transcript.forget(thread)
+  return undefined
+}
+
+export async function showHistory(
+  entries: readonly TranscriptEntry[],
+  owner: string,
+  { shelf }: Pick<WebRooms, 'shelf'>,
+): Promise<readonly HistoryMessage[]> {
+  return Promise.all(entries.map(entry => showEntry(entry, owner, shelf)))
+}
+
+async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {
+  const { entry_id, native_id, chat_seq, seq, role, content, at } = entry
+  return {
+    id: native_id ?? entry_id,
+    seq: chat_seq ?? seq,
+    role,
+    content: textOfEntry(entry),
+    metadata: {
+      ...showStage(entry),
+      ...(await showAttachments('parts' in content ? content.parts : [], owner, shelf)),
+    },
+    timestamp: at,
+  }
+}
+
+/** Trace entries tell what was called; bubbles their text. */
+function textOfEntry({ content, tool }: TranscriptEntry): string {
+  if (!tool) return 'parts' in content ? plainTextOf(content.parts) : textOfContent(content)
+  return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
+}
+
+function showStage({ role, run_id, stage, latency_ms, entry_id, native_id, tool }: TranscriptEntry) {
+  if (role === 'user') return run_id === undefined ? {} : { run_id }
+  return {
+    ...(run_id !== undefined && { run_id }),
+    stage: stage ?? (tool ? 'tool_execution' : 'execution'),
+    ...(latency_ms !== undefined && { latency_ms: Math.round(latency_ms) }),
+    message_id: native_id ?? entry_id,
+    ...(tool?.name !== undefined && { tool_name: tool.name }),
+  }
+}
+
+/** Bucket, path and type of what its owner sent: no address and no token. */
+async function showAttachments(
+  parts: readonly { readonly kind: string }[],
+  owner: string,
+  shelf: WebRooms['shelf'],
+): Promise<object> {
+  const files = parts.filter(
+    (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
+  )
+  const digests = files.flatMap(({ bytes_ref }) => (bytes_ref.kind === 'content_addressed' ? [bytes_ref.digest] : []))
+  const found = await Promise.all(digests.map(digest => shelf.findByDigest(owner, digest)))
+  const places = found.flatMap(object => (object ? [showPlace(object)] : []))
+  if (places.length === 0) return {}
+  return { user_message_attachments: places[0], ...(places.length > 1 && { user_message_attachments_all: places }) }
+}

@@ -1,0 +1,120 @@
+import { hash } from 'node:crypto'
+import type { House, NormalizedMessage } from '@postern/core'
+import { isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import type { JWTVerifyGetKey } from 'jose'
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
+import type { WebConfig, WebIssuer } from './config.ts'
+
+/** Who is at the other end: proven by his bearer token alone, whatever body or query say. */
+export interface WebOwner {
+  /** Key of all that is his; tasks under it are kept until they are forgotten. */
+  readonly owner: string
+  readonly subject: string
+  readonly issuer: string
+  readonly address: string
+}
+
+/** Reads `Authorization`. @throws Rejection unsigned, signature_invalid, expired; Unavailable when keys cannot be had */
+export type ReadOwner = (authorization: string | undefined) => Promise<WebOwner>
+
+/** Keys are read anew after so long, ms. */
+const keyAge = 5 * 60_000
+const toleranceSeconds = 30
+
+export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<House, 'world' | 'agents'>): ReadOwner {
+  const names = new Map(auth.tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
+  const issuers = new Map(
+    auth.issuers.map(config => [config.issuer, { config, findKey: createKeyFinder(config, world) }]),
+  )
+
+  async function readToken(token: string): Promise<WebOwner> {
+    const trusted = issuers.get(peekIssuer(token) ?? '')
+    if (!trusted) throw new Rejection('signature_invalid', 'Cannot verify token: it is not known')
+    const { config, findKey } = trusted
+    const { payload } = await jwtVerify(token, findKey, {
+      algorithms: [...(config.algorithms ?? (config.secret ? ['HS256'] : ['ES256', 'EdDSA', 'RS256']))],
+      issuer: config.issuer,
+      audience: config.audience,
+      clockTolerance: toleranceSeconds,
+      currentDate: new Date(world.now()),
+      requiredClaims: ['exp', 'sub'],
+    }).catch(cause => {
+      throw cause instanceof Unavailable ? cause : refuseToken(cause)
+    })
+    return nameOwner(config.issuer, String(payload.sub), agents.domain)
+  }
+
+  return async authorization => {
+    const [, token] = /^Bearer +([\x21-\x7e]{1,8192})$/i.exec(authorization ?? '') ?? []
+    if (token === undefined) throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
+    const name = names.get(hash('sha256', token))
+    return name === undefined ? readToken(token) : nameOwner(agents.origin, name, agents.domain)
+  }
+}
+
+function nameOwner(issuer: string, subject: string, domain: string): WebOwner {
+  if (subject.length > 512 || !subject.isWellFormed()) {
+    throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
+  }
+  // A name of his own at a host below ours, so that nobody is taken for an agent.
+  const local = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
+    ? subject
+    : hash('sha256', `${issuer} ${subject}`).slice(0, 16)
+  return { owner: `web:${JSON.stringify([issuer, subject])}`, subject, issuer, address: `@${local}@web.${domain}` }
+}
+
+/** The sender as agents see him. */
+export function senderOf(
+  { address, subject, issuer }: WebOwner,
+  audience: string,
+  at: number,
+): NormalizedMessage['sender'] {
+  const evidence = {
+    method: 'a2a-oauth',
+    subject,
+    issuer,
+    assurance: 'oauth',
+    audience,
+    issuedAt: isoTime(at),
+  } as const
+  return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
+}
+
+function peekIssuer(token: string): string | undefined {
+  try {
+    return decodeJwt(token).iss
+  } catch {
+    return undefined
+  }
+}
+
+function refuseToken(cause: unknown): Rejection {
+  const isExpired = (cause as { readonly code?: unknown }).code === 'ERR_JWT_EXPIRED'
+  return isExpired
+    ? new Rejection('expired', 'Cannot verify token: it is expired', { cause })
+    : new Rejection('signature_invalid', 'Cannot verify token: it does not hold', { cause })
+}
+
+function createKeyFinder({ jwks, secret }: WebIssuer, { fetch, now }: House['world']): JWTVerifyGetKey {
+  if (secret !== undefined) {
+    const key = Buffer.from(secret)
+    return async () => key
+  }
+  let keys: ReturnType<typeof createLocalJWKSet> | undefined
+  let readAt = Number.NEGATIVE_INFINITY
+  return async (header, token) => {
+    if (!keys || now() - readAt > keyAge) {
+      keys = await readKeys(jwks ?? '', fetch)
+      readAt = now()
+    }
+    return keys(header, token)
+  }
+}
+
+async function readKeys(url: string, fetch: House['world']['fetch']) {
+  const { status, body } = await fetch(url, { timeoutMs: 5000, maxBytes: 256 * 1024 })
+  if (status !== 200) throw new Unavailable(`Cannot verify token: its issuer's keys answered ${status}`)
+  const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
+  return createLocalJWKSet(document as Parameters<typeof createLocalJWKSet>[0])
+}

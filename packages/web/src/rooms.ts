@@ -1,0 +1,24 @@
+import type { House } from '@postern/core'
+import type { TranscriptStore } from '@postern/transcript'
+import type { AttachmentShelf } from './attachments/shelf.ts'
+import type { WebConfig } from './config.ts'
+import type { ReadOwner } from './owner.ts'
+
+/** A conversation of the desk as part of a thread of the transcript. */
+export interface BoundTranscript extends TranscriptStore {
+  bindDesk(
+    thread: { readonly owner: string; readonly thread_id: string },
+    conversation: { readonly agent: string; readonly via: string; readonly scope: string; readonly key: string },
+  ): Promise<boolean>
+}
+
+/** What the routes of the web work with. */
+export interface WebRooms {
+  readonly config: WebConfig
+  readonly house: House
+  readonly readOwner: ReadOwner
+  readonly shelf: AttachmentShelf
+  readonly transcript: BoundTranscript
+  /** The request with its body read, at most so many bytes. @throws Rejection too_large, malformed */
+  openBody(request: Request, maxBytes: number): Promise<Request>
+}

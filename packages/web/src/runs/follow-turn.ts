@@ -1,0 +1,102 @@
+import type { Desk, NormalizedResponse, Part, PartialResponse, World } from '@postern/core'
+
+/** A turn whose answer somebody watches. */
+export interface Watched {
+  /** Our number of the message. */
+  readonly message: number
+  readonly task: { readonly owner: string; readonly id: string } | undefined
+}
+
+export interface TurnEnding {
+  /** `undefined`: the agent said nothing. */
+  readonly response?: NormalizedResponse | undefined
+  readonly isCanceled: boolean
+}
+
+export interface TurnWatcher {
+  piece(parts: readonly Part[], response: string): void
+  interim(parts: readonly Part[]): void
+  beat(): void
+  end(ending: TurnEnding): void
+  /** The house shuts down or the turn cannot be read any more. */
+  fail(): void
+}
+
+interface ChunkNotice {
+  readonly kind: string
+  readonly chunk: PartialResponse
+  readonly run: number
+  readonly index: number
+  readonly response: string
+}
+
+/** A notice is a hint that may be lost: the desk is looked at this often, ms. */
+const lookMs = 5_000
+
+/**
+ * Watches a turn from its admission to its end. Pieces of one run of the agent come without gaps, or not at all: who missed one hears the
+ * rest with the answer. Gives what ends watching.
+ */
+export function followTurn(
+  { message, task }: Watched,
+  watcher: TurnWatcher,
+  {
+    desk,
+    world,
+  }: { readonly desk: Pick<Desk, 'listen' | 'findAnswer' | 'findTask'>; readonly world: Pick<World, 'sleep' | 'log'> },
+): () => void {
+  const closing = new AbortController()
+  let run: number | undefined
+  let next = 0
+
+  function hear(notice: ChunkNotice): void {
+    run ??= notice.run
+    if (notice.run !== run || notice.index !== next) return
+    next += 1
+    const { status, parts = [] } = notice.chunk
+    if (parts.length === 0) return
+    if (status === 'working') watcher.interim(parts)
+    else watcher.piece(parts, notice.response)
+  }
+
+  const unlisten = desk.listen(`message:${message}`, payload => {
+    const notice = payload as ChunkNotice
+    if (notice?.kind === 'part') hear(notice)
+    else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look()
+  })
+
+  function stop(): void {
+    closing.abort()
+    unlisten()
+  }
+
+  async function look(): Promise<void> {
+    try {
+      const found = await desk.findAnswer(message)
+      const state = task && (await desk.findTask(task))?.state
+      if (closing.signal.aborted) return
+      const isCanceled = state === 'canceled'
+      const isOpen = state === 'submitted' || state === 'working'
+      if (!isCanceled && isOpen) return
+      stop()
+      watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
+    } catch (error) {
+      world.log.warn({ err: error, message }, 'a run cannot be followed')
+      stop()
+      watcher.fail()
+    }
+  }
+
+  async function keepLooking(): Promise<void> {
+    while (!closing.signal.aborted) {
+      await world.sleep(lookMs, closing.signal)
+      if (closing.signal.aborted) return
+      watcher.beat()
+      await look()
+    }
+  }
+
+  void look()
+  void keepLooking()
+  return stop
+}

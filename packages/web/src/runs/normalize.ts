@@ -1,0 +1,60 @@
+import { hash } from 'node:crypto'
+import type { Intake } from '@postern/core'
+import { isoTime, mentionRelays } from '@postern/core'
+import type { WebOwner } from '../owner.ts'
+import { senderOf } from '../owner.ts'
+import type { ReadParts } from './read-parts.ts'
+
+/** What a person says in a run, whose he is being proven. */
+export interface ProvenRun {
+  readonly owner: WebOwner
+  readonly agent: string
+  readonly domain: string
+  readonly threadId: string
+  readonly runId: string
+  /** Id of the message that is answered. */
+  readonly messageId: string
+  readonly content: ReadParts
+  /** The request as it came, parsed. */
+  readonly document: unknown
+  /** ms */
+  readonly at: number
+}
+
+/** A run → what the desk keeps and the agent reads. Pure. */
+export function normalizeRun(run: ProvenRun): Intake {
+  const { owner, agent, domain, threadId, runId, messageId, content, document, at } = run
+  const recipient = `@${agent}@${domain}`
+  return {
+    agent,
+    message: {
+      id: messageId,
+      thread_id: threadId,
+      sender: senderOf(owner, recipient, at),
+      recipient,
+      parts: [...content.parts],
+      recipient_capabilities: { mention_relay: mentionRelays.web },
+      received_via: 'web',
+      received_at: isoTime(at),
+    },
+    // A run is started once (AG-UI: a run id names one execution).
+    duplicateKey: JSON.stringify([owner.owner, runId]),
+    thread: { scope: owner.owner, references: [] },
+    aliases: [],
+    proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
+    raw: { bytes: Buffer.from(JSON.stringify(document, hideTokens)), form: 'json' },
+    ...(content.blobs.length > 0 && { blobs: content.blobs }),
+    target: { run: runId, thread: threadId },
+    disposition: 'answer',
+    task: { owner: owner.owner, id: runId, context: threadId },
+  }
+}
+
+const longest = 64 * 1024
+
+/** Neither the token of a signed URL nor bytes that are kept as an attachment stay in what is stored. */
+function hideTokens(_: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
+  return value.replace(/([?&]token=)[^&#\s"]+/g, '$1')
+}

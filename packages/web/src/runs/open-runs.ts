@@ -1,0 +1,26 @@
+import { Rejection } from '@postern/core'
+
+/** How many runs of one owner are told at a time. */
+export interface OpenRuns {
+  /** Gives what ends it; ending it twice counts once. @throws Rejection rate_limited */
+  enter(owner: string): () => void
+}
+
+export function createOpenRuns(most: number): OpenRuns {
+  const counts = new Map<string, number>()
+  return {
+    enter(owner) {
+      const count = counts.get(owner) ?? 0
+      if (count >= most) throw new Rejection('rate_limited', 'Cannot run: too many runs are open', { retryAfter: 5 })
+      counts.set(owner, count + 1)
+      let isOpen = true
+      return () => {
+        if (!isOpen) return
+        isOpen = false
+        const left = (counts.get(owner) ?? 1) - 1
+        if (left > 0) counts.set(owner, left)
+        else counts.delete(owner)
+      }
+    },
+  }
+}

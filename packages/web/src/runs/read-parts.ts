@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto'
+import type { ContentPart, Message } from '@ag-ui/core'
+import type { Blob, Part } from '@postern/core'
+import type { AttachmentShelf } from '../attachments/shelf.ts'
+
+export interface ReadParts {
+  readonly parts: readonly Part[]
+  readonly blobs: readonly Blob[]
+  readonly warnings: readonly string[]
+}
+
+export interface PartPlace {
+  readonly owner: string
+  readonly threadId: string
+  readonly runId: string
+}
+
+/**
+ * The content of a user's message as the agent reads it: files that are his own by their bytes, every other address as a link.
+ * @throws Rejection too_large, unsupported (of bytes that came along)
+ */
+export async function readContentParts(
+  content: Message['content'],
+  place: PartPlace,
+  shelf: AttachmentShelf,
+): Promise<ReadParts> {
+  if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
+  const read = await Promise.all((Array.isArray(content) ? content : []).map(part => readPart(part, place, shelf)))
+  return {
+    parts: read.flatMap(({ parts }) => parts),
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+  }
+}
+
+const nothing: ReadParts = { parts: [], blobs: [], warnings: [] }
+
+async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentShelf): Promise<ReadParts> {
+  if (part.type === 'text') return { ...nothing, parts: writeText(part.text) }
+  const { source } = part
+  if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
+  if (source.type === 'data') return takeData(source.value, place, shelf)
+  const object = await shelf.findByUrl(place.owner, source.value)
+  if (!object) return { ...nothing, parts: writeLink(source.value) }
+  const bytes = await shelf.readObject(object)
+  return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
+}
+
+async function takeData(base64: string, place: PartPlace, shelf: AttachmentShelf): Promise<ReadParts> {
+  const bytes = new Uint8Array(Buffer.from(base64, 'base64'))
+  const object = await shelf.store({ ...place, bytes })
+  return writeFile(object.path, object.mime, bytes)
+}
+
+function writeFile(path: string, mime: string, bytes: Uint8Array): ReadParts {
+  const digest = hash('sha256', bytes)
+  const name = path.split('/').at(-1)
+  const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  return {
+    parts: [{ kind: 'file', ...(name && { name }), mime, size: bytes.byteLength, bytes_ref }],
+    blobs: [{ digest, bytes, mime }],
+    warnings: [],
+  }
+}
+
+function writeText(content: string): readonly Part[] {
+  return content === '' ? [] : [{ kind: 'text', mime: 'text/plain', content }]
+}
+
+/** Without its query: what is there may be a credential. */
+function writeLink(url: string): readonly Part[] {
+  const parsed = URL.parse(url)
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) return []
+  return [{ kind: 'link', url: `${parsed.origin}${parsed.pathname}` }]
+}

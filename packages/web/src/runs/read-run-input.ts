@@ -1,0 +1,95 @@
+import type { ContentPart, Message, RunAgentInput } from '@ag-ui/core'
+import { RunAgentInputSchema } from '@ag-ui/core/schemas'
+import { Rejection } from '@postern/core'
+
+/** What a client posts to have an agent run, in the words of AG-UI 1.0. */
+export interface RunRequest {
+  readonly input: RunAgentInput
+  /** What was not understood and left out, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+const maxName = 256
+const maxMessages = 2_000
+const knownMembers: ReadonlySet<string> = new Set([
+  'threadId',
+  'runId',
+  'protocolVersion',
+  'parentRunId',
+  'state',
+  'messages',
+  'tools',
+  'context',
+  'forwardedProps',
+  'resume',
+])
+
+/**
+ * `RunAgentInput` (AG-UI 1.0), with the `binary` parts of earlier versions made what 1.0 calls them.
+ * @throws Rejection malformed, naming the members
+ */
+export function readRunInput(document: unknown): RunRequest {
+  const warnings: string[] = []
+  if (!isMap(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
+  const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
+  if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
+  const known = Object.fromEntries(Object.entries(document).filter(([name]) => knownMembers.has(name)))
+  const messages = Array.isArray(document.messages)
+    ? document.messages.map(each => translate(each, warnings))
+    : undefined
+  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...known, ...(messages && { messages }) })
+  if (!parsed.success) throw refuse(parsed.error.issues)
+  const input = parsed.data as RunAgentInput
+  for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
+  if (input.messages.length > maxMessages)
+    throw new Rejection('too_large', `Cannot run: more than ${maxMessages} messages`)
+  return { input, warnings }
+}
+
+function checkName(member: string, value: string): void {
+  if (value.length > 0 && value.length <= maxName && value.isWellFormed()) return
+  const description = `must have 1 to ${maxName} characters`
+  throw new Rejection('malformed', `Cannot run: ${member} ${description}`, {
+    violations: [{ field: member, description }],
+  })
+}
+
+function refuse(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): Rejection {
+  const violations = issues.slice(0, 16).map(({ path, message }) => ({ field: path.join('.'), description: message }))
+  return new Rejection('malformed', `Cannot run: ${violations[0]?.field ?? 'body'} is not as it must be`, {
+    violations,
+  })
+}
+
+/** A `binary` part is an image, a sound, a film or a document by its type; one with neither bytes nor address is dropped. */
+function translate(message: unknown, warnings: string[]): unknown {
+  if (!isMap(message) || !Array.isArray(message.content)) return message
+  return { ...message, content: message.content.flatMap(part => translatePart(part, warnings)) }
+}
+
+const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image', audio: 'audio', video: 'video' }
+
+function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
+  if (!isMap(part) || part.type !== 'binary') return [part]
+  const { mimeType, url, data, filename } = part
+  const type = families[String(mimeType).split('/')[0] ?? ''] ?? 'document'
+  const named = { ...(typeof filename === 'string' && { metadata: { filename } }) }
+  if (typeof url === 'string') return [{ type, source: { type: 'url', value: url, mimeType }, ...named }]
+  if (typeof data === 'string') return [{ type, source: { type: 'data', value: data, mimeType }, ...named }]
+  warnings.push('a binary part without bytes or address was left out')
+  return []
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+/** Text of a message's content; parts that are not text say nothing here. */
+export function textOfMessage({ content }: Pick<Message, 'content'>): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map(part => (part.type === 'text' ? part.text : ''))
+    .filter(Boolean)
+    .join('\n\n')
+}

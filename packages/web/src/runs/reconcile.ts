@@ -1,0 +1,56 @@
+import type { Message, ResumeEntry, RunAgentInput, ToolMessage, UserMessage } from '@ag-ui/core'
+import type { TranscriptEntry } from '@postern/transcript'
+
+/** What a run adds to a conversation; the rest of the client's copy is not taken at its word. */
+export interface RunNews {
+  /** New words of the person, oldest first. */
+  readonly said: readonly UserMessage[]
+  /** Results of calls that were left to the client. */
+  readonly toolResults: readonly (ToolMessage & { readonly call: NonNullable<TranscriptEntry['tool']> })[]
+  readonly resume: readonly ResumeEntry[]
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Holds the client's messages against what is stored, the newest `recent` entries of the thread: what is known by its id is stored already,
+ * and what claims to be the agent's or the house's own words counts for nothing. Pure.
+ */
+export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
+  const known = new Set(recent.flatMap(({ native_id }) => native_id ?? []))
+  const pending = findPendingCalls(recent)
+  const lastKnown = messages.findLastIndex(({ id }) => known.has(id))
+  const fresh = messages.slice(lastKnown + 1).filter(({ id }) => !known.has(id))
+  const toolResults = firstOfEach(messages.filter(message => message.role === 'tool')).flatMap(message => {
+    const call = pending.get(message.toolCallId)
+    return call ? [{ ...message, call }] : []
+  })
+  return { said: fresh.filter(isUser), toolResults, resume, warnings: describeIgnored(fresh) }
+}
+
+function isUser(message: Message): message is UserMessage {
+  return message.role === 'user'
+}
+
+function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
+  const seen = new Set<string>()
+  return messages.filter(({ toolCallId }) => !seen.has(toolCallId) && seen.add(toolCallId))
+}
+
+/** Calls without a result, by their ids. */
+function findPendingCalls(
+  entries: readonly TranscriptEntry[],
+): ReadonlyMap<string, NonNullable<TranscriptEntry['tool']>> {
+  const pending = new Map<string, NonNullable<TranscriptEntry['tool']>>()
+  for (const { kind, tool } of entries) {
+    if (kind === 'tool_call' && tool) pending.set(tool.call_id, tool)
+    if (kind === 'tool_result' && tool) pending.delete(tool.call_id)
+  }
+  return pending
+}
+
+const claimedRoles: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'reasoning', 'activity'])
+
+function describeIgnored(messages: readonly Message[]): readonly string[] {
+  const count = messages.filter(({ role }) => claimedRoles.has(role)).length
+  return count === 0 ? [] : [`${count} messages of other roles are not known and were left out`]
+}

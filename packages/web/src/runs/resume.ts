@@ -1,0 +1,78 @@
+import type { ResumeEntry } from '@ag-ui/core'
+import { randomHex, subjectOf } from '@postern/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import { senderOf } from '../owner.ts'
+import type { WebRooms } from '../rooms.ts'
+import type { Watched } from './follow-turn.ts'
+import { isMap } from './read-run-input.ts'
+import type { AskedRun } from './start-run.ts'
+
+export interface DecidedInterrupts {
+  /** The turn that a decision has caused. */
+  readonly watched: Watched | undefined
+  /** Answers to questions, as words. */
+  readonly answers: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+interface Deciding {
+  readonly rooms: WebRooms
+  readonly recent: readonly TranscriptEntry[]
+}
+
+/** What the person decided on what kept an earlier run from going on. Nobody decides what was demanded of another one. */
+export async function decideInterrupts(
+  resume: readonly ResumeEntry[],
+  asked: AskedRun,
+  deciding: Deciding,
+): Promise<DecidedInterrupts> {
+  let decided: DecidedInterrupts = { watched: undefined, answers: [], warnings: [] }
+  for (const entry of resume) {
+    const next = await decideInterrupt(entry, asked, deciding)
+    decided = {
+      watched: next.watched ?? decided.watched,
+      answers: [...decided.answers, ...next.answers],
+      warnings: [...decided.warnings, ...next.warnings],
+    }
+  }
+  return decided
+}
+
+const nothing: DecidedInterrupts = { watched: undefined, answers: [], warnings: [] }
+const unknown: DecidedInterrupts = { ...nothing, warnings: ['an interrupt that is not open was not decided'] }
+
+async function decideInterrupt(
+  entry: ResumeEntry,
+  asked: AskedRun,
+  { rooms, recent }: Deciding,
+): Promise<DecidedInterrupts> {
+  const demand = /^[0-9a-f]{32}$/.test(entry.interruptId)
+    ? await rooms.house.desk.findDemand({ id: entry.interruptId })
+    : undefined
+  if (!demand) return answerQuestion(entry, recent)
+  const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
+  const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent && demand.via === 'web'
+  if (!isOwn || demand.kind !== 'consent_required') return unknown
+  const outcome = isApproval(entry) ? 'granted' : 'declined'
+  const resolver = { method: 'web', subject: asked.owner.subject }
+  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver } as const
+  const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
+  if (resolved.outcome === 'refused') return unknown
+  return { ...nothing, watched: { message: resolved.message, task: undefined } }
+}
+
+/** Only a plain yes is one. */
+function isApproval({ status, payload }: ResumeEntry): boolean {
+  return status === 'resolved' && (payload === true || (isMap(payload) && payload.approved === true))
+}
+
+/** The last thing the agent said was this question. */
+function answerQuestion(
+  { interruptId, status, payload }: ResumeEntry,
+  recent: readonly TranscriptEntry[],
+): DecidedInterrupts {
+  const last = recent.findLast(({ role, native_id }) => role === 'assistant' && native_id !== undefined)
+  if (last?.native_id !== interruptId || status !== 'resolved') return unknown
+  const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')
+  return { ...nothing, answers: [text] }
+}

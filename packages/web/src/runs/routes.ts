@@ -1,0 +1,78 @@
+import { Rejection } from '@postern/core'
+import { parseBoundedJson, peerAddress, toProblem } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { answerHistory } from '../history-route.ts'
+import type { WebRooms } from '../rooms.ts'
+import type { OpenRuns } from './open-runs.ts'
+import { createOpenRuns } from './open-runs.ts'
+import { readRunInput } from './read-run-input.ts'
+import { sseHeaders } from './sse.ts'
+import type { AskedRun } from './start-run.ts'
+import { findAgentName, RunRepeated, startRun } from './start-run.ts'
+import { streamRun } from './stream-run.ts'
+
+/** Runs, what stops them, and what was said (seed 001; AG-UI 1.0). */
+export function createRunRoutes(rooms: WebRooms): Hono {
+  const { house } = rooms
+  const open = createOpenRuns(rooms.config.limits.runs_per_owner)
+  const routes = new Hono()
+  const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
+    try {
+      return await handle(c)
+    } catch (error) {
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, house.world.log)
+    }
+  }
+  const run = answer(c => answerRun(c, rooms, open))
+  const history = answer(c => answerHistory(c, rooms))
+  const cancel = answer(c => answerCancel(c, rooms))
+  for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
+    routes.post(`${base}/runs`, run)
+    routes.get(`${base}/history`, history)
+    routes.post(`${base}/runs/:run/cancel`, cancel)
+  }
+  return routes
+}
+
+async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<Response> {
+  const owner = await rooms.readOwner(c.req.header('authorization'))
+  const agent = findAgentName(c.req.param('agent'), rooms)
+  if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
+  const request = await rooms.openBody(c.req.raw, rooms.config.limits.run_bytes)
+  const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
+  const { input, warnings } = readRunInput(document)
+  const leave = open.enter(owner.owner)
+  try {
+    const asked: AskedRun = { owner, agent, input, document, from: peerAddress(c.env) }
+    const started = await startRun(asked, rooms)
+    const all = [...warnings, ...started.warnings]
+    return new Response(streamRun(asked, { ...started, warnings: all }, rooms, leave), { headers: sseHeaders })
+  } catch (error) {
+    leave()
+    throw error
+  }
+}
+
+/** Server-sent events are always to be had. */
+function acceptsStream(accept = '*/*'): boolean {
+  return /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
+}
+
+function answerRepeated(): Response {
+  const problem = {
+    title: 'Conflict',
+    status: 409,
+    code: 'run_repeated',
+    detail: 'Cannot run: this run was started already',
+  }
+  return new Response(JSON.stringify(problem), { status: 409, headers: { 'content-type': 'application/problem+json' } })
+}
+
+/** The run ends as cancelled; an answer that comes later is thrown away. */
+async function answerCancel(c: Context, { readOwner, house }: WebRooms): Promise<Response> {
+  const { owner } = await readOwner(c.req.header('authorization'))
+  const key = { owner, id: c.req.param('run') ?? '' }
+  if (!(await house.desk.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
+  return c.json({ cancelled: await house.desk.cancelTask(key) })
+}

@@ -1,0 +1,53 @@
+import type { Event } from '@ag-ui/core'
+
+export const sseHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-store',
+  // Proxies hold small answers back otherwise.
+  'x-accel-buffering': 'no',
+} as const
+
+export interface EventSink {
+  send(event: Event): void
+  beat(): void
+  close(): void
+}
+
+/** Characters that wait for a client who reads slowly; who has more waiting is left. */
+const maxWaiting = 4 * 1024 * 1024
+
+/** One JSON event a `data` line, LF only (AG-UI, transport). `open` is told when somebody reads, and gives what to do when he leaves. */
+export function streamEvents(open: (sink: EventSink) => () => void): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  let leave: (() => void) | undefined
+  let isOver = false
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const write = (text: string) => {
+          if (isOver) return
+          controller.enqueue(encoder.encode(text))
+          if ((controller.desiredSize ?? 0) > -maxWaiting) return
+          isOver = true
+          controller.error(new Error('the client reads too slowly'))
+          leave?.()
+        }
+        leave = open({
+          send: event => write(`data: ${JSON.stringify(event)}\n\n`),
+          beat: () => write(':\n\n'),
+          close() {
+            if (isOver) return
+            isOver = true
+            controller.close()
+          },
+        })
+        if (isOver) leave()
+      },
+      cancel() {
+        isOver = true
+        leave?.()
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: 64 * 1024 }),
+  )
+}

@@ -1,0 +1,128 @@
+import type { RunAgentInput } from '@ag-ui/core'
+import type { Admitted, Inbound } from '@postern/core'
+import { Rejection, receive } from '@postern/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import { findWebThread, showHistory } from '../history.ts'
+import type { WebOwner } from '../owner.ts'
+import type { WebRooms } from '../rooms.ts'
+import type { Watched } from './follow-turn.ts'
+import type { ProvenRun } from './normalize.ts'
+import { normalizeRun } from './normalize.ts'
+import type { ReadParts } from './read-parts.ts'
+import { readContentParts } from './read-parts.ts'
+import type { RunNews } from './reconcile.ts'
+import { reconcileRun } from './reconcile.ts'
+import { decideInterrupts } from './resume.ts'
+
+/** A run that was asked for, before anything is stored of it. */
+export interface AskedRun {
+  readonly owner: WebOwner
+  readonly agent: string
+  readonly input: RunAgentInput
+  readonly document: unknown
+  readonly from: string
+}
+
+/** What a run begins with. */
+export interface StartedRun {
+  /** Absent when there was nothing to answer. */
+  readonly watched: Watched | undefined
+  readonly warnings: readonly string[]
+  /** What is stored, for a client who has none of it, or only the beginning. */
+  readonly snapshot: readonly object[] | undefined
+}
+
+/** Entries that a client's copy is held against. */
+const recentEntries = 400
+
+/** The run's id names a run that there was already: nothing is run again. */
+export class RunRepeated extends Error {
+  override readonly name = 'RunRepeated'
+}
+
+/**
+ * Holds a run against what is stored and makes what is new of it durable. @throws Rejection, Unavailable, RunRepeated
+ */
+export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<StartedRun> {
+  const { owner, agent, input } = asked
+  const { desk } = rooms.house
+  if (await desk.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
+  const thread = await findWebThread({ owner: owner.owner, agent, threadId: input.threadId }, rooms)
+  const recent = thread ? await rooms.transcript.read(thread, { tail: recentEntries }) : []
+  const news = reconcileRun(input, recent)
+  const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
+  const common = {
+    snapshot: await takeSnapshot(asked, recent, rooms),
+    warnings: [...news.warnings, ...decided.warnings],
+  }
+  if (decided.watched) return { ...common, watched: decided.watched }
+  const content = await readNews(news, decided.answers, asked, rooms)
+  const warnings = [...common.warnings, ...content.warnings]
+  if (content.parts.length === 0) return { ...common, warnings, watched: undefined }
+  return { ...common, warnings, watched: await admitRun(asked, news, content, rooms) }
+}
+
+async function takeSnapshot(
+  { owner, input }: AskedRun,
+  recent: readonly TranscriptEntry[],
+  rooms: WebRooms,
+): Promise<readonly object[] | undefined> {
+  const said = recent.filter(({ chat_seq }) => chat_seq !== undefined)
+  const known = new Set(input.messages.map(({ id }) => id))
+  if (said.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return undefined
+  const messages = await showHistory(said, owner.owner, rooms)
+  return messages.map(({ id, role, content, metadata }) => ({ id, role, content, metadata }))
+}
+
+async function readNews(
+  { said, toolResults }: RunNews,
+  answers: readonly string[],
+  { owner, input }: AskedRun,
+  { shelf }: WebRooms,
+): Promise<ReadParts> {
+  const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
+  const read = await Promise.all(said.map(({ content }) => readContentParts(content, place, shelf)))
+  const results = toolResults.map(({ call, content, error }) => ({
+    kind: 'tool_call' as const,
+    id: call.call_id,
+    name: call.name ?? '',
+    args: call.args ?? {},
+    ...(error === undefined ? { result: content } : { error: { message: error } }),
+  }))
+  const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
+  return {
+    parts: [...results, ...answered, ...read.flatMap(({ parts }) => parts)],
+    blobs: read.flatMap(({ blobs }) => blobs),
+    warnings: read.flatMap(({ warnings }) => warnings),
+  }
+}
+
+async function admitRun(asked: AskedRun, { said }: RunNews, content: ReadParts, rooms: WebRooms): Promise<Watched> {
+  const { owner, agent, input, document, from } = asked
+  const { desk, world, agents } = rooms.house
+  const { threadId, runId } = input
+  const messageId = said.at(-1)?.id ?? `${runId}-input`
+  const at = world.now()
+  const run: ProvenRun = { owner, agent, domain: agents.domain, threadId, runId, messageId, content, document, at }
+  const inbound: Inbound<ProvenRun, ProvenRun> = {
+    name: 'web',
+    verify: async proven => proven,
+    normalize: proven => [normalizeRun(proven)],
+  }
+  const [admitted] = await receive(inbound, run, { desk, world, from })
+  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId } }
+}
+
+function numberOf(admitted: Admitted | undefined): number {
+  if (admitted === undefined) throw new Error('the desk admitted nothing')
+  if (admitted.outcome !== 'accepted') throw new RunRepeated()
+  return admitted.message
+}
+
+/** @throws Rejection no_recipient */
+export function findAgentName(named: string | undefined, { house }: Pick<WebRooms, 'house'>): string {
+  const name = named ?? house.agents.defaultAgent
+  const agent = name === undefined ? undefined : house.agents.find(name)
+  if (!agent) throw new Rejection('no_recipient', 'Cannot run: there is no such agent')
+  return agent.name
+}

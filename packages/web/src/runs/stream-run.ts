@@ -1,0 +1,82 @@
+import type { NormalizedResponse } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import type { WebRooms } from '../rooms.ts'
+import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
+import { followTurn } from './follow-turn.ts'
+import type { RunWriter } from './run-events.ts'
+import { createRunWriter, listInterrupts } from './run-events.ts'
+import { streamEvents } from './sse.ts'
+import type { AskedRun, StartedRun } from './start-run.ts'
+
+/** A run told as it goes; `leave` is called when nobody follows it any more. */
+export function streamRun(
+  asked: AskedRun,
+  started: StartedRun,
+  { house: { world, desk } }: WebRooms,
+  leave: () => void,
+): ReadableStream<Uint8Array> {
+  const { threadId, runId, parentRunId, tools } = asked.input
+  const clientTools = new Set(tools.map(({ name }) => name))
+  return streamEvents(sink => {
+    const place = { threadId, runId, parentRunId, agent: asked.agent, clientTools, now: world.now }
+    const writer = createRunWriter(place, sink.send)
+    const close = () => {
+      leave()
+      sink.close()
+    }
+    writer.start()
+    if (started.snapshot) writer.snapshot(started.snapshot)
+    for (const warning of started.warnings) writer.warn(warning)
+    // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
+    const stop =
+      started.watched && followTurn(started.watched, createWatcher(writer, sink.beat, close), { desk, world })
+    if (!stop) {
+      endWithoutTurn(asked, started, writer)
+      close()
+    }
+    return () => {
+      stop?.()
+      leave()
+    }
+  })
+}
+
+/** Nothing new was said: what is stored was told. A decision that did not count is no success. */
+function endWithoutTurn({ input }: AskedRun, { warnings }: StartedRun, writer: RunWriter): void {
+  const wasAsked = (input.resume?.length ?? 0) > 0
+  if (wasAsked) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
+  else writer.finish({ kind: 'success' })
+}
+
+function createWatcher(writer: RunWriter, beat: () => void, done: () => void): TurnWatcher {
+  return {
+    piece: writer.piece,
+    interim: writer.interim,
+    beat,
+    end(ending) {
+      tellEnding(ending, writer)
+      done()
+    },
+    fail() {
+      writer.fail('The run cannot be followed any more. Its answer will be in the history.', 'unavailable')
+      done()
+    },
+  }
+}
+
+function tellEnding({ response, isCanceled }: TurnEnding, writer: RunWriter): void {
+  if (isCanceled) writer.finish({ kind: 'cancelled' })
+  else if (!response) writer.finish({ kind: 'success' })
+  else if (response.status === 'failed') writer.fail(wordsOf(response), 'agent_failed')
+  else tellResponse(response, writer)
+}
+
+function tellResponse(response: NormalizedResponse, writer: RunWriter): void {
+  writer.complete(response)
+  const interrupts = listInterrupts(response)
+  writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
+}
+
+function wordsOf({ parts }: NormalizedResponse): string {
+  return plainTextOf(parts) || 'The agent failed'
+}
