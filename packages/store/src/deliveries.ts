@@ -24,7 +24,7 @@ interface DueDelivery {
 
 /** Deliveries are taken up here, in the order they fell due. */
 export function createDeliveryLeases(
-  { db, writeLightly, now }: Store,
+  { db, writeLightly, writeLast, now }: Store,
   tables: Tables,
 ): Pick<WorkDesk, 'leaseDeliveries'> & {
   readonly renewDelivery: (delivery: Delivery, leaseMs: number) => Promise<void>
@@ -41,7 +41,7 @@ export function createDeliveryLeases(
   )
   return {
     leaseDeliveries: ({ holder, limit, leaseMs, rank, shares }) =>
-      writeLightly(() => {
+      writeLast(() => {
         const at = now()
         const due = takeShares(
           { limit, shares },

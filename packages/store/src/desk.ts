@@ -68,7 +68,8 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
     giveNotices(batch, notices)
     files.drop(batch.droppedFiles)
   })
-  const store: Store = { db, write: writer.write, writeLightly: writer.writeLightly, now, log, files }
+  const { write, writeLightly, writeLast } = writer
+  const store: Store = { db, write, writeLightly, writeLast, now, log, files }
   const tables = createTables(db, files)
   const refusals = createRefusals(store)
   const { admitNew, ...admission } = createAdmission(store, tables)

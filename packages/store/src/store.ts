@@ -8,6 +8,7 @@ export interface Store {
   readonly db: DatabaseSync
   readonly write: Writer['write']
   readonly writeLightly: Writer['writeLightly']
+  readonly writeLast: Writer['writeLast']
   readonly now: () => number
   readonly log: Log
   readonly files: BlobFiles

@@ -21,7 +21,7 @@ interface DueTurn extends Gatherable {
 
 /** Turns are taken up here, in the order they fell due, and given back. */
 export function createTurnLeases(
-  { db, write, writeLightly, now }: Store,
+  { db, write, writeLightly, writeLast, now }: Store,
   tables: Tables,
 ): Pick<WorkDesk, 'leaseTurns' | 'release' | 'noteWaiting'> & {
   readonly renewTurn: (turn: Turn, leaseMs: number) => Promise<void>
@@ -59,7 +59,7 @@ export function createTurnLeases(
 
   return {
     leaseTurns: ({ holder, limit, leaseMs, shares }) =>
-      writeLightly(batch => {
+      writeLast(batch => {
         const until = now() + leaseMs
         const claimed: Turn[] = []
         takeShares(

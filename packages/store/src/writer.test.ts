@@ -54,6 +54,26 @@ test('write() runs what is asked for in one turn of the event loop in one transa
   expect(bench.batches[0]?.notices.map(({ payload }) => payload)).toEqual([3, 1, 2])
 })
 
+test('writeLast() comes behind what was asked for later, in its transaction, and is given its own result', async () => {
+  const bench = openBench()
+  const last = bench.writer.writeLast(() => bench.values())
+  const first = [bench.put(1), bench.put(2)]
+  expect(await last).toEqual([1, 2])
+  expect(await Promise.all(first)).toEqual([1, 2])
+  expect(bench.batches).toHaveLength(1)
+})
+
+test('write() is not undone by a writeLast() that fails', async () => {
+  const bench = openBench()
+  const last = bench.writer.writeLast(() => {
+    throw new Error('cannot read')
+  })
+  const first = bench.put(1)
+  await expect(last).rejects.toThrow()
+  expect(await first).toBe(1)
+  expect(bench.values()).toEqual([1])
+})
+
 test('write() bounds what is written in a transaction, whatever it is alone', async () => {
   const bench = openBench()
   const put = (value: number, size: number) =>

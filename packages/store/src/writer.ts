@@ -20,12 +20,15 @@ export interface Writer {
    * for no disk, unless something that must be durable shares its transaction.
    */
   writeLightly<T>(operation: Operation<T>): Promise<T>
+  /** As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. */
+  writeLast<T>(operation: Operation<T>): Promise<T>
   /** Writes what is waiting, now; later writes are refused. */
   close(): void
 }
 
 interface Job {
   readonly isDurable: boolean
+  readonly isLast: boolean
   readonly size: number
   readonly operation: Operation<unknown>
   readonly resolve: (value: unknown) => void
@@ -59,7 +62,7 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
 
   function writeNext(): void {
     isScheduled = false
-    const jobs = takeJobs(queue)
+    const jobs = putInOrder(takeJobs(queue))
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
     writeTogether(jobs)
@@ -83,22 +86,28 @@ export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void
     for (const job of jobs) writeTogether([job])
   }
 
-  function enqueue<T>(operation: Operation<T>, isDurable: boolean, size = 0): Promise<T> {
+  function enqueue<T>(operation: Operation<T>, { isDurable = true, isLast = false, size = 0 } = {}): Promise<T> {
     return new Promise((resolve, reject) => {
       if (isClosed) return reject(new Error('the desk is closed'))
-      queue.push({ isDurable, size, operation, resolve: resolve as Job['resolve'], reject })
+      queue.push({ isDurable, isLast, size, operation, resolve: resolve as Job['resolve'], reject })
       schedule()
     })
   }
 
   return {
-    write: (operation, size) => enqueue(operation, true, size),
-    writeLightly: operation => enqueue(operation, false),
+    write: (operation, size) => enqueue(operation, { size }),
+    writeLightly: operation => enqueue(operation, { isDurable: false }),
+    writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
     close() {
       isClosed = true
       while (queue.length > 0) writeNext()
     },
   }
+}
+
+function putInOrder(jobs: readonly Job[]): readonly Job[] {
+  const last = jobs.filter(({ isLast }) => isLast)
+  return last.length > 0 ? [...jobs.filter(({ isLast }) => !isLast), ...last] : jobs
 }
 
 /** The first of the queue, as many as go together; one always. */
