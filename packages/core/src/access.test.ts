@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AgentAccess, IdentityQuery, SenderIdentity } from './access.ts'
 import { agentAccessShape, createSenderIdentity, hasSubjectPrefix, mayAccess } from './access.ts'
+import { subjectOf } from './demand.ts'
 import type { IdentityEvidence } from './identity.ts'
 import { mintTransportEvidence } from './identity.ts'
 import type { Sender, SenderProfile } from './message.ts'
@@ -164,5 +165,24 @@ describe('the keys allow and deny', () => {
 
   test('a denial may name a subject alone', () => {
     expect(schema.safeParse({ deny: [{ subject: 'slack:T1/U1' }], allow: [] }).success).toBe(true)
+  })
+})
+
+describe('subjectOf()', () => {
+  const sender = (...identities: IdentityEvidence[]): Sender => ({
+    address: '@slack@issuer.test',
+    auth_method: 'a2a-jwt',
+    verified: true,
+    identities: [token('slack'), ...identities],
+  })
+
+  test('the people behind one connector are told apart, in whatever order their evidence comes', () => {
+    const [alice, bob] = [slack('slack:T123/ALICE'), slack('slack:T123/BOB')]
+    expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender(bob)))
+    expect(subjectOf(sender(alice))).not.toBe(subjectOf(sender()))
+    expect(subjectOf(sender(alice, bob))).toBe(subjectOf(sender(bob, alice)))
+    expect(subjectOf(sender(alice))).toBe(subjectOf(sender(alice, alice)))
+    const bot = (user: string) => slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of: [user] })
+    expect(subjectOf(sender(bot('slack:T123/ALICE')))).not.toBe(subjectOf(sender(bot('slack:T123/BOB'))))
   })
 })

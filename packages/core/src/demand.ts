@@ -104,8 +104,16 @@ export interface DemandHouse {
   digestOf(state: string): string
 }
 
-/** The principal that the transport proved; whoever proves nothing is his address alone. */
+/**
+ * The principal that the transport proved, and whom he speaks for by other evidence: behind one connector are many people, and none of them
+ * decides for another. Whoever proves nothing is his address alone.
+ */
 export function subjectOf({ address, identities = [], verified }: Sender): string {
   const proven = verified ? identities.find(({ proof }) => proof.type === 'transport') : undefined
-  return proven ? JSON.stringify([proven.issuer, proven.subject]) : `unverified ${address}`
+  if (!proven) return `unverified ${address}`
+  const others = identities.filter(({ proof }) => proof.type !== 'transport')
+  const named = others.flatMap(({ issuer, subject, on_behalf_of = [] }) =>
+    [subject, ...on_behalf_of].map(name => JSON.stringify([issuer, name])),
+  )
+  return JSON.stringify([proven.issuer, proven.subject, ...new Set(named.sort())])
 }
