@@ -1,6 +1,7 @@
 import type { DemandClaim, DemandClaims, House } from '@postern/core'
 import { isoTime, refuseResolution } from '@postern/core'
 import { A2aRejection } from './errors.ts'
+import type { Vouching } from './mentionable.ts'
 import { renderSender } from './normalize.ts'
 import { isObject } from './validate/shape.ts'
 import type { Call } from './verify.ts'
@@ -8,6 +9,11 @@ import type { WireMessage } from './wire.ts'
 
 /** What a message decides of what its agent demanded, checked as far as it can be before the desk has its word. */
 export type CheckedClaim = Awaited<ReturnType<DemandClaims['check']>>
+
+export interface ClaimHouse extends Pick<House, 'world' | 'agents' | 'demandClaims'> {
+  /** What others proved of the caller: behind one connector are many people. */
+  readonly accepted: Vouching['accepted']
+}
 
 const field = 'message.metadata.mentionable.policy_resolution'
 const maxReceipt = 8_192
@@ -19,14 +25,14 @@ const maxReceipt = 8_192
 export async function readPolicyClaim(
   { metadata }: WireMessage,
   { caller, agent }: Call,
-  { world, agents, demandClaims }: Pick<House, 'world' | 'agents' | 'demandClaims'>,
+  { world, agents, demandClaims, accepted }: ClaimHouse,
 ): Promise<CheckedClaim | undefined> {
   const claimed = isObject(metadata?.mentionable) ? metadata.mentionable.policy_resolution : undefined
   if (claimed === undefined || claimed === null) return undefined
   const claim = parseClaim(claimed)
   if (!demandClaims) throw refuseResolution('unknown')
   const audience = `@${agent.name}@${agents.domain}`
-  const sender = renderSender(caller, [], { audience, issuedAt: isoTime(world.now()) })
+  const sender = renderSender(caller, accepted, { audience, issuedAt: isoTime(world.now()) })
   return demandClaims.check(claim, { agent: agent.name, sender })
 }
 

@@ -71,7 +71,7 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   const task = await resolveTask(message, call, house)
   const watch = push && (await resolveWatch(push, task.id, call, house))
   const vouching = await readVouching(call, message, house)
-  const claim = await readPolicyClaim(message, call, house)
+  const claim = await readPolicyClaim(message, call, { ...house, accepted: vouching.accepted })
   return {
     call,
     params,

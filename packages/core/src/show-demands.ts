@@ -48,8 +48,9 @@ export function presentResponse(
   { sender }: Pick<NormalizedMessage, 'sender'>,
   show: ShowDemand | undefined,
 ): NormalizedResponse {
+  if (!response.parts.some(part => part.kind === 'policy')) return response
   const parts = translatePolicies(showDemands(response.parts, show), sender.profile?.locale)
-  return parts === response.parts ? response : { ...response, parts: [...parts] }
+  return { ...response, parts: [...parts] }
 }
 
 /** Whether there is something in it that only its sender may decide. */

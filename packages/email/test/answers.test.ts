@@ -57,7 +57,7 @@ function delivery(changes: Partial<NormalizedResponse> = {}, aim: object = targe
     ...fixed,
     target: aim as Delivery['target'],
     correlationId: 'c',
-    message: {} as NormalizedMessage,
+    message: { sender: { address: '@alice@alice.test' } } as NormalizedMessage,
     response: answer,
   }
 }
