@@ -14,8 +14,10 @@ export const postActSchema = z.object({
   /** `direct` reaches only those it mentions. Default: `public`. */
   visibility: z.enum(visibilities).optional(),
   mentions: z.array(z.string()).optional(),
-  /** A content warning. */
+  /** A content warning; of a mail, its subject. */
   subject: z.string().optional(),
+  /** A mail to those it mentions, where the operator allows it (`email.write_to`), instead of a post. */
+  via: z.literal('email').optional(),
 })
 
 /** Other words for something the agent said earlier. */

@@ -43,7 +43,7 @@ export interface AttachmentBytes {
   readonly name?: string | undefined
 }
 
-export type PostOptions = Pick<PostAct, 'visibility' | 'mentions' | 'subject'>
+export type PostOptions = Pick<PostAct, 'visibility' | 'mentions' | 'subject' | 'via'>
 
 /**
  * What an agent does beside answering. It becomes durable together with the answer, or not at all; what a channel has no

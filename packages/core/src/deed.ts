@@ -1,6 +1,6 @@
 import type { Reaction } from './act.ts'
 import type { Json } from './json.ts'
-import type { NormalizedMessage } from './message.ts'
+import type { AgentChain, NormalizedMessage } from './message.ts'
 import type { NormalizedResponse } from './response.ts'
 
 /** An act of an agent with all that addressing it takes, before it is durable. */
@@ -11,6 +11,8 @@ export interface PostDeed {
   readonly act: 'post'
   readonly agent: string
   readonly response: NormalizedResponse
+  /** Of the message that it was said at: it goes on with the post, where the wire carries it. */
+  readonly chain?: AgentChain | undefined
 }
 
 /** Other words for an answer or a post, or none any more. */

@@ -1,8 +1,9 @@
 import type { Act, DeleteAct, EditAct, PostAct, ReactAct } from './act.ts'
+import { isFinalHop } from './chain.ts'
 import type { FoundResponse, LookupDesk } from './desk.ts'
 import { Unavailable } from './errors.ts'
 import type { Blob } from './intake.ts'
-import type { ChannelName } from './message.ts'
+import type { AgentChain, ChannelName } from './message.ts'
 import { channelNames } from './message.ts'
 import { createOccasion } from './occasion.ts'
 import type { Part } from './part.ts'
@@ -22,6 +23,8 @@ export interface Acting {
   readonly message?: string | undefined
   /** By which posts go out, where several could. */
   readonly via?: ChannelName | undefined
+  /** Of the message that is being answered. */
+  readonly chain?: AgentChain | undefined
 }
 
 export interface ActHouse {
@@ -68,11 +71,13 @@ function planAct(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct 
     : planReaction(act, acting, house)
 }
 
-function planPost(act: PostAct, { agent, address, via }: Acting, house: ActHouse): PlannedAct | undefined {
+function planPost(act: PostAct, { agent, address, via, chain }: Acting, house: ActHouse): PlannedAct | undefined {
   const { world } = house
-  const channel = findPoster(house, via)
+  const channel = act.via ? house.findChannel(act.via) : findPoster(house, via)
   if (!channel) return undefined
-  const { id = randomHex(world, 16), visibility, mentions, subject } = act
+  const { id = randomHex(world, 16), visibility, subject } = act
+  // The last agent of a chain wakes nobody else, whatever way it takes (mentionable §8.3).
+  const mentions = isFinalHop(chain) ? undefined : act.mentions
   const { parts, blobs } = storeFilesFor(channel, withoutDemands(act.parts), house)
   const response: NormalizedResponse = {
     id,
@@ -86,12 +91,13 @@ function planPost(act: PostAct, { agent, address, via }: Acting, house: ActHouse
     ...(subject !== undefined && { subject }),
     created_at: isoTime(world.now()),
   }
-  const addressing = channel.addressDeed?.({ act: 'post', agent, response })
+  const deed = { act: 'post', agent, response, ...(chain && { chain }) } as const
+  const addressing = act.via ? channel.addressLetter?.(deed) : channel.addressDeed?.(deed)
   if (!addressing) return undefined
   const { rendering, isListed, aliases } = addressing
   const answer = { response, aliases, blobs, rendering, isListed, ...toPlanned(addressing) }
   const { in_reply_to, created_at } = response
-  const scope = isListed ? 'public' : in_reply_to
+  const scope = addressing.scope ?? (isListed ? 'public' : in_reply_to)
   const place = { agent, address, via: channel.name, scope, threadId: id }
   const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'post' })
   return { kind: 'post', occasion, answer }

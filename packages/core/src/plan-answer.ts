@@ -68,7 +68,8 @@ function addressRevision(
 
 export function planTurnActs(turn: Turn, working: Working, acts: readonly Act[]): Promise<readonly PlannedAct[]> {
   const { agent, content, via } = turn
-  return planActs(acts, { agent, address: content.recipient, message: content.id, via }, working)
+  const { agent_chain: chain } = content.recipient_capabilities
+  return planActs(acts, { agent, address: content.recipient, message: content.id, via, chain }, working)
 }
 
 /** A channel that cannot address even this must not keep the turn from ending. */

@@ -35,6 +35,8 @@ export interface AnsweredTurn {
 export interface Addressing {
   readonly deliveries: readonly PlannedDelivery[]
   readonly aliases: readonly string[]
+  /** Who may join the thread that a post of the agent's own begins; default: everybody where it is listed, else nobody. */
+  readonly scope?: string | undefined
   /** Whether everybody may read it. */
   readonly isListed?: boolean | undefined
   /** What rendering it takes beside the message's own target: kept with the answer. Channel's own business. */
@@ -101,6 +103,8 @@ export interface Channel<Routes = unknown> {
   prepare(delivery: Delivery): Prepared
   /** Which deliveries a deed causes; undefined when this channel has no way to do it. A channel without it has none for any. */
   addressDeed?(deed: Deed): Addressing | undefined
+  /** A message of the agent's own to those it mentions, on a channel that has no posts; undefined when it may be sent to none of them. Pure. */
+  addressLetter?(post: PostDeed): Addressing | undefined
   /** The deliveries of a broadcast to these peers; one place may stand for several. Pure. */
   spread?(broadcast: PlannedBroadcast, relations: readonly Relation[]): readonly PlannedDelivery[]
   /** Files reach peers by address, not inside of messages: bytes in answers are stored and addressed. */

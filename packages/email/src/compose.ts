@@ -16,6 +16,9 @@ export interface MailMarks {
   readonly hop: string
 }
 
+/** Loaded with the first mail; naming it anew with each would be looked up anew. */
+let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
+
 /**
  * The mail as octets: text and HTML alternatives, files beside them, every header ours. Nothing in it depends on the moment,
  * so a second try sends the same octets.
@@ -30,7 +33,8 @@ export async function composeMail(
   const size = attachments.reduce((sum, { content }) => sum + content.length, 0)
   if (size > maxAttached)
     throw new Undeliverable(`Cannot send mail: its attachments are larger than ${maxAttached} bytes`)
-  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
+  library ??= import('nodemailer/lib/mail-composer')
+  const { default: MailComposer } = await library
   const composer = new MailComposer({
     ...headerOf(wire, marks),
     text: wire.text,
@@ -46,7 +50,8 @@ export async function composeMail(
 }
 
 function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
-  const { from, to, alsoTo, cc, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } = wire
+  const { from, to, alsoTo, cc, isLetter, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } =
+    wire
   return {
     from,
     to: [to, ...alsoTo],
@@ -58,8 +63,8 @@ function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
     ...(inReplyTo && { inReplyTo: `<${inReplyTo}>` }),
     ...(references.length > 0 && { references: references.map(id => `<${id}>`) }),
     headers: {
-      // RFC 3834 §5: an answer nobody typed says so, and asks other machines not to answer it.
-      'Auto-Submitted': 'auto-replied',
+      // RFC 3834 §5: what nobody typed says so, and asks other machines not to answer it.
+      'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
       [hopField]: hop,
       ...(threadTopic && { 'Thread-Topic': threadTopic }),

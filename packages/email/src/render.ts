@@ -1,4 +1,4 @@
-import type { AgentDirectory, Delivery, Json, ShowDemand } from '@postern/core'
+import type { AgentDirectory, Delivery, Json, NormalizedResponse, ShowDemand } from '@postern/core'
 import { presentResponse } from '@postern/core'
 import { parseMailbox } from './addresses.ts'
 import { withoutControls } from './encoded-words.ts'
@@ -23,6 +23,8 @@ export interface MailWire {
   /** With the tag the message came with, so that the next one brings it back. */
   readonly replyTo: string | undefined
   readonly subject: string
+  /** It answers nothing. */
+  readonly isLetter: boolean
   readonly messageId: string
   readonly inReplyTo: string | undefined
   readonly references: readonly string[]
@@ -75,7 +77,8 @@ export function renderMail(
     alsoTo: target.also_to ?? [],
     cc: target.cc ?? [],
     replyTo: replyToTag(address, target.tag),
-    subject: response.subject ? withoutControls(response.subject).slice(0, maxSubject) : replySubject(target.subject),
+    subject: chooseSubject(response, target),
+    isLetter: target.is_letter === true,
     messageId: `${response.id}@${agents.domain}`,
     inReplyTo: target.message_id && isQuotable(target.message_id) ? target.message_id : undefined,
     references: chainOf(target),
@@ -89,6 +92,11 @@ export function renderMail(
     attachments: attachedFiles(parts),
     sibling: target.sibling,
   }
+}
+
+function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target: MailTarget): string {
+  const own = subject ?? (target.is_letter ? target.subject : undefined)
+  return own ? withoutControls(own).slice(0, maxSubject) : replySubject(target.subject)
 }
 
 /** What the operator sees: everything but the octets of attachments. */

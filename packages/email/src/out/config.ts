@@ -32,6 +32,8 @@ export const answerConfigShape = {
   quote: z.boolean().default(false),
   /** Mailboxes and domains that a Reply-To may name although its author's domain is another. */
   reply_to_allow: z.array(z.string().min(1)).default([]),
+  /** Mailboxes and domains that agents may write to without having been written to. */
+  write_to: z.array(z.string().min(1)).default([]),
   /** Give each answer an address of its own to reply to, so that replies find their thread without References. */
   reply_tokens: z.boolean().default(true),
   /** Files larger than this together are linked, not attached. Octets before base64. */

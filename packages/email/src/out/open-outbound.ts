@@ -9,6 +9,7 @@ import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
 import { scopeOfMailbox } from './audience.ts'
 import { createMailBackground } from './background.ts'
+import { addressLetter } from './letter.ts'
 import { liftSuppression } from './lift-suppression.ts'
 import { addressMailNotice } from './notice.ts'
 import { sendProbe } from './probe.ts'
@@ -17,6 +18,7 @@ type Outgoing = Pick<
   Channel,
   | 'name'
   | 'address'
+  | 'addressLetter'
   | 'prepare'
   | 'fetchBackground'
   | 'publishedKeys'
@@ -30,7 +32,7 @@ type Outgoing = Pick<
 
 /**
  * The way out: signed mail over one smarthost. There is no `addressDeed`: what was mailed cannot be changed or taken back, and an agent writes to
- * nobody who has not written to it; what the gateway itself has to tell somebody goes by `addressNotice`.
+ * nobody who has not written to it, unless the operator lets it (`addressLetter`); what the gateway itself has to tell somebody goes by `addressNotice`.
  */
 export function openMailOutbound(
   config: EmailConfig,
@@ -49,6 +51,7 @@ export function openMailOutbound(
       describe: describeMail,
       deliver: (wire, delivery) => deliverMail(wire, delivery, delivering),
     }),
+    addressLetter: post => addressLetter(post, { agents, allowed: config.write_to }),
     // Bytes of answers are kept once, under their digest: attached from there, or linked when they are too large.
     addressesFiles: true,
     fetchBackground: createMailBackground({ desk, agents, isQuoting: config.quote }),

@@ -20,7 +20,7 @@ export function chooseReplyAddress(
   const wanted = replyTo[0]
   if (!wanted || formatMailbox(wanted) === formatMailbox(author)) return { mailbox: formatMailbox(author), flags: [] }
   const isProven = authentication.isVerified && authentication.signature?.covers.includes('reply-to')
-  const isKnown = isNear(wanted, author) || isAllowed(wanted, allowed)
+  const isKnown = isNear(wanted, author) || isNamedBy(wanted, allowed)
   if (isProven && isKnown && replyTo.length === 1) return { mailbox: formatMailbox(wanted), flags: [] }
   return { mailbox: formatMailbox(author), flags: ['reply_to_diverted'] }
 }
@@ -29,7 +29,8 @@ function isNear({ domain }: Mailbox, author: Mailbox): boolean {
   return alignsWithoutPolicy(domain, author.domain) || alignsWithoutPolicy(author.domain, domain)
 }
 
-function isAllowed(wanted: Mailbox, allowed: readonly string[]): boolean {
+/** Whether a list of mailboxes and domains names it. */
+export function isNamedBy(wanted: Mailbox, allowed: readonly string[]): boolean {
   const mailbox = formatMailbox(wanted).toLowerCase()
   return allowed.some(text => text.toLowerCase() === mailbox || text.replace(/^@/, '').toLowerCase() === wanted.domain)
 }
