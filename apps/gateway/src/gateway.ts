@@ -7,6 +7,7 @@ import type { Channel, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { openPolicy } from '@postern/policy'
+import type { SqliteDesk } from '@postern/store'
 import { openSqliteDesk } from '@postern/store'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
@@ -114,6 +115,7 @@ export async function openGateway(
     protocols.activitypub(activitypub, house),
     protocols.a2a(a2a, house),
     protocols.email(config.email, house),
+    await protocols.web(config.web, house, desk),
   ]
   const metrics = createMetrics(desk, world.now)
   let isReady = false
@@ -162,7 +164,16 @@ export async function openGateway(
     const { demands } = policy
     const people = await openPeopleHouse(desk)
     const ownWorld = { ...world, ...ways }
-    const work = startWork({ config: { ...config, a2a }, desk, world: ownWorld, agents, demands, people, channels, shelf })
+    const work = startWork({
+      config: { ...config, a2a },
+      desk,
+      world: ownWorld,
+      agents,
+      demands,
+      people,
+      channels,
+      shelf,
+    })
     closers.push(() => work.stop(shutdownGraceMs))
     isReady = true
     return listening
@@ -182,7 +193,7 @@ export async function openGateway(
   return { app, desk, agents, world, operatorToken, channels, start, stop }
 }
 
-async function openDesk({ data, store }: Config, baseDir: string, { now, log }: RealWorld): Promise<Desk> {
+async function openDesk({ data, store }: Config, baseDir: string, { now, log }: RealWorld): Promise<SqliteDesk> {
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store this version has', 'Use "sqlite".')
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)

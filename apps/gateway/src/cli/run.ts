@@ -6,6 +6,7 @@ import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import { parseConfig } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
+import { addChatToken } from '../dev/chat-token.ts'
 import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
 import { fillAll } from '../dev/fill.ts'
 import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
@@ -59,10 +60,11 @@ export async function runProduction(file: ConfigFile): Promise<Running> {
   return runGateway(config, file.baseDir)
 }
 
-async function runGateway(config: Config, baseDir: string, world?: SimWorld): Promise<Running> {
+async function runGateway(given: Config, baseDir: string, world?: SimWorld): Promise<Running> {
+  const operatorToken = findOperatorToken(given, baseDir)
+  const config = addChatToken(given, operatorToken)
   const directory = resolve(baseDir, config.data)
   const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
-  const operatorToken = findOperatorToken(config, baseDir)
   const extraRooms = world ? [createSimulationRoutes(world, requireOperator(operatorToken))] : []
   const gateway = await openGateway(config, { baseDir, log, operatorToken, extraRooms })
   const listening = await gateway.start().catch(async error => {

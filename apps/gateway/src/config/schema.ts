@@ -5,6 +5,7 @@ import { toAsciiDomain } from '@postern/core'
 import { emailConfigSchema } from '@postern/email'
 import { identityConfigSchema } from '@postern/identity'
 import { demandsConfigSchema, paymentsConfigSchema } from '@postern/policy'
+import { webConfigSchema } from '@postern/web'
 import { z } from 'zod'
 import { loopConfigSchema } from './loops.ts'
 
@@ -89,6 +90,7 @@ export const configSchema = z.strictObject({
   activitypub: activityPubConfigSchema.prefault({}),
   a2a: a2aConfigSchema.prefault({}),
   email: emailConfigSchema.prefault({}),
+  web: webConfigSchema,
   identity: identityConfigSchema.prefault({}),
   demands: demandsConfigSchema.prefault({}),
   payments: paymentsConfigSchema.optional(),

@@ -17,6 +17,7 @@ export const devDefaults: readonly Filling[] = [
   ['dev', true],
   ['origin', 'https://agents.test'],
   ['email/budgets', noMailBudgets],
+  ['web/enabled', true],
   ['payments', { use: 'builtin:test' }],
   [
     'agents',
