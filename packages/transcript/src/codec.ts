@@ -18,6 +18,8 @@ export interface ReadContext {
   /** The agent whose messages these are, where the dialect names none. */
   readonly agent_key?: string | undefined
   readonly run_id?: string | undefined
+  /** What came shortly before in the thread: a result without an id looks for its call there. */
+  readonly before?: readonly EntryBody[] | undefined
   /** An entry of this thread and this owner by its `entry_id`; a bag counts only for what this finds. */
   find?(entryId: string): TranscriptEntry | undefined
   report?(finding: Finding): void

@@ -68,8 +68,11 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readBag(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []
+      const before = [...(context.before ?? [])]
       for (const [index, value] of messages.entries()) {
-        entries.push(...readOne(value, { context, index, before: entries }))
+        const read = readOne(value, { context, index, before })
+        entries.push(...read)
+        before.push(...read)
       }
       return entries
     },

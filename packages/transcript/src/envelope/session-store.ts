@@ -1,4 +1,5 @@
-import { isoTime, Rejection, randomHex, type World } from '@postern/core'
+import { isoTime, Rejection, type World } from '@postern/core'
+import { formatUuidOf } from '../new-id.ts'
 import type { RecordShelf, ShelfRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import { envelopeCodec } from './envelope-codec.ts'
@@ -6,7 +7,6 @@ import { reconcileEnvelopes } from './reconcile-envelopes.ts'
 import {
   buildSessionRow,
   checkSessionOwner,
-  formatUuid,
   type NewSession,
   type Session,
   type SessionPrincipal,
@@ -69,7 +69,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
 
   async function create(principal: SessionPrincipal, wanted: NewSession = {}): Promise<Session> {
     checkSessionOwner(principal)
-    const row = buildSessionRow(principal, formatUuid(randomHex(world, 16)), now(), wanted)
+    const row = buildSessionRow(principal, formatUuidOf(world), now(), wanted)
     await transcript.openThread(principal.owner, { transport, key: row.session_id })
     await shelf.insert(placeOf(principal, row.session_id), row)
     return { ...row, messages: [] }
@@ -141,7 +141,7 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
       const entries = reconcileEnvelopes(stored, messages, {
         thread_id: thread.thread_id,
         at: now(),
-        newId: () => formatUuid(randomHex(world, 16)),
+        newId: () => formatUuidOf(world),
       })
       await transcript.replace(thread, entries, { token })
       const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))

@@ -87,12 +87,3 @@ export function buildSessionRow(principal: SessionPrincipal, id: string, now: st
     expires_at: wanted.expires_at ?? null,
   }
 }
-
-const sixteenBytes = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/
-
-/** A UUID version 4 of 16 random bytes as hex. */
-export function formatUuid(hex: string): string {
-  const [, a, b, c, d, e] = sixteenBytes.exec(hex) ?? []
-  const variant = (Number.parseInt(hex[16] ?? '0', 16) & 3) | 8
-  return `${a}-${b}-4${c}-${variant.toString(16)}${d}-${e}`
-}

@@ -1,0 +1,451 @@
+import { ConfigError, type Json } from '@postern/core'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { messagesOf } from '../../test/arbitraries.ts'
+import {
+  createMemoryTranscript,
+  createStoreBuilders,
+  createStoreMemory,
+  createTranscriptMessageStore,
+  filterMessagesByRole,
+  findMessageTypeInfo,
+  isMessageTurnComplete,
+  messageTypeNames,
+  messageTypes,
+  parseStoreMessage,
+  prepareJobHistory,
+  seedAgentTypes,
+} from '../index.ts'
+
+function openStore() {
+  let time = 1_700_000_000_000
+  let seed = 0
+  const randomBytes = (size: number) => {
+    seed += 1
+    return Uint8Array.from({ length: size }, (_, index) => (seed >> (8 * (index % 4))) & 255)
+  }
+  const world = { now: () => time, randomBytes }
+  const transcript = createMemoryTranscript(world)
+  const store = createTranscriptMessageStore({ transcript, world, owner: 'ann' })
+  return { world, transcript, store, pass: (ms: number) => (time += ms) }
+}
+
+const sampleOf = (type: string): Record<string, Json> =>
+  Object.fromEntries([
+    ['type', type],
+    ...(findMessageTypeInfo(type)?.required_fields ?? []).map(name => [
+      name,
+      name === 'args' ? { a: 1 } : `some ${name}`,
+    ]),
+  ])
+const contents = (messages: readonly { readonly [name: string]: unknown }[]) => messages.map(({ content }) => content)
+
+describe('messages of a store', () => {
+  it('S-01: every one of the 16 types is stored and comes back with all of its members', async () => {
+    const { store } = openStore()
+    const messages = messageTypeNames.map((type, index) => ({
+      ...sampleOf(type),
+      timestamp: index + 0.25,
+      turn_id: 't',
+      agent_key: 'a',
+      own: { deep: [null, 1] },
+    }))
+    await store.add('job', messages)
+    const all = [await store.listConversation('job'), await store.listAgent('job', 'a'), await store.listGlobal('job')]
+    const byTime = all.flat().toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp))
+    expect(byTime).toEqual(messages)
+  })
+
+  it('S-01: whatever a valid message is, the views together give it back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(messagesOf.store, { maxLength: 6 }), async given => {
+        const { store } = openStore()
+        const messages = given.map((message, index) => ({ ...message, agent_key: 'a', timestamp: index }))
+        await store.add('job', messages)
+        const views = [
+          await store.listConversation('job'),
+          await store.listAgent('job', 'a'),
+          await store.listGlobal('job'),
+        ]
+        const back = views.flat().toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp))
+        // Disjoint, and together everything.
+        expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(messages)))
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('S-02: an unknown type is refused with the list of those there are', () => {
+    expect(() => parseStoreMessage({ type: 'nope', content: 1 })).toThrow(
+      expect.objectContaining({
+        code: 'malformed',
+        message: `Cannot read message: type: unknown type, must be one of ${messageTypeNames.join(', ')}`,
+      }),
+    )
+    expect(() => parseStoreMessage({ type: 'constructor', content: 1 })).toThrow('unknown type')
+  })
+
+  it('S-03: a missing member is refused by its name', () => {
+    for (const type of messageTypeNames) {
+      for (const name of messageTypes[type].required_fields) {
+        const { [name]: _, ...message } = sampleOf(type)
+        expect(() => parseStoreMessage(message)).toThrow(
+          expect.objectContaining({
+            code: 'malformed',
+            message: `Cannot read message: ${name}: missing, a message of type ${type} requires it`,
+          }),
+        )
+      }
+    }
+    expect(messageTypes.action.required_fields).toEqual(['tool', 'args'])
+    expect(messageTypes.delegation.required_fields).toEqual(['worker', 'task'])
+    expect(messageTypes.synthesis.required_fields).toEqual(['content', 'from_manager'])
+  })
+
+  it('S-04: an action and a delegation come back without a content made up', async () => {
+    const { store } = openStore()
+    await store.add('job', [sampleOf('action'), sampleOf('delegation')], 'a')
+    const [action, delegation] = await store.listAgent('job', 'a')
+    expect(action).toMatchObject({ tool: 'some tool', args: { a: 1 } })
+    expect(delegation).toMatchObject({ worker: 'some worker', task: 'some task' })
+    expect(action).not.toHaveProperty('content')
+    expect(delegation).not.toHaveProperty('content')
+  })
+
+  it('S-05: content keeps its type', async () => {
+    const { store } = openStore()
+    const given = ['text', '', ['list', 1], { map: {} }, 7, null, true]
+    await store.add(
+      'job',
+      given.map(content => ({ type: 'observation', content })),
+      'a',
+    )
+    expect(contents(await store.listAgent('job', 'a'))).toEqual(given)
+  })
+
+  it('S-07: a message without a time is given one, and the transcript knows that it is ours', async () => {
+    const { store, transcript } = openStore()
+    await store.add(
+      'job',
+      [
+        { type: 'task', content: 'a' },
+        { type: 'task', content: 'b', timestamp: 5 },
+      ],
+      'a',
+    )
+    expect((await store.listAgent('job', 'a')).map(({ timestamp }) => timestamp)).toEqual([1_700_000_000, 5])
+    const thread = await transcript.findThread('ann', { transport: 'store', key: 'job' })
+    const entries = thread ? await transcript.read(thread) : []
+    expect(entries.map(({ native_at }) => native_at)).toEqual([undefined, 5])
+  })
+})
+
+describe('the four views', () => {
+  it('S-06: the conversation is the two types, in order, equal times as they came', async () => {
+    const { store } = openStore()
+    await store.add('job', [
+      { type: 'user_message', content: 1, timestamp: 1 },
+      { type: 'assistant_message', content: 2, timestamp: 1 },
+      { type: 'task', content: 'x', agent_key: 'a' },
+      { type: 'user_message', content: 3, timestamp: 1 },
+    ])
+    expect(contents(await store.listConversation('job'))).toEqual([1, 2, 3])
+  })
+
+  it('S-08 and S-09: an agent’s view is its own alone, plans and contexts too, unless types say otherwise', async () => {
+    const { store } = openStore()
+    await store.add('job', messageTypeNames.map(sampleOf), 'worker-1')
+    await store.add('job', [sampleOf('task')], 'worker-2')
+    const types = (await store.listAgent('job', 'worker-1')).map(({ type }) => type)
+    const spoken = ['user_message', 'assistant_message', 'synthesis', 'global_observation']
+    expect(types).toEqual(messageTypeNames.filter(type => !spoken.includes(type)))
+    const seed = await store.listAgent('job', 'worker-1', { types: seedAgentTypes })
+    expect(seed.map(({ type }) => type).toSorted()).toEqual([...seedAgentTypes].toSorted())
+  })
+
+  it('S-10: the global view has both types of every agent', async () => {
+    const { store } = openStore()
+    await store.add('job', [sampleOf('synthesis'), sampleOf('task')], 'a')
+    await store.add('job', [sampleOf('global_observation')], 'b')
+    expect((await store.listGlobal('job')).map(({ type }) => type)).toEqual(['synthesis', 'global_observation'])
+  })
+
+  it('S-11: a team is merged in order, every row names its agent, and nobody is nothing', async () => {
+    const { store } = openStore()
+    for (const [key, content] of [
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+      ['a', 4],
+    ] as const) {
+      await store.add('job', [{ type: 'observation', content }], key)
+    }
+    const team = await store.listTeam('job', ['a', 'b'])
+    expect(team.map(({ agent_key, content }) => [agent_key, content])).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['a', 4],
+    ])
+    expect(await store.listTeam('job', [])).toEqual([])
+  })
+
+  it('S-12: a limit takes the oldest, a tail the newest, both ascending; 0 and none are all', async () => {
+    const { store } = openStore()
+    const given = Array.from({ length: 10 }, (_, content) => ({ type: 'user_message', content }))
+    await store.add('job', given)
+    const view = async (options?: object) => contents(await store.listConversation('job', options))
+    expect(await view({ limit: 3 })).toEqual([0, 1, 2])
+    expect(await view({ tail: 3 })).toEqual([7, 8, 9])
+    expect(await view({ limit: 0 })).toHaveLength(10)
+    expect(await view({ tail: 0 })).toHaveLength(10)
+    expect(await view()).toHaveLength(10)
+  })
+
+  it('S-13: a team’s limit counts in all, or for each agent on request', async () => {
+    const { store } = openStore()
+    for (const key of ['a', 'a', 'a', 'b', 'b', 'b']) await store.add('job', [{ type: 'task', content: key }], key)
+    expect(contents(await store.listTeam('job', ['a', 'b'], { limit: 2 }))).toEqual(['a', 'a'])
+    const each = await store.listTeam('job', ['a', 'b'], { limit: 2, limit_scope: 'per_agent' })
+    expect(contents(each)).toEqual(['a', 'a', 'b', 'b'])
+  })
+
+  it('S-14: two locations share nothing, whatever characters they have', async () => {
+    const { store } = openStore()
+    const locations = ['a', 'a/', 'a/b', '../a', 'a:b', '', '"a"', 'a\u0000b']
+    for (const location of locations) await store.add(location, [{ type: 'user_message', content: location }])
+    for (const location of locations) expect(contents(await store.listConversation(location))).toEqual([location])
+    expect(await store.listConversation('A')).toEqual([])
+  })
+
+  it('pairs an observation with its action over two calls', async () => {
+    const { store, transcript } = openStore()
+    await store.add('job', [sampleOf('action')], 'a')
+    await store.add('job', [sampleOf('observation')], 'b')
+    await store.add('job', [sampleOf('observation')], 'a')
+    const thread = await transcript.findThread('ann', { transport: 'store', key: 'job' })
+    const ids = (thread ? await transcript.read(thread) : []).map(({ tool }) => tool?.call_id)
+    expect(ids[2]).toBe(ids[0])
+    expect(ids[1]).not.toBe(ids[0])
+  })
+})
+
+describe('createStoreMemory()', () => {
+  it('S-15: a memory without a store, a location or a key is refused', () => {
+    const { store } = openStore()
+    const options = { store, location: 'job', agent_key: 'a' }
+    const refuse = (change: object) => () => createStoreMemory({ ...options, ...change })
+    const refusal = (name: string) => new ConfigError(name, 'a memory over a message store needs it', `Give ${name}`)
+    expect(refuse({ location: '' })).toThrow(refusal('location'))
+    expect(refuse({ agent_key: '' })).toThrow(refusal('agent_key'))
+    expect(refuse({ store: undefined })).toThrow(refusal('message_store'))
+  })
+
+  it('S-16: history comes in blocks, or merged by time', async () => {
+    const { store } = openStore()
+    await store.add('job', [{ type: 'global_observation', content: 'g', timestamp: 1 }])
+    await store.add('job', [{ type: 'task', content: 'team', timestamp: 2 }], 'w')
+    await store.add('job', [{ type: 'task', content: 'own', timestamp: 3 }], 'boss')
+    await store.add('job', [{ type: 'user_message', content: 'c', timestamp: 4 }])
+    const boss = createStoreMemory({ store, location: 'job', agent_key: 'boss', subordinates: ['w'] })
+    const worker = createStoreMemory({ store, location: 'job', agent_key: 'w' })
+    expect(contents(await boss.listHistory())).toEqual(['c', 'own', 'team', 'g'])
+    expect(contents(await worker.listHistory())).toEqual(['c', 'team', 'g'])
+    expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual(['g', 'team', 'own', 'c'])
+  })
+
+  it('S-17: without subordinates no team is asked for', async () => {
+    const { store } = openStore()
+    const asked: string[] = []
+    const listTeam = async () => {
+      asked.push('team')
+      return []
+    }
+    await createStoreMemory({ store: { ...store, listTeam }, location: 'job', agent_key: 'a' }).listHistory()
+    expect(asked).toEqual([])
+  })
+
+  it('S-18 and S-19: what is added is stored under the agent, and a broadcast is seen by all', async () => {
+    const { store } = openStore()
+    const a = createStoreMemory({ store, location: 'job', agent_key: 'a' })
+    const b = createStoreMemory({ store, location: 'job', agent_key: 'b' })
+    await a.add({ type: 'task', content: 'mine' })
+    await a.addGlobal({ found: 10 })
+    await a.addGlobal({ type: 'synthesis', content: 's', from_manager: 'a' })
+    expect(contents(await a.listHistory())).toEqual(['mine', { found: 10 }, 's'])
+    expect(contents(await b.listHistory())).toEqual([{ found: 10 }, 's'])
+    expect((await b.listHistory())[0]).toMatchObject({ type: 'global_observation', from_worker: 'a' })
+  })
+})
+
+describe('filters by role', () => {
+  const conversation = Array.from({ length: 20 }, (_, index) => ({
+    type: index % 2 ? 'assistant_message' : 'user_message',
+    content: index,
+    timestamp: index,
+  }))
+  const synthesis = (phase_id: number) => ({
+    type: 'synthesis',
+    content: `phase ${phase_id}`,
+    from_manager: 'm',
+    phase_id,
+  })
+  const trace = (type: string, content: string, timestamp: number, agent_key = 'w') => ({
+    type,
+    content,
+    timestamp,
+    agent_key,
+  })
+
+  it('S-20: an orchestrator sees the last eight of the conversation, or as many as asked, and 0 is none', () => {
+    const history = [...conversation, trace('task', 'x', 30), synthesis(0)]
+    const seen = (max?: number) =>
+      contents(filterMessagesByRole(history, { role: 'orchestrator', max_conversation_turns: max }))
+    expect(seen()).toEqual([12, 13, 14, 15, 16, 17, 18, 19])
+    expect(seen(3)).toEqual([17, 18, 19])
+    expect(seen(0)).toEqual([])
+  })
+
+  it('S-21 and S-32: a manager sees the synthesis of the phase before alone', () => {
+    const history = [...conversation, synthesis(0), synthesis(1), synthesis(2)]
+    const seen = (options: object) => contents(filterMessagesByRole(history, { role: 'manager', ...options }))
+    expect(seen({})).toEqual([])
+    expect(seen({ phase_id: 0 })).toEqual([])
+    expect(seen({ phase_id: 1 })).toEqual(['phase 0'])
+    expect(seen({ phase_id: 2 })).toEqual(['phase 1'])
+    expect(seen({ phase_id: 5, previous_phase_id: 0 })).toEqual(['phase 0'])
+  })
+
+  it('S-22, S-24 and S-33: a worker sees its own current turn, and nobody else’s work', () => {
+    const history = [
+      trace('task', 'old', 1),
+      trace('observation', 'old result', 2),
+      trace('task', 'new', 3),
+      trace('strategic_plan', 'plan', 4),
+      trace('observation', 'new result', 5),
+      trace('final', 'the end', 6),
+      trace('task', 'another’s', 7, 'w2'),
+      trace('observation', 'private', 8, 'w2'),
+      { type: 'delegation', worker: 'w3', task: 'x', timestamp: 9, agent_key: 'w' },
+    ]
+    const seen = (agent_key: string) => contents(filterMessagesByRole(history, { role: 'worker', agent_key }))
+    expect(seen('w')).toEqual(['new', 'new result'])
+    expect(seen('w2')).toEqual(['another’s', 'private'])
+    expect(seen('w4')).toEqual([])
+  })
+
+  it('S-23: a broadcast of an earlier turn is not of this one, wherever it stands in the list', () => {
+    const broadcast = (content: string, timestamp: number) => ({
+      type: 'global_observation',
+      content,
+      timestamp,
+      from_worker: 'z',
+    })
+    const history = [trace('task', 'now', 5), broadcast('before', 1), broadcast('since', 6)]
+    expect(contents(filterMessagesByRole(history, { role: 'worker', agent_key: 'w' }))).toEqual(['now', 'since'])
+  })
+
+  it('S-25: an earlier turn’s end has no effect, and only the last ten entries count', () => {
+    const end = trace('final', 'Task completed', 2)
+    const isComplete = (messages: readonly object[]) => isMessageTurnComplete(messages, { agent_key: 'w' })
+    expect(isComplete([trace('task', 'a', 1), end])).toBe(true)
+    expect(isComplete([trace('task', 'a', 1), end, trace('task', 'b', 3)])).toBe(false)
+    expect(isComplete([trace('task', 'a', 1), trace('final', 'I gave up', 2)])).toBe(false)
+    const finishing = { type: 'action', tool: 'complete_task', args: {}, agent_key: 'w' }
+    expect(isComplete([trace('task', 'a', 1), finishing])).toBe(true)
+    const noise = Array.from({ length: 10 }, (_, index) => trace('observation', 'x', 10 + index))
+    expect(isComplete([trace('task', 'a', 1), end, ...noise])).toBe(false)
+  })
+})
+
+describe('builders and catalogue', () => {
+  const build = createStoreBuilders(() => 9000)
+
+  it('S-26: each builder makes exactly its members', () => {
+    expect(build.createUserMessage('hi')).toEqual({ type: 'user_message', content: 'hi', timestamp: 9 })
+    expect(build.createUserMessage('hi', { timestamp: 1, turn_id: 't' })).toEqual({
+      type: 'user_message',
+      content: 'hi',
+      timestamp: 1,
+      turn_id: 't',
+    })
+    expect(build.createActionEntry('list', { a: 1 }, { turn_id: '' })).toEqual({
+      type: 'action',
+      tool: 'list',
+      args: { a: 1 },
+      timestamp: 9,
+    })
+    expect(build.createErrorEntry('x', { error_type: '' })).toEqual({ type: 'error', content: 'x', timestamp: 9 })
+    expect(build.createErrorEntry('x', { error_type: 'E' })).toMatchObject({ error_type: 'E' })
+    expect(build.createSynthesisEntry('s', 'm', { phase_id: 0 })).toEqual({
+      type: 'synthesis',
+      content: 's',
+      from_manager: 'm',
+      phase_id: 0,
+      timestamp: 9,
+    })
+    expect(build.createDelegationEntry('w', 'do')).toEqual({
+      type: 'delegation',
+      worker: 'w',
+      task: 'do',
+      timestamp: 9,
+    })
+    expect(build.createGlobalObservationEntry('g', { from_worker: 'w', summary: '' })).toEqual({
+      type: 'global_observation',
+      content: 'g',
+      from_worker: 'w',
+      timestamp: 9,
+    })
+    expect(build.createStrategicPlanEntry({ phases: [] })).toEqual({
+      type: 'strategic_plan',
+      content: { phases: [] },
+      timestamp: 9,
+    })
+  })
+
+  it('S-27: the time 0 is kept', () => {
+    expect(build.createTaskEntry('t', { timestamp: 0 }).timestamp).toBe(0)
+  })
+
+  it('S-28: a further member never replaces one that the builder sets', () => {
+    const extra = { type: 'final', content: 'other', step: 2 }
+    expect(build.createTaskEntry('t', { extra })).toEqual({ type: 'task', content: 't', step: 2, timestamp: 9 })
+  })
+
+  it('S-29: of a type there is not, nothing is known', () => {
+    expect(findMessageTypeInfo('nope')).toBeUndefined()
+    expect(findMessageTypeInfo('toString')).toBeUndefined()
+  })
+
+  it('S-30: the catalogue has sixteen types, each with a builder there is', () => {
+    expect(messageTypeNames).toHaveLength(16)
+    for (const type of messageTypeNames) {
+      const { builder, description, optional_fields } = messageTypes[type]
+      expect(build).toHaveProperty(builder)
+      expect(description).not.toBe('')
+      expect(optional_fields).toContain('turn_id')
+    }
+    expect(JSON.parse(JSON.stringify(messageTypes))).toEqual(messageTypes)
+    expect(messageTypes.action.required_arguments).toEqual(['tool_name', 'tool_args'])
+  })
+
+  it('a job’s record gives what was said and done, and skips the rest', () => {
+    const job = {
+      conversation: [
+        { role: 'user', content: 'a' },
+        { role: 'system', content: 'b' },
+        'junk',
+        { role: 'assistant', content: 'c' },
+      ],
+      traces: [
+        { type: 'task', content: 'd' },
+        { type: 'final', content: 'e' },
+        { type: 'action', tool: 'f' },
+      ],
+    }
+    expect(prepareJobHistory(job)).toEqual([
+      { type: 'user_message', content: 'a' },
+      { type: 'assistant_message', content: 'c' },
+      { type: 'task', content: 'd' },
+    ])
+  })
+})

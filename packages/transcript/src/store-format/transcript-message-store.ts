@@ -1,0 +1,127 @@
+import { isoTime, type World } from '@postern/core'
+import type { EntryBody } from '../entry.ts'
+import { formatUuidOf } from '../new-id.ts'
+import { listClaimed } from '../read-known.ts'
+import type { EntryRange, ThreadKey, TranscriptStore } from '../transcript-store.ts'
+import type { AgentViewOptions, MessageStore, TeamViewOptions, ViewOptions } from './message-store.ts'
+import { storeCodec } from './store-codec.ts'
+import type { StoreMessage } from './store-message.ts'
+import { storeTypeOfEntry } from './write-store-message.ts'
+
+export interface MessageStoreDeps {
+  readonly transcript: TranscriptStore
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+  /** Whose locations these are. */
+  readonly owner: string
+}
+
+const transport = 'store'
+
+/** The message store of one owner, over the transcript: a location is a thread. */
+export function createTranscriptMessageStore({ transcript, world, owner }: MessageStoreDeps): MessageStore {
+  async function readView(location: string, range: EntryRange): Promise<readonly EntryBody[]> {
+    const thread = await findLocation(location)
+    return thread ? await transcript.read(thread, range) : []
+  }
+
+  function findLocation(key: string): Promise<ThreadKey | undefined> {
+    return transcript.findThread(owner, { transport, key })
+  }
+
+  async function listAgent(
+    location: string,
+    agent_key: string,
+    options: AgentViewOptions = {},
+  ): Promise<readonly EntryBody[]> {
+    const range: EntryRange = { scopes: ['agent'], agent_keys: [agent_key] }
+    if (!options.types) return await readView(location, { ...range, ...cutOf(options) })
+    return cutList(keepTypes(await readView(location, range), options), options)
+  }
+
+  async function listTeam(
+    location: string,
+    keys: readonly string[],
+    options: TeamViewOptions,
+  ): Promise<readonly EntryBody[]> {
+    const agent_keys = [...new Set(keys)]
+    if (options.limit_scope !== 'per_agent') {
+      const entries = await readView(location, { agent_keys, ...(options.types ? {} : cutOf(options)) })
+      return options.types ? cutList(keepTypes(entries, options), options) : entries
+    }
+    const entries = keepTypes(await readView(location, { agent_keys }), options)
+    const kept = new Set(
+      agent_keys.flatMap(key =>
+        cutList(
+          entries.filter(entry => entry.agent_key === key),
+          options,
+        ),
+      ),
+    )
+    return entries.filter(entry => kept.has(entry))
+  }
+
+  return {
+    async listConversation(location, options = {}) {
+      return writeView(await readView(location, { scopes: ['conversation'], ...cutOf(options) }))
+    },
+    async listAgent(location, agent_key, options) {
+      return writeView(await listAgent(location, agent_key, options))
+    },
+    async listGlobal(location, options = {}) {
+      return writeView(await readView(location, { scopes: ['global'], ...cutOf(options) }))
+    },
+    async listTeam(location, agent_keys, options = {}) {
+      if (agent_keys.length === 0) return []
+      return writeTeamView(await listTeam(location, agent_keys, options))
+    },
+    async add(location, messages, agent_key) {
+      const parsed = messages.map(message => storeCodec.parse(message))
+      const thread = await transcript.openThread(owner, { transport, key: location })
+      const known = await listClaimed(transcript, thread, storeCodec.listClaims(parsed))
+      const recent = await transcript.read(thread, { tail: recentCalls, kinds: pairedKinds })
+      const entries = storeCodec.read(parsed, {
+        thread_id: thread.thread_id,
+        at: isoTime(world.now()),
+        newId: () => formatUuidOf(world),
+        agent_key,
+        before: recent,
+        find: id => known.get(id),
+      })
+      return writeView(await transcript.append(thread, entries))
+    },
+  }
+}
+
+/** How far back an observation looks for its action. */
+const recentCalls = 64
+const pairedKinds = ['tool_call', 'delegation', 'tool_result'] as const
+
+/** A stored message always has a time; where its writer gave none (its entry has no `native_at`), it is the time of the storing. */
+function writeView(entries: readonly EntryBody[]): readonly StoreMessage[] {
+  return entries.flatMap(entry => {
+    const timestamp = Date.parse(entry.at) / 1000
+    return storeCodec.write([entry]).map(message => ({ timestamp, ...message }))
+  })
+}
+
+/** A team's rows name their agent, also where the message did not. */
+function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
+  return entries.flatMap(entry => {
+    const { agent_key } = entry
+    return writeView([entry]).map(message => (agent_key === undefined ? message : { ...message, agent_key }))
+  })
+}
+
+/** 0 is all: the seed's own reading of a limit. */
+function cutOf({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
+  return { ...(tail ? { tail } : limit ? { limit } : {}) }
+}
+
+function cutList<Item>(items: readonly Item[], { limit, tail }: ViewOptions): readonly Item[] {
+  if (tail) return items.slice(Math.max(items.length - tail, 0))
+  return limit ? items.slice(0, limit) : items
+}
+
+function keepTypes(entries: readonly EntryBody[], { types }: AgentViewOptions): readonly EntryBody[] {
+  return types ? entries.filter(entry => types.includes(storeTypeOfEntry(entry))) : entries
+}
