@@ -17,6 +17,7 @@ import { decideListedDemand, printDemands } from './cli/demands.ts'
 import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
+import { forgetPerson, printPeople } from './cli/people.ts'
 import { performAct } from './cli/post.ts'
 import { printResolved } from './cli/resolve.ts'
 import { runDev, runProduction } from './cli/run.ts'
@@ -183,6 +184,24 @@ function createProgram(): Command {
     .description('check this installation, each finding with its mend')
     .option('--json')
     .action(async (options: CommonOptions) => printDoctor(await file(), output(options)))
+  program
+    .command('people')
+    .description('which addresses people have linked, and by which messages they proved it')
+    .option('--agent <name>', 'only with this agent')
+    .option('--json')
+    .action(async (options: CommonOptions & { agent?: string }) =>
+      printPeople(await file(), output(options), options.agent),
+    )
+  program
+    .command('forget <address>')
+    .description(
+      'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
+    )
+    .option('--agent <name>', 'only what this agent was told; default: all agents')
+    .option('--json')
+    .action(async (address: string, options: CommonOptions & { agent?: string }) =>
+      forgetPerson(await file(), output(options), { address, agent: options.agent }),
+    )
   program
     .command('resolve <address>')
     .description('what a peer finds behind an address, and what is wrong with it; exit code 1: faults, 2: not found')

@@ -13,6 +13,7 @@ import { loopContract } from './desk/loops.ts'
 import { noticeContract } from './desk/notices.ts'
 import { onceContract } from './desk/once.ts'
 import { operatorContract } from './desk/operator.ts'
+import { peopleContract } from './desk/people.ts'
 import { reactionContract } from './desk/reactions.ts'
 import { relationContract } from './desk/relations.ts'
 import { sayingContract } from './desk/sayings.ts'
@@ -44,6 +45,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     loopContract(open)
     taskContract(open)
     relationContract(open)
+    peopleContract(open)
     bounceContract(open)
     withdrawalContract(open)
     onceContract(open)

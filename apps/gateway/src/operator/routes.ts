@@ -20,10 +20,16 @@ import { createDemandRoutes } from './demand-routes.ts'
 import { createFollowerRoutes } from './follower-routes.ts'
 import { createKeyRoutes } from './key-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
+import type { PeopleRouteOptions } from './people-routes.ts'
+import { createPeopleRoutes } from './people-routes.ts'
 import { createResolveRoutes } from './resolve-routes.ts'
 
 export interface OperatorOptions {
-  readonly desk: OperatorDesk & DemandDesk & Pick<LookupDesk, 'readHistory'> & Pick<RelationDesk, 'listRelations'>
+  readonly desk: OperatorDesk &
+    DemandDesk &
+    Pick<LookupDesk, 'readHistory'> &
+    Pick<RelationDesk, 'listRelations'> &
+    PeopleRouteOptions['desk']
   readonly agents: Pick<AgentHouse, 'findRunning' | 'find' | 'domain'>
   readonly channels: readonly Channel[]
   readonly token: string
@@ -51,6 +57,7 @@ export function createOperatorRoutes({
     .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
     .route('/', createDemandRoutes({ desk, policy }))
+    .route('/', createPeopleRoutes({ desk }))
     .route('/', createResolveRoutes(openResolveWorld))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))

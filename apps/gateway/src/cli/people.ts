@@ -1,0 +1,52 @@
+import type { Forgotten, PersonLink } from '@postern/core'
+import { showPersonAddress } from '@postern/core'
+import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+/** Which addresses are linked, and by which messages that was proven. */
+export async function printPeople(file: ConfigFile, output: Output, agent: string | undefined): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const query = agent === undefined ? '' : `?${new URLSearchParams({ agent })}`
+    const listed = (await client.request(`/operator/api/people${query}`)) as { links: readonly PersonLink[] }
+    output.print(output.json ? JSON.stringify(listed, null, 2) : formatLinks(listed.links))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatLinks(links: readonly PersonLink[]): string {
+  return formatTable(
+    ['since', 'agent', 'asked from', 'confirmed', 'by'],
+    links.map(({ since, agent, asker, target, asked, confirmed }) => [
+      new Date(since).toISOString().slice(0, 19),
+      agent,
+      showPersonAddress(asker),
+      showPersonAddress(target),
+      `#${asked}, #${confirmed}`,
+    ]),
+  )
+}
+
+/** Deletes all there is of somebody. */
+export async function forgetPerson(
+  file: ConfigFile,
+  output: Output,
+  request: { readonly address: string; readonly agent?: string | undefined },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const forgotten = (await client.request('/operator/api/people/forget', {
+      method: 'POST',
+      body: request,
+    })) as Forgotten
+    const { messages, links, relations } = forgotten
+    const told = `${toTerminalLine(request.address)}: ${messages} messages, ${links} links and ${relations} relations are deleted`
+    output.print(output.json ? JSON.stringify(forgotten, null, 2) : told)
+  } finally {
+    await client.close()
+  }
+}
