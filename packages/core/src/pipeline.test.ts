@@ -53,6 +53,22 @@ describe('receive()', () => {
     expect(admit.mock.calls.map(([, correlationId]) => correlationId)).toEqual(['0'.repeat(16), '0'.repeat(16)])
   })
 
+  test('counts all of it before any of it is durable, and tells whose', async () => {
+    const { reception, admit, refusals } = openReception()
+    const countIn = vi.fn(() => {
+      throw new Rejection('rate_limited', 'Cannot take message: too many', { retryAfter: 9 })
+    })
+    const intakes = [intake, { ...intake, agent: 'helper' }]
+    const received = receive(inboundOf({ normalize: () => intakes }), 'raw', {
+      ...reception,
+      desk: { ...reception.desk, countIn },
+    })
+    await expect(received).rejects.toMatchObject({ code: 'rate_limited', message: 'Cannot take message: too many' })
+    expect(countIn.mock.calls).toEqual([[intakes, '192.0.2.1']])
+    expect(admit).not.toHaveBeenCalled()
+    expect(refusals).toMatchObject([{ code: 'rate_limited', from: '192.0.2.1' }])
+  })
+
   test('admits nothing when there is nothing to do', async () => {
     const { reception, admit, refusals } = openReception()
     expect(await receive(inboundOf({ normalize: () => [] }), 'raw', reception)).toEqual([])

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Intake } from '@postern/core'
 import { maxAborts } from '@postern/core'
@@ -34,17 +35,17 @@ export function createEditTable(
   const find = prepareQuery<FoundWords>(
     db,
     `SELECT t.message, t.thread_id, t.state, t.merged_into, t.speaker, m.flags, l.holder, l.aborts
-     FROM messages m JOIN turns t ON t.message = m.number JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
-     WHERE m.author = ? AND m.object = ? AND m.via = ? AND m.forgotten_at IS NULL AND m.agent = ? AND t.ended_at IS NULL`,
+     FROM turns t JOIN messages m ON m.number = t.message JOIN turns l ON l.message = coalesce(t.merged_into, t.message)
+     WHERE t.words = ? AND t.ended_at IS NULL AND m.forgotten_at IS NULL`,
   )
   const replace = prepareQuery(
     db,
     'UPDATE messages SET target = ?, flags = ?, raw_form = ?, raw_digest = ?, raw = ? WHERE number = ?',
   )
   return {
-    findOpen({ authorship, agent, message: { kind, received_via: via } }) {
-      if (kind !== 'edit' || !authorship) return undefined
-      const found = newestOf(find.all(authorship.author, authorship.object, via, agent))
+    findOpen(intake) {
+      const words = intake.message.kind === 'edit' ? digestWords(intake) : undefined
+      const found = words === undefined ? undefined : newestOf(find.all(words))
       return found && (found.holder === null || found.aborts < maxAborts) ? found : undefined
     },
     apply(batch, words, draft, now) {
@@ -64,6 +65,12 @@ export function createEditTable(
       if (words.speaker !== null && speaker !== words.speaker) turns.setApart(batch, words, { speaker, now })
     },
   }
+}
+
+/** Whose words, and of what, for one agent. */
+export function digestWords({ agent, authorship, message: { received_via: via } }: Intake): string | undefined {
+  if (!authorship) return undefined
+  return hash('sha256', JSON.stringify([agent, via, authorship.author, authorship.object]), 'base64')
 }
 
 function newestOf(found: readonly FoundWords[]): FoundWords | undefined {

@@ -18,6 +18,7 @@ import { digestBlob } from './blobs.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
 import type { OpenWords } from './edits.ts'
+import { digestWords } from './edits.ts'
 import { createEffects } from './effects.ts'
 import type { EntryDraft, EntryScope } from './entries.ts'
 import { countStopped, createLoopFinder } from './loops.ts'
@@ -25,7 +26,7 @@ import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { nameScopeOf } from './threads.ts'
-import type { LanePlace } from './turn-table.ts'
+import type { LanePlace, QueuedTurn } from './turn-table.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
@@ -101,7 +102,7 @@ export function createAdmission(
     const flag = objection ?? findHindrance(intake, { wantsTurn, thread, words, at })
     const isTurn = wantsTurn && flag === undefined
     const message = store(batch, addFlag(draft, flag), { thread, task, scope: scopeOf(intake, isTurn) })
-    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at }, laneOf(draft))
+    if (isTurn) tables.turns.queue(batch, { message, agent: intake.agent, thread, task, now: at, ...standingOf(draft) })
     else addToTotal(batch, 'messages.ignored')
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)
@@ -251,9 +252,12 @@ export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blo
 }
 
 /** An edit that has a turn of its own stands in its order. */
-function laneOf({ intake, lane }: MessageDraft): LanePlace | undefined {
+function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
+  const { kind = 'message', policy_resolution } = intake.message
+  if (kind !== 'message' && kind !== 'edit') return {}
   // A decision is answered by itself.
-  return intake.message.kind === 'edit' || intake.message.policy_resolution ? undefined : lane
+  const isInOrder = kind === 'edit' || policy_resolution !== undefined
+  return { words: digestWords(intake), lane: isInOrder ? undefined : lane }
 }
 
 function draftLane(intake: Intake): LanePlace | undefined {

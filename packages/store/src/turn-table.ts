@@ -13,6 +13,13 @@ export interface NewTurn {
   readonly now: number
 }
 
+/** A turn in its line. */
+export interface QueuedTurn extends NewTurn {
+  readonly lane?: LanePlace | undefined
+  /** Digest of its authorship: who may change it. */
+  readonly words?: string | undefined
+}
+
 /** How a turn stands in its line; `speaker`: digest of who is meant by "the same sender". */
 export interface LanePlace extends TurnLane {
   readonly speaker: string
@@ -20,7 +27,7 @@ export interface LanePlace extends TurnLane {
 
 /** The order of turns within a thread: the first open one is ready, the others wait for it. */
 export interface TurnTable {
-  queue(batch: Batch, turn: NewTurn, lane?: LanePlace): void
+  queue(batch: Batch, turn: QueuedTurn): void
   /** Of an occasion, on which the agent has spoken already. */
   noteAnswered(batch: Batch, turn: NewTurn): void
   /** To be called when a turn has ended: the next of its thread becomes ready. */
@@ -56,8 +63,8 @@ const endings: Readonly<Record<EndingReason, { readonly state: MessageState; rea
 export function createTurnTable(db: DatabaseSync): TurnTable {
   const insert = prepareQuery(
     db,
-    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, due_at)
-     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9,
+    `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, words, due_at)
+     VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
        CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(?8, ?4) END)`,
   )
   const insertAnswered = prepareQuery(
@@ -100,11 +107,11 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
     takeAway(batch, merged_into ?? message, now)
 
   return {
-    queue(batch, { message, agent, thread, task, now }, lane) {
+    queue(batch, { message, agent, thread, task, now, lane, words }) {
       const broken =
         lane?.mode === 'interrupt' ? interrupt(batch, { thread, task, speaker: lane.speaker }, now) : undefined
       const readyAt = lane?.windowMs ? now + lane.windowMs : null
-      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0] as const
+      const place = [lane?.mode ?? null, lane?.speaker ?? null, readyAt, broken?.aborts ?? 0, words ?? null] as const
       insert.run(message, thread, task ?? null, now, agent, ...place)
       addToTotal(batch, 'messages.received')
       batch.hasReadyWork = true

@@ -4,6 +4,8 @@ export const laneSchema = `
 ALTER TABLE turns ADD COLUMN mode TEXT;
 -- Digest of who speaks, with what authority and before whom: only what one speaker says is put together or cut off by himself.
 ALTER TABLE turns ADD COLUMN speaker TEXT;
+-- Digest of whose words it answers and of what: by it an edit finds the turn it changes.
+ALTER TABLE turns ADD COLUMN words TEXT;
 -- Not before this time: what the same speaker says meanwhile is handled with it.
 ALTER TABLE turns ADD COLUMN ready_at INTEGER;
 -- The message whose turn answers this one, too: a later one of the same thread.
@@ -16,6 +18,7 @@ ALTER TABLE turns ADD COLUMN aborts INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE turns ADD COLUMN is_waiting INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX turns_merged ON turns (merged_into) WHERE merged_into IS NOT NULL;
 CREATE INDEX turns_speaker ON turns (thread_id, speaker) WHERE speaker IS NOT NULL AND ended_at IS NULL;
+CREATE INDEX turns_words ON turns (words) WHERE words IS NOT NULL AND ended_at IS NULL;
 CREATE INDEX turns_held ON turns (agent, holder, due_at, is_waiting) WHERE holder IS NOT NULL;
 
 -- What may be used once, by SHA-256, until its time (ms) is over.

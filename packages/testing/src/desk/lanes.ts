@@ -1,4 +1,4 @@
-import type { Desk, IdentityEvidence, Turn, TurnLane } from '@postern/core'
+import type { Desk, IdentityEvidence, Sender, Turn, TurnLane } from '@postern/core'
 import { LeaseLost, maxAborts, mergeBounds } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import type { IntakeSketch, OpenDesk } from './under-test.ts'
@@ -26,7 +26,7 @@ export function laneContract(open: OpenDesk): void {
 }
 
 /** Somebody who has proven who he is. */
-export function provenSender(name: string, rights: Partial<IdentityEvidence> = {}) {
+export function provenSender(name: string, rights: Partial<IdentityEvidence> = {}): Sender {
   const address = `@${name}@peer.test`
   const evidence: IdentityEvidence = {
     subject: `https://peer.test/${name}`,
@@ -38,7 +38,7 @@ export function provenSender(name: string, rights: Partial<IdentityEvidence> = {
     proof: { type: 'transport', verified_by: '@echo@agents.test' },
     ...rights,
   }
-  return { address, auth_method: 'a2a-jwt', verified: true, identities: [evidence] } as const
+  return { address, auth_method: 'a2a-jwt', verified: true, identities: [evidence] }
 }
 
 const ada = provenSender('ada')
@@ -294,7 +294,9 @@ function describeInterrupting(open: OpenDesk): void {
   test(
     'nobody ends the turn of anybody else, nor of what has no proven sender',
     withDesk(open, async ({ desk }) => {
-      const forged = { message: { sender: { ...ada, auth_method: 'none', verified: false, identities: [] } } } as const
+      const forged: IntakeSketch = {
+        message: { sender: { ...ada, auth_method: 'none', verified: false, identities: [] } },
+      }
       await desk.admit(said('m1', interrupt), 'c')
       const turn = await leaseOnlyTurn(desk)
       await desk.admit(said('forged', interrupt, forged), 'c')
