@@ -22,10 +22,14 @@ export interface DmarcEvidence {
   readonly spf: SpfCheck | undefined
 }
 
+/** Loaded with the first mail; naming it anew with each would be looked up anew. */
+let library: Promise<typeof import('mailauth/lib/dmarc/index.js')> | undefined
+
 /** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
 export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {
   const { authorDomain, signatures, spf } = evidence
-  const { evaluateDmarc } = await import('mailauth/lib/dmarc/index.js')
+  library ??= import('mailauth/lib/dmarc/index.js')
+  const { evaluateDmarc } = await library
   const { response, dkimAligned } = await evaluateDmarc({
     headerFrom: [`author@${authorDomain}`],
     fromFields: 1,

@@ -18,11 +18,15 @@ export interface SpfOptions {
   readonly timeoutMs: number
 }
 
+/** Loaded with the first mail; naming it anew with each would be looked up anew. */
+let library: Promise<typeof import('mailauth/lib/spf/index.js')> | undefined
+
 /** Checks the client's right to send for MAIL FROM. Undefined when the transport did not say enough. */
 export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): Promise<SpfCheck | undefined> {
   const { ip, helo, from } = envelope
   if (!ip || from === undefined || !(from || helo)) return undefined
-  const { spf } = await import('mailauth/lib/spf/index.js')
+  library ??= import('mailauth/lib/spf/index.js')
+  const { spf } = await library
   const { status, domain } = await spf({
     sender: from,
     ip,
