@@ -30,6 +30,9 @@ interface ChunkNotice {
   readonly response: string
 }
 
+/** Of tasks, and of messages that a decision has caused. */
+const openStates: ReadonlySet<string> = new Set(['submitted', 'received', 'working'])
+
 /** A notice is a hint that may be lost: the desk is looked at this often, ms. */
 const lookMs = 5_000
 
@@ -43,7 +46,10 @@ export function followTurn(
   {
     desk,
     world,
-  }: { readonly desk: Pick<Desk, 'listen' | 'findAnswer' | 'findTask'>; readonly world: Pick<World, 'sleep' | 'log'> },
+  }: {
+    readonly desk: Pick<Desk, 'listen' | 'findAnswer' | 'findTask' | 'findMessage'>
+    readonly world: Pick<World, 'sleep' | 'log'>
+  },
 ): () => void {
   const closing = new AbortController()
   let run: number | undefined
@@ -73,10 +79,10 @@ export function followTurn(
   async function look(): Promise<void> {
     try {
       const found = await desk.findAnswer(message)
-      const state = task && (await desk.findTask(task))?.state
+      const state = task ? (await desk.findTask(task))?.state : (await desk.findMessage(`#${message}`))?.state
       if (closing.signal.aborted) return
       const isCanceled = state === 'canceled'
-      const isOpen = state === 'submitted' || state === 'working'
+      const isOpen = state !== undefined && openStates.has(state)
       if (!isCanceled && isOpen) return
       stop()
       watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })

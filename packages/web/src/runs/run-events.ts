@@ -11,6 +11,8 @@ export interface RunPlace {
   readonly now: () => number
   /** Tools that the client runs itself. */
   readonly clientTools: ReadonlySet<string>
+  /** Where stored bytes are read. */
+  readonly fileAddress?: ((digest: string) => string) | undefined
 }
 
 /** Tells a run in the grammar of AG-UI 1.0: what is opened is closed, and nothing comes behind the end. */
@@ -95,7 +97,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   function tell(part: Part, response: string): void {
     if (part.kind === 'tool_call') callTool(part)
     else if (part.kind === 'text') say(part.content, response)
-    else say(`${told === '' || told.endsWith('\n') ? '' : '\n\n'}${writeReference(part)}`, response)
+    else say(`${told === '' || told.endsWith('\n') ? '' : '\n\n'}${writeReference(part, place.fileAddress)}`, response)
   }
 
   function endStep(response?: string): void {
@@ -151,12 +153,14 @@ function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]):
 }
 
 /** What a text cannot show, as markdown: an assistant's content is one string. */
-function writeReference(part: Part): string {
+function writeReference(part: Part, fileAddress: RunPlace['fileAddress']): string {
   if (part.kind === 'link') return `[${part.title ?? part.url}](${part.url})`
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
   const { bytes_ref, name = 'file' } = part
-  return bytes_ref.kind !== 'inline' && bytes_ref.url ? `[${name}](${bytes_ref.url})` : name
+  const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
+  const address = url ?? (bytes_ref.kind === 'url' ? bytes_ref.url : undefined)
+  return address === undefined ? name : `[${name}](${address})`
 }
 
 /** What keeps a run from going on: one interrupt for each demand, or the question itself. */

@@ -12,13 +12,13 @@ import type { AskedRun, StartedRun } from './start-run.ts'
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
-  { house: { world, desk } }: WebRooms,
+  { house: { world, desk, fileAddress } }: WebRooms,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId, parentRunId, tools } = asked.input
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
-    const place = { threadId, runId, parentRunId, agent: asked.agent, clientTools, now: world.now }
+    const place = { threadId, runId, parentRunId, agent: asked.agent, clientTools, fileAddress, now: world.now }
     const writer = createRunWriter(place, sink.send)
     const close = () => {
       leave()

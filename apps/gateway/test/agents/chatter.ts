@@ -1,0 +1,60 @@
+import type { AgentContext, NormalizedMessage, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+type Reply = string | undefined | object
+
+const say = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
+
+const replies: Readonly<Record<string, (message: NormalizedMessage, context: AgentContext) => Reply | Promise<Reply>>> =
+  {
+    async *count() {
+      for (const word of ['one ', 'two ', 'three']) yield word
+    },
+    tool: () => ({
+      parts: [
+        { kind: 'tool_call', id: 'call-1', name: 'search', args: { q: 'it' }, result: { hits: 3 } },
+        say('three hits'),
+      ],
+    }),
+    async *running() {
+      yield { kind: 'tool_call', id: 'call-2', name: 'search', args: { q: 'it' } }
+      yield { kind: 'tool_call', id: 'call-2', name: 'search', args: { q: 'it' }, result: 'found' }
+      yield 'done'
+    },
+    theirs: () => ({ parts: [{ kind: 'tool_call', id: 'call-3', name: 'pick_color', args: { of: 'roof' } }] }),
+    ask: () => ({ status: 'input_required', parts: [say('Which one?')] }),
+    consent: (_, { requireConsent }) => requireConsent({ message: 'May I delete it?', title: 'Delete' }),
+    async *boom() {
+      yield 'half of '
+      throw new Error('secret detail')
+    },
+    silence: () => undefined,
+    async *wait(_, { signal }) {
+      yield 'begun'
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    },
+    async look({ parts }, { attachment }) {
+      const files = parts.filter(part => part.kind === 'file')
+      const read = await Promise.all(files.map(async part => `${part.mime} ${(await attachment(part)).bytes.length}`))
+      return (
+        [...read, ...parts.flatMap(part => (part.kind === 'link' ? [`link ${part.url}`] : []))].join('; ') || 'nothing'
+      )
+    },
+    picture: () => ({
+      parts: [
+        say('here'),
+        { kind: 'file', name: 'a.txt', mime: 'text/plain', bytes_ref: { kind: 'inline', data_base64: 'aGk=' } },
+      ],
+    }),
+  }
+
+/** Does what the first word of a message says, each in its own way of answering. */
+export function handle(message: NormalizedMessage, context: AgentContext) {
+  const { policy_resolution: decided, parts } = message
+  if (decided) return `decided: ${String(decided.outcome)}`
+  const result = parts.find(part => part.kind === 'tool_call')
+  if (result) return `result: ${String(result.result)}`
+  const text = plainTextOf(parts)
+  const reply = replies[text.split(/\s/)[0] ?? '']
+  return (reply ? reply(message, context) : `you said: ${text}; turns: ${message.history?.length ?? 0}`) as string
+}
