@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findChromium } from './browser/find-chromium.ts'
 import { captureFixtures } from './capture.ts'
 import { CannotRun } from './debian.ts'
 import { findSnac } from './find-snac.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
-// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`mail`, `snac2`) runs
+// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`browser`, `mail`, `snac2`) runs
 // one exam alone; `--capture` keeps what snac sent as fixtures.
 
 interface Exam {
@@ -23,6 +24,7 @@ interface Exam {
 }
 
 const exams: readonly Exam[] = [
+  { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
   { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
   {
     name: 'snac2',

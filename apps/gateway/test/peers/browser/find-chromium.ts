@@ -1,0 +1,12 @@
+import { CannotRun, findMissingTools, hasCommand, isDebianRoot, openPackageLists } from '../debian.ts'
+
+/** Where the browser is; on Debian root gets its package, which starts nothing by itself. @throws CannotRun */
+export async function findChromium(directory: string): Promise<string> {
+  const missing = await findMissingTools()
+  const needed = [...missing, ...((await hasCommand('chromium')) ? [] : ['chromium'])]
+  if (needed.length === 0) return '/usr/bin/chromium'
+  if (!(await isDebianRoot())) throw new CannotRun(`${needed.join(', ')}: not installed`)
+  const apt = await openPackageLists(directory)
+  await apt(['install', '-y', '--no-install-recommends', ...needed])
+  return '/usr/bin/chromium'
+}

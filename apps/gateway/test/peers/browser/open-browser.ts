@@ -1,0 +1,28 @@
+import { join } from 'node:path'
+import type { BrowserContext } from 'playwright-core'
+import { chromium } from 'playwright-core'
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** A browser that nobody has used. The private network's authority is none of those it knows. */
+export function openBrowser(
+  executablePath: string,
+  { directory, javaScriptEnabled }: { readonly directory: string; readonly javaScriptEnabled: boolean },
+): Promise<BrowserContext> {
+  const userData = join(directory, `browser-${javaScriptEnabled}`)
+  return chromium.launchPersistentContext(userData, {
+    executablePath,
+    args: flags,
+    ignoreHTTPSErrors: true,
+    javaScriptEnabled,
+  })
+}
