@@ -1,0 +1,31 @@
+import type { AgentContext, NormalizedMessage } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+const where = ({
+  recipient,
+  sender,
+  received_via: via,
+  recipient_capabilities: { agent_chain: chain },
+}: NormalizedMessage) =>
+  `${recipient} heard ${sender.address} by ${via} at hop ${chain?.hop ?? 0} of ${chain?.max_hops ?? 'none'}`
+
+/**
+ * Its text is a list of errands: `call:@x@y` asks that agent to do the rest, `mail:@x@y` writes the rest to it. On the final hop it tries
+ * to call somebody, and tells what came of it.
+ */
+export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
+  const here = where(message)
+  const [, errand, address = '', rest = ''] = /(call|mail):(@\S+) *(.*)/.exec(plainTextOf(message.parts)) ?? []
+  if (errand === 'mail') {
+    context.post(rest || 'Nothing more to do.', { via: 'email', mentions: [address], subject: 'An errand' })
+    return `${here}, wrote to ${address}`
+  }
+  const isFinal = message.recipient_capabilities.agent_chain?.is_final === true
+  if (errand !== 'call' && !isFinal) return here
+  try {
+    const { parts } = await context.call(address || message.sender.address, rest || 'end')
+    return `${here}\n${plainTextOf(parts)}`
+  } catch (error) {
+    return `${here}, ${(error as { code?: string }).code}: ${(error as Error).message}`
+  }
+}

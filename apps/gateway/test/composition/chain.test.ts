@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Gateways } from './gateways.ts'
+import { openGateways, readLines, settle } from './gateways.ts'
+
+const courier = { use: './agents/courier.ts' }
+let gateways: Gateways
+
+beforeAll(async () => {
+  gateways = await openGateways({
+    'a.test': { agents: { one: courier } },
+    'b.test': { agents: { two: courier }, email: { write_to: ['c.test'] } },
+    'c.test': { agents: { three: courier } },
+  })
+})
+afterAll(() => gateways.close())
+
+test('mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit', async () => {
+  const { world } = gateways
+  const sent = await world.send({
+    via: 'activitypub',
+    to: 'one',
+    text: 'call:@two@b.test mail:@three@c.test Hello three.',
+  })
+  expect(sent.reply?.text).toContain('@one@a.test heard')
+  expect(sent.reply?.text).toContain('@two@b.test heard @one@a.test by a2a at hop 1 of 5, wrote to @three@c.test')
+  await settle(gateways, ['a.test', 'b.test', 'c.test'])
+  expect(readLines(await gateways.records('c.test', 'three'))).toEqual([
+    '@two@b.test email hop 2 answered from_agent',
+    '@two@b.test email hop 4 answered from_agent',
+    // The last answer of the chain: kept, shown to the operator, given to nobody.
+    '@two@b.test email ignored from_agent hop_limit',
+  ])
+  expect(readLines(await gateways.records('b.test', 'two'))).toEqual([
+    '@one@a.test a2a hop 1 answered',
+    '@three@c.test email hop 3 answered from_agent',
+    '@three@c.test email hop 5 answered from_agent',
+  ])
+  const last = (await gateways.records('b.test', 'two')).at(-1)
+  expect(last?.message.recipient_capabilities.agent_chain).toEqual({ hop: 5, max_hops: 5, is_final: true })
+  expect(last?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
+})
+
+test('mentionable §8.3: on the final hop the dispatcher refuses, and the agent can catch it', async () => {
+  const last = (await gateways.records('b.test', 'two')).at(-1)
+  expect(last?.response?.parts).toMatchObject([
+    {
+      content:
+        '@two@b.test heard @three@c.test by email at hop 5 of 5, forbidden: Cannot call agent: agent chain is longer than 5 hops',
+    },
+  ])
+})
+
+test('what was stopped is counted for the operator', async () => {
+  const metrics = await (await fetch(`${gateways.url('c.test')}/metrics`)).text()
+  expect(metrics).toContain('postern_stopped_total{flag="hop_limit"} 1')
+})
+
+test('the answer to a letter comes back to the thread it was written in', async () => {
+  const [, first, second] = await gateways.records('b.test', 'two')
+  expect(first?.thread).toBe(second?.thread)
+  const sent = gateways.world.mail.received.find(mail => mail.envelope.to.includes('three@c.test'))
+  expect(sent?.headers.get('auto-submitted')).toEqual(['auto-generated'])
+  expect(sent?.headers.get('subject')).toEqual(['An errand'])
+  expect(first?.message.in_reply_to).toBe(sent?.messageId)
+})
