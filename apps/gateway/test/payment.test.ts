@@ -228,7 +228,7 @@ describe('a decision counts only where it was demanded', () => {
     const refused = await payTask(asked, await signReceipt(policyOf(asked)))
     expect(refused.error?.message).toBe('Cannot continue task: it has ended')
     const page = new URL(String(policyOf(asked).url)).pathname
-    expect((await decide(house, page, 'decline')).status).toBe(409)
+    expect((await decide(house, page, 'decline')).status).toBe(410)
   })
 })
 

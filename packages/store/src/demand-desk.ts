@@ -32,10 +32,12 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
         const objection = demands.findObjection(current, decision)
         if (objection) return { outcome: 'refused', reason: objection, demand: current }
         const admitted = admitNew(batch, draft)
-        if (typeof admitted === 'string') return { outcome: 'refused', reason: 'ended', demand: current }
-        demands.use(current, decision, now())
-        const used = demands.find({ digest: decision.digest }, now()) ?? current
-        return { outcome: 'resolved', demand: used, message: admitted.message }
+        if (typeof admitted === 'string') demands.expire(current)
+        else demands.use(current, decision, now())
+        const after = demands.find({ digest: decision.digest }, now()) ?? current
+        return typeof admitted === 'string'
+          ? { outcome: 'refused', reason: 'ended', demand: after }
+          : { outcome: 'resolved', demand: after, message: admitted.message }
       })
     },
   }

@@ -36,6 +36,8 @@ export interface DemandTable {
   /** Why a decision does not count, whoever brings it. */
   findObjection(demand: DemandRecord, decision: DemandDecision): DemandObjection | undefined
   use(demand: DemandRecord, decision: DemandDecision, now: number): void
+  /** Nothing can follow from it any more. */
+  expire(demand: DemandRecord): void
 }
 
 interface DemandRow {
@@ -77,6 +79,8 @@ export function createDemandTable(db: DatabaseSync): DemandTable {
     `UPDATE demands SET status = ?, resolved_at = ?, resolver = ?, receipt = ? WHERE place = ? AND status = 'open'`,
   )
 
+  const expire = prepareQuery(db, "UPDATE demands SET status = 'expired' WHERE place = ? AND status = 'open'")
+
   /** A message of a task decides what was demanded there; one that opens a task, what was in its context. */
   function isOfOtherTask({ task }: Intake, { message }: DemandRecord): boolean {
     const named = task && findTask.get(task.owner, task.id)
@@ -85,6 +89,7 @@ export function createDemandTable(db: DatabaseSync): DemandTable {
 
   const table: DemandTable = {
     issue: createIssue(db),
+    expire: ({ place }) => void expire.run(place),
     find(key, now) {
       const row = 'digest' in key ? findByDigest.get(now, key.digest) : findById.get(now, key.id)
       return row && readDemand(row)

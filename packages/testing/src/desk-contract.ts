@@ -4,6 +4,7 @@ import { backgroundContract } from './desk/background.ts'
 import { bounceContract } from './desk/bounces.ts'
 import { broadcastContract } from './desk/broadcasts.ts'
 import { deliveryContract } from './desk/deliveries.ts'
+import { demandContract } from './desk/demands.ts'
 import { durabilityContract } from './desk/durability.ts'
 import { editContract } from './desk/edits.ts'
 import { intakeContract } from './desk/intake.ts'
@@ -48,6 +49,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     peopleContract(open)
     bounceContract(open)
     withdrawalContract(open)
+    demandContract(open)
     onceContract(open)
     operatorContract(open)
     noticeContract(open)
