@@ -103,3 +103,7 @@ export function textOfContent(content: EntryContent): string {
 export function contentOfText(text: string): EntryContent {
   return { parts: text === '' ? [] : [{ kind: 'text', mime: 'text/plain', content: text }] }
 }
+
+export function contentIsEmpty(content: EntryContent): boolean {
+  return 'parts' in content ? content.parts.length === 0 : content.value === '' || content.value === null
+}

@@ -2,8 +2,8 @@ import { type EntryBody, type TranscriptEntry, textOfContent } from './entry.ts'
 import { isChatVisible } from './kind.ts'
 
 /** `entries` in runs of one group each: one run is what one foreign message became. */
-export function splitMessages(entries: readonly EntryBody[]): readonly (readonly EntryBody[])[] {
-  const runs: EntryBody[][] = []
+export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+  const runs: Entry[][] = []
   for (const entry of entries) {
     const last = runs.at(-1)
     if (entry.group_id !== undefined && last?.[0]?.group_id === entry.group_id) last.push(entry)

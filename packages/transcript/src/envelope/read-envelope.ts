@@ -76,7 +76,9 @@ function findCallId(type: EnvelopeType, name: string | undefined, { before, cont
   return open?.tool?.call_id ?? context.newId()
 }
 
-function readWait({ type, payload }: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {
+function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {
+  const { type, payload } = envelope
+  if (type === 'tool_result') return readDecision(envelope)
   if (type !== 'input_required' && type !== 'approval_required') return undefined
   const expires_at = nonEmptyText(payload.expires_at)
   return {
@@ -86,6 +88,15 @@ function readWait({ type, payload }: AgentMessageEnvelope, { context }: Reading)
     ...(expires_at !== undefined && { expires_at }),
     ...(Object.keys(payload).length > 0 && { action: readMap(payload) }),
   }
+}
+
+const decidedStates = ['accepted', 'rejected', 'expired'] as const
+
+/** The result of an action that had to be approved ends the waiting for it. */
+function readDecision({ metadata }: AgentMessageEnvelope): EntryWait | undefined {
+  const id = nonEmptyText(metadata.action_id)
+  const state = decidedStates.find(name => name === metadata.action_status)
+  return id === undefined || state === undefined ? undefined : { id, reason: 'approval', state }
 }
 
 function readMap(map: { readonly [name: string]: Json | undefined }): Record<string, Json> {

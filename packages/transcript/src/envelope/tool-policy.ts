@@ -89,13 +89,21 @@ export async function callUnderPolicy(
 
 /** The tool's result that follows when a pending action is decided: of the run, or of the refusal. */
 export function buildDecisionEnvelope(action: PendingAction): AgentMessageEnvelope {
-  const { kind: tool_name, status, resolution_result, resolution_error, metadata } = action
+  const { kind: tool_name, status, metadata } = action
   const call = { tool_name, tool_call_id: String(metadata.tool_call_id ?? action.action_id) }
-  if (status !== 'accepted') return buildRefusal(call, `the action was ${status}`)
-  return resolution_error === undefined ? buildResult(call, resolution_result) : buildRefusal(call, resolution_error)
+  const envelope = buildOutcome(call, action)
+  return { ...envelope, metadata: { ...envelope.metadata, action_id: action.action_id, action_status: status } }
 }
 
 type CallName = Pick<WantedCall, 'tool_name' | 'tool_call_id'>
+
+function buildOutcome(
+  call: CallName,
+  { status, resolution_result, resolution_error }: PendingAction,
+): AgentMessageEnvelope {
+  if (status !== 'accepted') return buildRefusal(call, `the action was ${status}`)
+  return resolution_error === undefined ? buildResult(call, resolution_result) : buildRefusal(call, resolution_error)
+}
 
 async function runDirectly(
   call: WantedCall,

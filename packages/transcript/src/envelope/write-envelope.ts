@@ -102,6 +102,7 @@ function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
   }
 }
 
-function writeMetadata({ tool }: EntryBody): JsonMap {
-  return tool ? { tool_call_id: tool.call_id } : {}
+function writeMetadata({ tool, wait }: EntryBody): JsonMap {
+  const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
+  return tool ? { tool_call_id: tool.call_id, ...decided } : {}
 }

@@ -18,7 +18,7 @@ export interface RoleFilter {
 
 const workerKinds: ReadonlySet<EntryKind> = new Set(['task', 'tool_call', 'tool_result', 'error', 'global_observation'])
 
-type Filter = (entries: readonly EntryBody[], options: RoleFilter) => readonly EntryBody[]
+type Filter = <Entry extends EntryBody>(entries: readonly Entry[], options: RoleFilter) => readonly Entry[]
 
 const filters: Record<TeamRole, Filter> = {
   all: entries => entries,
@@ -43,7 +43,10 @@ const filters: Record<TeamRole, Filter> = {
  * What one role of a team may see of its history (seed 002). The turn of a worker begins with its own last `task` by the order of the
  * transcript, wherever the list has it: a broadcast of an earlier turn is not of this one.
  */
-export function filterByRole(entries: readonly EntryBody[], options: RoleFilter): readonly EntryBody[] {
+export function filterByRole<Entry extends EntryBody>(
+  entries: readonly Entry[],
+  options: RoleFilter,
+): readonly Entry[] {
   return filters[options.role](entries, options)
 }
 

@@ -1,0 +1,64 @@
+import {
+  createSlidingWindowPolicy,
+  type Entry,
+  type HistoryPolicy,
+  type HistoryView,
+  type Json,
+  type Part,
+} from '@postern/core'
+import { type TranscriptEntry, textOfContent } from './entry.ts'
+import type { EntryKind } from './kind.ts'
+import { isCallEntry, resultOfEntry } from './tool-entry.ts'
+import { type ViewConfig, viewEntries } from './views.ts'
+
+const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_required', 'policy', 'synthesis'])
+
+/**
+ * Entries as the history of a normalized message has them: two roles, and a call and its result folded into one part of the assistant's.
+ * What is neither said nor a call (plans, contexts, markers) is not history.
+ */
+export function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
+  const results = new Map(
+    entries.filter(({ kind }) => kind === 'tool_result').map(entry => [entry.tool?.call_id, entry]),
+  )
+  return entries.flatMap(entry => {
+    if (isCallEntry(entry)) return [toEntry(entry, 'assistant', [foldCall(entry, results.get(entry.tool?.call_id))])]
+    if (entry.kind === 'text' && entry.role === 'user') return [toEntry(entry, 'user', partsOf(entry))]
+    const isSaid = assistantKinds.has(entry.kind) && (entry.role === 'assistant' || entry.kind === 'input_required')
+    return isSaid ? [toEntry(entry, 'assistant', partsOf(entry))] : []
+  })
+}
+
+/** The whole way from a thread to what an agent is given of it. */
+export function buildHistory(
+  entries: readonly TranscriptEntry[],
+  config: ViewConfig,
+  policy: HistoryPolicy = createSlidingWindowPolicy(),
+): HistoryView {
+  return policy.view(toHistoryEntries(viewEntries(entries, config)))
+}
+
+function toEntry(entry: TranscriptEntry, role: Entry['role'], parts: readonly Part[]): Entry {
+  const { seq, entry_id, native_id, author, agent_key, at } = entry
+  return {
+    seq,
+    entryId: entry_id,
+    nativeId: native_id,
+    role,
+    author: author ?? { address: agent_key ?? '' },
+    parts,
+    at,
+  }
+}
+
+function partsOf({ content }: TranscriptEntry): readonly Part[] {
+  if ('parts' in content) return content.parts
+  return [{ kind: 'text', mime: 'text/plain', content: textOfContent(content) }]
+}
+
+function foldCall({ tool, kind }: TranscriptEntry, result: TranscriptEntry | undefined): Part {
+  const call = { kind: 'tool_call', id: tool?.call_id ?? '', name: tool?.name ?? kind, args: tool?.args ?? {} } as const
+  if (!result) return call
+  const { error } = result.tool ?? {}
+  return error ? { ...call, error: { message: error.message } } : { ...call, result: resultOfEntry(result) as Json }
+}
