@@ -8,7 +8,7 @@ import type { AttestationDraft, CredentialDraft } from '@postern/identity'
 import { issuePlatformCredential, signAttestation, writeConnectorCard, writeDidDocument } from '@postern/identity'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
-import { eventually, openTestHouse, origin } from './house.ts'
+import { eventually, openTestHouse } from './house.ts'
 
 const host = 'slack.connector.test'
 const did = `did:web:${host}`
@@ -286,12 +286,27 @@ describe('§8.1 mention_relay', () => {
   })
 })
 
-test('the agent card says which identities are understood', async () => {
-  const answer = await fetch(`${house.url()}/.well-known/agent-card/door`)
-  const card = (await answer.json()) as { a2a: { capabilities: { extensions: { uri: string }[] } } }
-  const uris = card.a2a.capabilities.extensions.map(({ uri }) => uri)
-  expect(uris).toEqual(
-    expect.arrayContaining(['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)),
-  )
-  expect(origin).toBe('https://agents.test')
+test('the agent cards say which identities are understood, and a call that names them is told so', async () => {
+  const wanted = ['v0.1', 'v0.2'].map(version => `https://mentionable.dev/ns/identity/${version}`)
+  const read = async (path: string) => (await (await fetch(house.url() + path)).json()) as Card & { readonly a2a: Card }
+  const own = await read('/.well-known/agent-card/door')
+  const a2a = await read('/agents/door/.well-known/agent-card.json')
+  for (const { capabilities } of [own.a2a, a2a]) {
+    expect(capabilities.extensions.map(({ uri }) => uri)).toEqual(expect.arrayContaining(wanted))
+  }
+  const answer = await fetch(`${house.url()}/agents/door/a2a`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await house.world.a2a.token({ sub: 'bob' })}`,
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+      'a2a-extensions': `urn:unknown, ${wanted[1]}`,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ListTasks', params: {} }),
+  })
+  expect(answer.headers.get('a2a-extensions')).toBe(wanted[1])
 })
+
+interface Card {
+  readonly capabilities: { readonly extensions: readonly { readonly uri: string }[] }
+}

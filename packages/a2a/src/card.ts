@@ -2,19 +2,22 @@ import type { AgentProfile } from '@postern/core'
 import { offeredSchemes } from './auth/challenge.ts'
 import { readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig } from './config.ts'
+import type { Extension } from './extensions.ts'
 import { supportedExtensions } from './extensions.ts'
 import type { Endpoints } from './interfaces.ts'
 import { renderInterfaces } from './interfaces.ts'
 
 export interface CardSource extends Endpoints {
   readonly agent: AgentProfile
+  /** Default: those of this protocol. */
+  readonly extensions?: readonly Extension[] | undefined
 }
 
 /**
  * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
  * this one has nothing to drop or escape: no `false`, no empty string, array or object, ASCII only.
  */
-export function renderCard({ agent, ...endpoints }: CardSource, config: A2aConfig): object {
+export function renderCard({ agent, extensions, ...endpoints }: CardSource, config: A2aConfig): object {
   const name = toAscii(agent.displayName) || agent.name
   const description = toAscii(agent.description) || `The agent ${name}`
   const iconUrl = agent.iconUrl && URL.canParse(agent.iconUrl) ? new URL(agent.iconUrl).href : undefined
@@ -23,7 +26,7 @@ export function renderCard({ agent, ...endpoints }: CardSource, config: A2aConfi
     description,
     version: toAscii(agent.version) || '1',
     supportedInterfaces: renderInterfaces(endpoints, config.versions),
-    capabilities: renderCapabilities(config),
+    capabilities: renderCapabilities(config, extensions),
     ...renderSecurity(config),
     defaultInputModes: config.input_modes,
     defaultOutputModes: config.output_modes,
@@ -53,8 +56,8 @@ export function hasExtendedCard({ auth, capabilities }: Pick<A2aConfig, 'auth' |
 }
 
 /** What is on; what is off is left out. */
-function renderCapabilities(config: A2aConfig): object {
-  const extensions = supportedExtensions.map(({ uri, description, required }) => ({
+function renderCapabilities(config: A2aConfig, supported = supportedExtensions): object {
+  const extensions = supported.map(({ uri, description, required }) => ({
     uri,
     ...(description && { description }),
     ...(required && { required }),

@@ -8,6 +8,7 @@ import { renderCard, renderExtendedCard } from './card.ts'
 import { signCard } from './card-signature.ts'
 import type { A2aConfig } from './config.ts'
 import { findAddressee } from './door.ts'
+import { listExtensions } from './extensions.ts'
 import { renderMixedCard } from './legacy/card.ts'
 
 /** A card as it is served: signed, as text. */
@@ -29,7 +30,7 @@ export interface Cards {
 
 export interface CardRooms {
   readonly config: A2aConfig
-  readonly house: Pick<House, 'agents'>
+  readonly house: Pick<House, 'agents' | 'identity'>
   readonly keys: KeyRing
 }
 
@@ -45,8 +46,9 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
   const jku = origin + keySetPath
   const known = new Map<string, KnownCard>()
   const grpcAddress = config.grpc && (config.grpc.address ?? `${new URL(origin).hostname}:${config.grpc.port}`)
+  const extensions = listExtensions(house)
   const sourceOf = (agent: AgentProfile): CardSource => {
-    return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name }
+    return { agent, endpoint: `${origin}/agents/${agent.name}/a2a`, grpcAddress, tenant: agent.name, extensions }
   }
 
   async function serve(source: CardSource, key: OwnKey, isMixed: boolean): Promise<ServedCard> {
@@ -66,7 +68,8 @@ export function createCards({ config, house, keys }: CardRooms): Cards {
   return {
     async find(name, { isMixed = false } = {}) {
       const agent = findAddressee(name, house)
-      const source = name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress } : sourceOf(agent)
+      const source =
+        name === undefined ? { agent, endpoint: `${origin}/a2a`, grpcAddress, extensions } : sourceOf(agent)
       const place = `${source.endpoint} ${isMixed}`
       const key = await keys.current()
       const before = known.get(place)

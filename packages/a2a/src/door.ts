@@ -5,7 +5,7 @@ import type { Authenticate } from './authenticate.ts'
 import type { A2aConfig } from './config.ts'
 import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
-import { negotiateExtensions, replayExtension } from './extensions.ts'
+import { listExtensions, negotiateExtensions, replayExtension } from './extensions.ts'
 import { readLegacyRequest, stripLegacyPush } from './legacy/read-params.ts'
 import { isOperationName } from './operations/operation-names.ts'
 import type { RpcId, RpcRequest } from './rpc.ts'
@@ -75,7 +75,7 @@ async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms
     version === '0.3'
       ? readLegacyCall(envelope, document, bytes)
       : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
-  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]))
+  const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listExtensions(house))
   const { method: name, ...rest } = asked
   const call = { caller, agent, from, ...rest, binding: 'JSONRPC' as const, ...readReplay(headers, extensions) }
   return { name, version, extensions, call }

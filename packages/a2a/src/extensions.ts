@@ -1,3 +1,4 @@
+import type { House } from '@postern/core'
 import { A2aRejection } from './errors.ts'
 
 /** An extension of the card (A2A §4.4.4). */
@@ -32,6 +33,13 @@ export const supportedExtensions: readonly Extension[] = [
       'What an agent demands or refuses is a PolicyPart: a data part with metadata.mentionable.kind "policy".',
   },
 ]
+
+/** With those of identity that are on. */
+export function listExtensions({ identity }: Pick<House, 'identity'>): readonly Extension[] {
+  return identity && identity.extensions.length > 0
+    ? [...supportedExtensions, ...identity.extensions]
+    : supportedExtensions
+}
 
 const maxHeader = 8 * 1024
 const maxNamed = 64

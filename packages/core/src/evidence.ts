@@ -72,6 +72,8 @@ export interface EvidenceVerdict {
 
 /** Reads what others say about a sender. Bad evidence never refuses a message: it is left out. */
 export interface IdentityVerifier {
+  /** What is really understood: for agent cards. */
+  readonly extensions: readonly { readonly uri: string; readonly description: string }[]
   /** Consumes what it accepts: the same evidence does not count again. */
   verify(claim: EvidenceClaim): Promise<EvidenceVerdict>
   /** Whether the operator has named the caller as a connector: what it says about the platform it speaks for is believed. */

@@ -6,6 +6,7 @@ import type { IdentityConfig } from './config.ts'
 import { credentialForm } from './credential.ts'
 import type { DocumentWorld } from './documents.ts'
 import { createDocumentBook } from './documents.ts'
+import { listExtensions } from './extensions.ts'
 import { EvidenceFault } from './fault.ts'
 import { describeAccepted, describeLeftOut } from './proof-row.ts'
 import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
@@ -87,6 +88,7 @@ export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHo
   }
 
   return {
+    extensions: listExtensions(config),
     verify,
     isConnector: ({ issuer, subject }: EvidenceCaller) =>
       config.connectors.some(connector => connector.issuer === issuer && connector.subject === subject),

@@ -69,3 +69,13 @@ test('who is a connector is said by the operator, for issuer and subject togethe
   expect(identity.isConnector({ issuer: 'https://other.test', subject: 'slack' })).toBe(false)
   expect(identity.isConnector({ issuer: '', subject: '' })).toBe(false)
 })
+
+test('cards tell of a version when an issuer of it is trusted', async () => {
+  expect(house.identity.extensions.map(({ uri }) => uri)).toEqual([
+    'https://mentionable.dev/ns/identity/v0.1',
+    'https://mentionable.dev/ns/identity/v0.2',
+  ])
+  const closed = await openTestHouse({ trusted_issuers: [] })
+  expect(closed.identity.extensions).toEqual([])
+  await closed.close()
+})

@@ -2,7 +2,7 @@ import type { Metadata } from '@grpc/grpc-js'
 import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall } from '../door.ts'
 import { findAddressee } from '../door.ts'
-import { negotiateExtensions, replayExtension } from '../extensions.ts'
+import { listExtensions, negotiateExtensions, replayExtension } from '../extensions.ts'
 import type { Caller } from '../principal.ts'
 import { parseRpcBody } from '../rpc.ts'
 import { isObject } from '../validate/shape.ts'
@@ -36,7 +36,8 @@ export function enterGrpc(knock: GrpcKnock, rooms: DoorRooms): EnteredCall {
 function openGrpcCall({ method, metadata, request, from, caller }: GrpcKnock, rooms: DoorRooms): EnteredCall {
   const headers = readMetadata(metadata)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: undefined, offered })
-  const extensions = negotiateExtensions(headers.get('a2a-extensions')).filter(uri => uri !== replayExtension)
+  const named = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(rooms.house))
+  const extensions = named.filter(uri => uri !== replayExtension)
   const bytes = Buffer.from(JSON.stringify(method.readParams(request)))
   // The bounds are those of the other bindings.
   const document = parseRpcBody(bytes)

@@ -2,7 +2,7 @@ import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall, Knock } from '../door.ts'
 import { checkContentType, findAddressee, readReplay, takeBody } from '../door.ts'
 import { A2aRejection } from '../errors.ts'
-import { negotiateExtensions } from '../extensions.ts'
+import { listExtensions, negotiateExtensions } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
 import { readProtoNames } from '../validate/proto-names.ts'
 import { isObject } from '../validate/shape.ts'
@@ -38,7 +38,7 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
   if (found.route.input === 'body') checkContentType(headers.get('content-type'), 'contentTypeNotSupported')
   const caller = await authenticate(request)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: knock.versionQuery, offered })
-  const extensions = negotiateExtensions(headers.get('a2a-extensions'))
+  const extensions = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(house))
   const bytes = found.route.input === 'query' ? noBytes : await takeBody(request, config.limits.body_bytes)
   const document = readInput(found, knock.query, bytes)
   const params = mergePath(readProtoNames(document), found)
