@@ -1,10 +1,12 @@
-import type { Delivery, Desk, Entry, NormalizedResponse, Part, ShowDemand, TaskDesk, TaskRecord } from '@postern/core'
+import type { Delivery, Desk, Entry, NormalizedResponse, Part, ShowDemand, TaskRecord } from '@postern/core'
 import { showDemands } from '@postern/core'
 
 /** The desk as a task's owner sees it: demands are shown with what decides them, for all that is in a task was said to him. */
 export function showTaskDemands(desk: Desk, show: ShowDemand | undefined): Desk {
   if (!show) return desk
-  const shown: Pick<TaskDesk, 'findTask' | 'listTasks'> = {
+  const shown: Pick<Desk, 'findTask' | 'listTasks' | 'listen'> = {
+    // A turn that has ended may bring its task along.
+    listen: (topic, listener) => desk.listen(topic, notice => listener(showNotice(notice, show))),
     async findTask(key) {
       const record = await desk.findTask(key)
       return record && showRecord(record, show)
@@ -15,6 +17,11 @@ export function showTaskDemands(desk: Desk, show: ShowDemand | undefined): Desk 
     },
   }
   return Object.assign(Object.create(desk) as Desk, shown)
+}
+
+function showNotice(notice: unknown, show: ShowDemand): unknown {
+  const { task } = (notice ?? {}) as { readonly task?: TaskRecord | undefined }
+  return task ? { ...(notice as object), task: showRecord(task, show) } : notice
 }
 
 /** What is read late stays so. */
