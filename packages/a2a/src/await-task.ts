@@ -24,10 +24,16 @@ const tickMs = 250
 
 const endings: ReadonlySet<unknown> = new Set(['settled', 'canceled'])
 
+interface Notice {
+  readonly kind?: unknown
+  /** The task as the end of the turn left it, where the desk is so kind. */
+  readonly task?: TaskRecord | undefined
+}
+
 interface OpenWait {
   /** One tick has gone by. */
   pass(): void
-  end(): void
+  end(task?: TaskRecord): void
 }
 
 export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world: Pick<World, 'sleep'>): TaskWaiter {
@@ -45,7 +51,10 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
     isTicking = false
   }
 
-  function beginWait({ key, message, messageId, mayBeOver, waitMs }: TaskWait, onEnd: () => void): void {
+  function beginWait(
+    { key, message, messageId, mayBeOver, waitMs }: TaskWait,
+    onEnd: (task?: TaskRecord) => void,
+  ): void {
     let ticks = 0
     const look = async () => {
       // An error ends the wait too: the last look, which everybody takes, will tell it.
@@ -53,7 +62,8 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
       if (!task || isAnswered(task, messageId)) wait.end()
     }
     const unlisten = desk.listen(`message:${message}`, notice => {
-      if (endings.has((notice as { readonly kind?: unknown } | undefined)?.kind)) wait.end()
+      const { kind, task } = (notice ?? {}) as Notice
+      if (endings.has(kind)) wait.end(task)
     })
     const wait: OpenWait = {
       pass() {
@@ -61,10 +71,10 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
         if (ticks * tickMs >= waitMs) wait.end()
         else if (isLookDue(ticks)) void look()
       },
-      end() {
+      end(task) {
         unlisten()
         open.delete(wait)
-        onEnd()
+        onEnd(task)
       },
     }
     open.add(wait)
@@ -74,8 +84,9 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
 
   return {
     async awaitTask(wait) {
-      if (!closing.signal.aborted) await new Promise<void>(resolve => beginWait(wait, resolve))
-      return desk.findTask(wait.key)
+      if (closing.signal.aborted) return desk.findTask(wait.key)
+      const task = await new Promise<TaskRecord | undefined>(resolve => beginWait(wait, resolve))
+      return task ?? desk.findTask(wait.key)
     },
     close() {
       closing.abort()

@@ -1,15 +1,17 @@
-import type { Answer, Blob, Json, MessageState, PlannedAct, TaskState, Turn, WorkDesk } from '@postern/core'
+import type { Answer, Blob, Json, MessageState, PlannedAct, TaskRecord, TaskState, Turn, WorkDesk } from '@postern/core'
 import type { ActDraft } from './acts.ts'
 import { createActWriter, draftAct } from './acts.ts'
 import type { Batch } from './batch.ts'
 import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
+import type { NewDelivery } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
 import { createPersonalWriter } from './personal.ts'
-import type { SayingDraft } from './sayings.ts'
+import type { SayingDraft, SayingPlace } from './sayings.ts'
 import { draftSaying } from './sayings.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
+import { createTaskRecorder } from './task-record.ts'
 
 /** An answer as its columns, made before the transaction. */
 interface Draft {
@@ -50,6 +52,7 @@ export function createCommit(
   )
   const writePersonal = createPersonalWriter(db)
   const writeAct = createActWriter(db, tables)
+  const toRecord = createTaskRecorder(db)
 
   const placeOf = ({ message, agent, via, task }: Turn, { thread_id, task_id }: TurnRow, at: number) => {
     return { message, agent, via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
@@ -66,16 +69,22 @@ export function createCommit(
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
     writePersonal(turn, place.thread, draft.answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
-    if (place.task !== undefined) {
-      tables.tasks.finish(place.task, draft.taskState, response, at)
-      tables.watches.tell(batch, place.task, { ...place, response })
-    }
+    const task = finishTask(batch, draft, { ...place, response })
     tables.turns.promoteNext(batch, place.thread, at)
     moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${draft.state}`])
-    for (const { message } of [...merged, turn]) {
-      batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
-    }
+    for (const { message } of merged) batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+    batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
     return 1
+  }
+
+  /** @returns the task as it is now, where its answer is at hand */
+  function finishTask(batch: Batch, draft: Draft, cause: NewDelivery & SayingPlace): TaskRecord | undefined {
+    const { task, response, now: at } = cause
+    if (task === undefined) return undefined
+    const row = tables.tasks.finish(task, draft.taskState, response, at)
+    tables.watches.tell(batch, task, cause)
+    const { answer, said } = draft
+    return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
   }
 
   function sayDraft(batch: Batch, turn: Turn, draft: SayingDraft): number {

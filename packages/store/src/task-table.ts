@@ -1,13 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { TaskIntake, TaskState } from '@postern/core'
 import { prepareQuery } from './database.ts'
+import type { TaskRow } from './task-record.ts'
+import { taskColumns } from './task-record.ts'
 
 export interface TaskTable {
   /** The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may. */
   continueTask(task: TaskIntake, agent: string, now: number): number | 'ended' | 'full'
   setWorking(task: number, now: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
-  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): void
+  finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): TaskRow | undefined
 }
 
 const openStates: ReadonlySet<string> = new Set<TaskState>(['submitted', 'working', 'input_required', 'auth_required'])
@@ -31,11 +33,11 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
     `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ? AND share = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') LIMIT +?)`,
   )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
-  const finish = prepareQuery(
+  const finish = prepareQuery<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
        WHEN EXISTS (SELECT 1 FROM turns WHERE task_id = ?1 AND ended_at IS NULL) THEN 'submitted' ELSE ?4 END
-     WHERE id = ?1`,
+     WHERE id = ?1 RETURNING ${taskColumns}`,
   )
   function isFull({ owner, most, share }: TaskIntake): boolean {
     if (share && (countShare.get(owner, share.name, share.most)?.open ?? 0) >= share.most) return true
@@ -54,6 +56,6 @@ export function createTaskTable(db: DatabaseSync): TaskTable {
       return known.id
     },
     setWorking: (task, now) => void setState.run('working', now, task),
-    finish: (task, state, responseSeq, now) => void finish.run(task, now, responseSeq ?? null, state),
+    finish: (task, state, responseSeq, now) => finish.get(task, now, responseSeq ?? null, state),
   }
 }

@@ -14,6 +14,21 @@ export function noticeContract(open: OpenDesk): void {
   describe('notices', () => {
     describeListening(open)
     describeHints(open)
+
+    test(
+      'the end of a turn tells of its task, if of one, as it can be looked up; a desk may leave that to the listener',
+      withDesk(open, async ({ desk }) => {
+        const key = { owner: 'ada', id: 'task 1' }
+        const { message } = await desk.admit(sketchIntake('m1', { task: { ...key, context: 'ctx' } }), 'c')
+        const heard: { readonly kind: string; readonly task?: object }[] = []
+        desk.listen(`message:${message}`, notice => heard.push(notice as { kind: string }))
+        const turn = await leaseOnlyTurn(desk)
+        await desk.commit(turn, sketchAnswer(turn, 'done'))
+        expect(heard.map(({ kind }) => kind)).toEqual(['settled'])
+        const told = heard[0]?.task
+        expect(told ?? (await desk.findTask(key))).toEqual(await desk.findTask(key))
+      }),
+    )
   })
 }
 

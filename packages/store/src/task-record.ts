@@ -1,0 +1,42 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { TaskRecord, TaskState } from '@postern/core'
+import { createTaskEntryReader } from './task-entries.ts'
+
+export interface TaskRow {
+  readonly id: number
+  readonly owner: string
+  readonly native_id: string
+  readonly agent: string
+  readonly context: string
+  readonly state: TaskState
+  readonly updated_at: number
+  readonly response_seq: number | null
+}
+
+export const taskColumns = 'id, owner, native_id, agent, context, state, updated_at, response_seq'
+
+/** Of what was said in the tasks of one answer, so much is read at most. */
+export const maxEntryBytes = 8 * 1024 * 1024
+
+export type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
+
+/** What was said is read when it is looked at, and that once: few callers do. */
+export function createTaskRecorder(db: DatabaseSync): ToTaskRecord {
+  const readEntries = createTaskEntryReader(db)
+  return (row, response, maxBytes = maxEntryBytes) => {
+    let entries: TaskRecord['entries'] | undefined
+    return {
+      owner: row.owner,
+      id: row.native_id,
+      agent: row.agent,
+      context: row.context,
+      state: row.state,
+      updatedAt: row.updated_at,
+      get entries() {
+        entries ??= readEntries(row.id, maxBytes)
+        return entries
+      },
+      response,
+    }
+  }
+}
