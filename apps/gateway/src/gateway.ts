@@ -9,6 +9,7 @@ import { openIdentity } from '@postern/identity'
 import { openPolicy } from '@postern/policy'
 import type { SqliteDesk } from '@postern/store'
 import { openSqliteDesk } from '@postern/store'
+import { openS3Bytes } from '@postern/web'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
 import { readDomainLists } from './config/domain-lists.ts'
@@ -193,11 +194,13 @@ export async function openGateway(
   return { app, desk, agents, world, operatorToken, channels, start, stop }
 }
 
-async function openDesk({ data, store }: Config, baseDir: string, { now, log }: RealWorld): Promise<SqliteDesk> {
+async function openDesk({ data, store, web }: Config, baseDir: string, world: RealWorld): Promise<SqliteDesk> {
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store this version has', 'Use "sqlite".')
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
-  return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true })
+  const { now, log } = world
+  const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
+  return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }
 
 function describeA2aAuth({ a2a }: Config): object {

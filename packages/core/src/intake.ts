@@ -49,7 +49,10 @@ export interface PlannedBroadcast {
   readonly target: Json
 }
 
-/** The unit of work a peer may ask about later (an A2A task). `owner` is the verified principal and part of the key. */
+/**
+ * The unit of work a peer may ask about later (an A2A task). `owner` is the verified principal and part of the key; tasks of owners that begin
+ * with `web:` do not expire.
+ */
 export interface TaskKey {
   readonly owner: string
   readonly id: string
@@ -134,8 +137,6 @@ export interface Intake {
   readonly lane?: TurnLane | undefined
   /** Who reads an answer to it, where a thread holds messages to different circles: they are never answered together. */
   readonly audience?: string | undefined
-  /** Where it came from: the peer's network address. */
-  readonly from?: string | undefined
 }
 
 /** At most so many turns of one thread in a time. */

@@ -1,5 +1,5 @@
 export interface FetchRequest {
-  readonly method?: 'GET' | 'POST' | 'HEAD'
+  readonly method?: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'DELETE'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array | string
   /** Ends the exchange early; it also ends by itself after `timeoutMs`. */

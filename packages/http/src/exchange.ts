@@ -2,13 +2,13 @@ import type { ClientRequest, Agent as HttpAgent, RequestOptions } from 'node:htt
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import type { FetchAnswer } from '@postern/core'
+import type { FetchAnswer, FetchRequest } from '@postern/core'
 import { readAnswer } from './answer.ts'
 import { toFetchError } from './fetch-error.ts'
 import type { Route } from './fetch-url.ts'
 
 export interface ExchangeRequest {
-  readonly method: 'GET' | 'POST' | 'HEAD'
+  readonly method: NonNullable<FetchRequest['method']>
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array | string | undefined
   readonly maxBytes: number

@@ -19,6 +19,9 @@ export interface GuardedFetchOptions extends UrlGuardOptions {
   readonly now?: (() => number) | undefined
 }
 
+/** Nothing is asked to change something twice. */
+const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+
 const defaults = { timeoutMs: 10_000, maxBytes: 1024 * 1024, redirects: 0 }
 /** Exchanges with one host at a time, and how many more may wait for their turn within their own deadline. */
 const perHost = { width: 16, queue: 256 }
@@ -43,7 +46,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
     const { signal, clear } = openDeadline(request.timeoutMs ?? defaults.timeoutMs, request.signal)
     const run = (route: Route, hop: ExchangeRequest) =>
       gate.pass(route.url.host, signal, () => runExchange(route, hop, wiring.choose(route), signal))
-    const redirects = planned.method === 'POST' ? 0 : (request.redirects ?? defaults.redirects)
+    const redirects = changingMethods.has(planned.method) ? 0 : (request.redirects ?? defaults.redirects)
     try {
       return await followRedirects(first, planned, { redirects, guard, run })
     } finally {
@@ -63,6 +66,6 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch &
 
 function planExchange(request: FetchRequest, userAgent: string): ExchangeRequest {
   const { method = 'GET', headers = {}, body, maxBytes = defaults.maxBytes } = request
-  const length = method === 'POST' || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
+  const length = changingMethods.has(method) || body !== undefined ? Buffer.byteLength(body ?? '') : undefined
   return { method, headers: readFetchHeaders(headers, { userAgent, length }), body, maxBytes }
 }

@@ -62,10 +62,14 @@ const isRemovable = `t.state NOT IN ('submitted', 'working')
     WHERE e.task_id = t.id AND e.role = 'user' AND d.ended_at IS NULL)
   AND NOT EXISTS (SELECT 1 FROM entries e WHERE e.task_id = t.id AND e.seq = (SELECT max(seq) FROM entries))`
 
+/** Chats of people are kept until they are forgotten. */
+const lastingOwner = 'web:'
+
 function createNextFinder(db: DatabaseSync): (expiry: TaskExpiry) => readonly TaskPlace[] {
   const findOldest = prepareQuery<TaskPlace>(
     db,
-    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND ${isRemovable} ORDER BY t.updated_at LIMIT +?`,
+    `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${lastingOwner}*' AND ${isRemovable}
+     ORDER BY t.updated_at LIMIT +?`,
   )
   const findBeyond = prepareQuery<TaskPlace>(
     db,

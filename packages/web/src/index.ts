@@ -14,6 +14,7 @@ import { createRunRoutes } from './runs/routes.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export type { BoundTranscript } from './rooms.ts'
+export { openS3Bytes } from './s3/open-s3.ts'
 export { formatPlace, parseSignedUrl } from './signed-url.ts'
 
 /** What the web needs beside the house: conversations as they are read back, and people's files. */

@@ -63,6 +63,11 @@ CREATE TABLE transcript_bindings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
 
+-- Chats of people do not expire.
+DROP INDEX tasks_oldest;
+CREATE INDEX tasks_oldest ON tasks (updated_at)
+  WHERE state NOT IN ('submitted', 'working') AND owner NOT GLOB 'web:*';
+
 -- Files of people. bytes: NULL when they are kept elsewhere.
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY,

@@ -125,6 +125,20 @@ describe('bindDesk()', () => {
     await desk.close()
   })
 
+  it('does not expire with tasks: chats are kept until they are forgotten', async () => {
+    const desk = await openDesk()
+    for (const owner of ['web:ann', 'other']) {
+      const intake = makeIntake(owner, [text('one')])
+      await desk.admit({ ...intake, task: { owner, id: 'run', context: 't-1' } }, 'c1')
+      await answer(desk, [text('re')])
+    }
+    await desk.admit(makeIntake('newest', [text('two')]), 'c2')
+    expect(await desk.expireTasks({ before: time + 1_000_000, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    expect(await desk.findTask({ owner: 'web:ann', id: 'run' })).toBeDefined()
+    expect(await desk.findTask({ owner: 'other', id: 'run' })).toBeUndefined()
+    await desk.close()
+  })
+
   it('shows the words as the agent has changed them, and nothing of what it has taken back', async () => {
     const desk = await openDesk()
     const { transcript } = desk

@@ -36,7 +36,7 @@ export function createDeskEntries(db: DatabaseSync): DeskEntries {
   const findSaid = prepareQuery<SaidRow>(db, selectSaid)
   const listSeqs = prepareQuery<{ seq: number }>(
     db,
-    `SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} >= ? ORDER BY seq`,
+    `SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} >= ?`,
   )
   const findFirstOpen = prepareQuery<{ message: number | null }>(
     db,
@@ -52,7 +52,11 @@ export function createDeskEntries(db: DatabaseSync): DeskEntries {
       const row = findSaid.get(seq)
       return row && writeEntries(row, thread_id)
     },
-    listFrom: (deskThread, from) => listSeqs.all(deskThread, from).map(({ seq }) => seq),
+    listFrom: (deskThread, from) =>
+      listSeqs
+        .all(deskThread, from)
+        .map(({ seq }) => seq)
+        .sort((a, b) => a - b),
     findOpenPlace(deskThread) {
       const open = findFirstOpen.get(deskThread)?.message ?? Number.MAX_SAFE_INTEGER
       return findPlaceBefore.get(deskThread, open)?.place ?? 0
