@@ -1,4 +1,5 @@
 import type { CalendarEvent } from './mail-details.ts'
+import { withoutInvisible } from './visible-text.ts'
 
 const [maxOctets, maxLines, maxValue] = [256 * 1024, 4000, 500]
 const properties: Readonly<Record<string, keyof CalendarEvent>> = {
@@ -43,8 +44,7 @@ function readProperty(line: string, event: Partial<Record<keyof CalendarEvent, s
 
 /** RFC 5545 §3.3.11 */
 function cleanValue(value: string): string {
-  return value
-    .slice(0, maxValue)
+  return withoutInvisible(value.slice(0, maxValue))
     .replace(/\\n/gi, ' ')
     .replace(/\\([\\;,])/g, '$1')
     .replace(/\p{Cc}+/gu, ' ')

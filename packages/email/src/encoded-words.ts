@@ -1,19 +1,28 @@
+import { withoutInvisible } from './visible-text.ts'
+
 const wordPattern = /=\?([!-)+-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
 const between = /(\?=)[ \t]+(?==\?)/g
 /** More than this is not read by anybody; RFC 2047 allows 75 characters a word. */
 const maxWords = 2000
 
-/** The readable form of a header value with encoded words (RFC 2047); control characters become spaces. */
+/** What is read of a header value with encoded words (RFC 2047): control characters become spaces, and what shows nothing is not there. */
 export function decodeHeaderText(value: string): string {
-  if (!value.includes('=?')) return withoutControls(value)
+  return withoutInvisible(withoutControls(decodeWords(value))).trim()
+}
+
+/** Has a header value characters that nobody sees, and that can carry words only a machine reads? */
+export function hidesInHeader(value: string): boolean {
+  const text = withoutControls(decodeWords(value))
+  return withoutInvisible(text) !== text
+}
+
+function decodeWords(value: string): string {
+  if (!value.includes('=?')) return value
   let words = 0
-  const text = value
-    .replace(between, '$1')
-    .replace(wordPattern, (word, charset: string, encoding: string, data: string) => {
-      words += 1
-      return words > maxWords ? word : decodeWord(word, charset, encoding, data)
-    })
-  return withoutControls(text)
+  return value.replace(between, '$1').replace(wordPattern, (word, charset: string, encoding: string, data: string) => {
+    words += 1
+    return words > maxWords ? word : decodeWord(word, charset, encoding, data)
+  })
 }
 
 /** Text that is safe in one header line: controls, line ends and direction overrides become single spaces. */

@@ -57,7 +57,7 @@ export function createMailIntake(inbound: Inbound<RawMail, ProvenMail>, house: H
 /** Pipes of mail servers put a line of the mbox format before the message (RFC 4155); it is none of it. */
 function withoutMboxLine(octets: Uint8Array): Uint8Array {
   const start = Buffer.from(octets.buffer, octets.byteOffset, Math.min(octets.length, 1024)).toString('latin1')
-  const line = /^From \S[^\r\n]*\r?\n/.exec(start)?.[0]
+  const line = /^From [^\s:][^\r\n]*\r?\n/.exec(start)?.[0]
   return line ? octets.subarray(line.length) : octets
 }
 

@@ -76,13 +76,19 @@ function listDetails(read: MailText, attachments: readonly Attachment[], files: 
   const calendar = calendars.flatMap(({ content }) => readCalendar(content) ?? [])
   const names = attachments.flatMap(({ filename }, index) => {
     const safe = files[index]?.name
-    return filename && safe && filename !== safe ? [[safe, filename.slice(0, 1000)]] : []
+    const written = withoutTags(filename ?? '').slice(0, 1000)
+    return written && safe && written !== safe ? [[safe, written]] : []
   })
   return {
     ...(read.invisible > 0 && { invisible_characters: read.invisible }),
     ...(calendar.length > 0 && { calendar }),
     ...(names.length > 0 && { file_names: Object.fromEntries(names) }),
   }
+}
+
+/** Of the characters nobody sees those that can spell words; the others show how a name deceives. */
+function withoutTags(name: string): string {
+  return name.replace(/[\u{e0000}-\u{e007f}]|[\u{e0100}-\u{e01ef}]/gu, '')
 }
 
 /** Beside the newest text, but not in it: stored once, and not handed on again with every later message. */

@@ -83,7 +83,8 @@ function normalizeFor(
   const report = judgeReport(written, { agent, tokens, token: read.token, receivedAt: raw.receivedAt })
   const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const byAgent = agentMail ? [agentFlag] : []
-  const flags = [...mail.flags, ...byAgent, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
+  const flags = [...mail.flags, ...byAgent, ...byList, ...reply.flags, ...quarantine, ...marks, ...report.flags]
   const isKept = marks.length > 0 || flags.some(flag => keptFlags.has(flag))
   const scope = scopeOf(mail, others)
   return {

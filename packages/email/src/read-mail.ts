@@ -10,7 +10,7 @@ import { findRecipients } from './recipients.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
 export interface MailReading {
-  readonly house: Pick<House, 'agents' | 'world'>
+  readonly house: Pick<House, 'agents' | 'world' | 'desk'>
   readonly limits: MailLimits
   readonly tokens: Pick<AddressTokens, 'readTag'>
   openAddresses(): Promise<AddressReader>

@@ -12,6 +12,7 @@ import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
 import type { Deferrals } from './deferral.ts'
+import { hidesInHeader } from './encoded-words.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import { findField, findRepeatedFields, toBuffer } from './header-scan.ts'
 import { findLookAlikes } from './look-alikes.ts'
@@ -21,6 +22,7 @@ import type { MimePool } from './mime-pool.ts'
 import type { MailReading, ReadMail } from './read-mail.ts'
 import { readMail } from './read-mail.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
+import { readThread } from './thread.ts'
 import { digestContent } from './trace-fields.ts'
 
 export interface MailVerifying extends MailReading {
@@ -59,8 +61,28 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
   const replayed = noteReplay(mail, authentication, verifying)
-  const flags = [...plan.flags, ...flagsOf(mail, verifying), ...authentication.flags, ...replayed, ...body.flags]
+  const reused = await noteReuse(mail, body.digest, verifying)
+  const flags = [
+    ...plan.flags,
+    ...flagsOf(mail, verifying),
+    ...reused,
+    ...authentication.flags,
+    ...replayed,
+    ...body.flags,
+  ]
   return { ...mail, authentication, body, flags } as unknown as ProvenMail
+}
+
+/** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */
+async function noteReuse(
+  { header, recipients }: ReadMail,
+  digest: string,
+  { house }: MailVerifying,
+): Promise<string[]> {
+  const { messageId } = readThread(header, digest)
+  if (!messageId) return []
+  const known = await Promise.all(recipients.map(({ agent }) => house.desk.findMessageTo(agent, messageId)))
+  return known.some(found => found !== undefined) ? ['message_id_reused'] : []
 }
 
 /** A good signature that comes once more, to somebody its mail does not name. */
@@ -116,7 +138,8 @@ function keepsQuotes(header: HeaderBlock): boolean {
 
 function flagsOf({ header, addresses: { author } }: ReadMail, { house }: MailVerifying): string[] {
   const repeated = findRepeatedFields(header).length > 0 ? ['duplicate_header'] : []
-  return [...repeated, ...findLookAlikes(author, house.agents)]
+  const isHiding = ['from', 'subject'].some(name => hidesInHeader(findField(header, name) ?? ''))
+  return [...repeated, ...(isHiding ? ['invisible_characters'] : []), ...findLookAlikes(author, house.agents)]
 }
 
 function withoutBody({ raw, header }: ReadMail): MailBody {

@@ -163,6 +163,18 @@ describe('row 58: what nobody sees', () => {
     expect(detailsOf(record)).toMatchObject({ invisible_characters: 12, flags: ['invisible_characters'] })
   })
 
+  test('nor do they stand in a subject, a name, an invitation or the name of a file', async () => {
+    const word = `=?utf-8?B?${Buffer.from(`Ann${tags}`).toString('base64')}?=`
+    const from = `${word} <ann@nodmarc.test>`
+    const record = await take({ from, fields: `Subject: Hi ${word}\n` })
+    expect(record.message.sender.display_name).toBe('Ann')
+    expect(detailsOf(record)).toMatchObject({ subject: 'Hi Ann', flags: ['invisible_characters'] })
+    const event = `BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Tea${tags}\r\nEND:VEVENT\r\nEND:VCALENDAR`
+    const invited = await take(file('text/calendar; charset=utf-8', event, `a${tags}.ics`))
+    expect(filesOf(invited)).toMatchObject([{ name: 'a.ics' }])
+    expect(JSON.stringify(detailsOf(invited))).toBe('{"kind":"email","calendar":[{"summary":"Tea"}]}')
+  })
+
   test('a flag among them does not save them', async () => {
     const scotland = '\u{1f3f4}\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}\u{e007f}'
     const record = await take({ fields: 'Content-Type: text/plain; charset=utf-8\n', body: `${scotland} yes${tags}` })

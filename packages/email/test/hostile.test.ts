@@ -53,6 +53,17 @@ describe('row 25: a signed mail is one turn', () => {
   })
 })
 
+test('a mail of a Message-ID that was here before, but with other words, is a message of its own, and flagged', async () => {
+  const write = (text: string) =>
+    `From: bob@nodmarc.test\r\nTo: echo@${domain}\r\nMessage-ID: <reused@nodmarc.test>\r\n\r\n${text}\r\n`
+  const outcomes: unknown[] = []
+  for (const text of ['First.', 'Second.', 'First.']) outcomes.push((await house.post(write(text))).body.messages)
+  expect(outcomes).toEqual([[{ outcome: 'accepted' }], [{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]])
+  const [second, first] = await house.desk.listMessages({ limit: 2 })
+  const flagsOf = async (message = 0) => (await house.desk.findMessage(`#${message}`))?.flags
+  expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
+})
+
 describe('row 25: a copy that is kept takes nobody’s place', () => {
   test.each([
     ['with an empty Return-Path', (message: string) => `Return-Path: <>\r\n${message}`, {}],

@@ -326,6 +326,7 @@ describe('shape and size', () => {
   ])('row 41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
 
   test('the line that pipes put before a message is none of it', async () => {
+    await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
     const { message } = await expectTaken(`From bob@nodmarc.test Sat Nov 21 10:00:00 2026\n${write()}`)
     expect(message.raw).toMatch(/^From: Bob/)
     await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
