@@ -39,3 +39,11 @@ test('formatRecord() lets nobody move the cursor or begin a line but in their ow
 test('formatTable() keeps every row on its line', () => {
   expect(formatTable(['id', 'sender'], [['a\nb', `${esc}c`]])).toBe('id       sender\na\\u{a}b  \\u{1b}c')
 })
+
+test('formatRecord() names the code of evidence that was left out', () => {
+  const reason = 'it is for another agent'
+  const proofs = [{ kind: 'verifiable-credential', verdict: 'fail', code: 'wrong-domain', reason }] as const
+  expect(formatRecord({ ...record, proofs })).toContain(
+    'verifiable-credential: fail (wrong-domain), it is for another agent',
+  )
+})

@@ -58,8 +58,9 @@ export function formatRecord({
     .join('')
 }
 
-function formatProof({ kind, verdict, reason, key_id }: Proof): string {
-  return [`${kind}: ${verdict}`, ...(reason ? [reason] : []), ...(key_id ? [`key ${key_id}`] : [])].join(', ')
+function formatProof({ kind, verdict, reason, key_id, code }: Proof): string {
+  const named = typeof code === 'string' ? ` (${code})` : ''
+  return [`${kind}: ${verdict}${named}`, ...(reason ? [reason] : []), ...(key_id ? [`key ${key_id}`] : [])].join(', ')
 }
 
 /** Lines end only where a text has them: nothing else can begin a line that looks like ours. */

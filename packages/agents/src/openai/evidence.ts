@@ -18,10 +18,27 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
     ...(displayName && { name: clipText(displayName, most.name) }),
     verified: sender.verified,
     auth_method: sender.auth_method,
+    ...describeVouched(message),
     via: received_via,
     at: received_at,
     ...(kind !== 'message' && { kind }),
     ...(flags.length > 0 && { flags: [...flags] }),
+  }
+}
+
+/** What others, whom the operator trusts, say about who it is; what the door itself has proven is said above. */
+function describeVouched({ sender: { identities = [] } }: NormalizedMessage): Facts {
+  const vouched = identities.filter(({ proof }) => proof.type !== 'transport').slice(0, most.count)
+  if (vouched.length === 0) return {}
+  const clip = (text: string) => clipText(text, most.name)
+  return {
+    vouched_for: vouched.map(({ subject, issuer, method, assurance, on_behalf_of }) => ({
+      subject: clip(subject),
+      by: clip(issuer),
+      method: clip(method),
+      assurance: clip(assurance),
+      ...(on_behalf_of && { on_behalf_of: on_behalf_of.slice(0, most.count).map(clip) }),
+    })),
   }
 }
 
