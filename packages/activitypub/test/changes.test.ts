@@ -17,10 +17,52 @@ afterEach(() => stage.close())
 
 const onlyMe = { to: [echoActor], cc: [] }
 
-test('an edit reaches the agent as an edit, in the thread of the post', async () => {
+/** Lets the agent answer all there is. */
+async function answerAll(): Promise<void> {
+  const worker = stage.house.work()
+  const states = async () => new Set((await stage.stored()).map(({ state }) => state))
+  await vi.waitFor(async () => expect(await states()).not.toContain('received'))
+  await vi.waitFor(async () => expect(await states()).not.toContain('working'))
+  await worker.stop(500)
+}
+
+test('an edit of what waits for its answer changes it: the agent reads the new words, and nothing else', async () => {
+  const { house, alice, peer } = stage
+  const note = composeNote(alice)
+  await postActivity(house, alice, note)
+  const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
+  expect(await postActivity(house, alice, update)).toMatchObject({ status: 202 })
+  const [edit, first] = await stage.stored()
+  expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied'], message: { kind: 'edit' } })
+  expect(first).toMatchObject({
+    state: 'received',
+    flags: ['edited'],
+    message: { parts: [{ content: 'Hello again' }] },
+  })
+  house.work()
+  const posts = () => peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body).object)
+  await vi.waitFor(() => expect(posts()).toHaveLength(1))
+  expect(posts()).toMatchObject([{ inReplyTo: objectIdOf(note) }])
+  expect(house.heard.map(({ id, kind, raw }) => [id, kind, (raw as { id: string }).id])).toEqual([
+    [note.id, 'message', update.id],
+  ])
+})
+
+test('what waits for its answer is answered before no more people than its edit wants', async () => {
+  const { house, alice } = stage
+  const open = { to: [publicCollection], cc: [echoActor] }
+  const note = composeNote(alice, open, open)
+  await postActivity(house, alice, note)
+  await postActivity(house, alice, composeUpdate(alice, note, onlyMe, onlyMe))
+  const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
+  expect(turn).toMatchObject({ content: { id: note.id }, target: { visibility: 'direct' } })
+})
+
+test('an edit of what is answered reaches the agent as an edit, in the thread of the post', async () => {
   const { house, alice } = stage
   const note = composeNote(alice, { context: 'https://good.test/contexts/1' })
   await postActivity(house, alice, note)
+  await answerAll()
   const update = composeUpdate(alice, note, { content: '<p>Hello again</p>' })
   expect(await postActivity(house, alice, update)).toMatchObject({ status: 202 })
   const [edit, first] = await stage.stored()
@@ -38,6 +80,7 @@ test('an answer to an edit answers the post', async () => {
   const { house, alice, peer } = stage
   const note = composeNote(alice)
   await postActivity(house, alice, note)
+  await answerAll()
   await postActivity(house, alice, composeUpdate(alice, note, { content: '<p>Hello again</p>' }))
   house.work()
   const posts = () => peer.requests.filter(({ method }) => method === 'POST').map(({ body }) => JSON.parse(body).object)
@@ -123,9 +166,13 @@ test.each([
   const [told, edit, first] = await stage.stored()
   expect(told).toMatchObject({ state: 'received', thread: first?.thread })
   expect(told?.message).toMatchObject({ kind: 'delete', in_reply_to: objectIdOf(note) })
-  for (const record of [edit, first]) {
-    expect(record).toMatchObject({ state: 'failed', error: 'canceled', flags: ['deleted'], message: { parts: [] } })
-  }
+  expect(first).toMatchObject({
+    state: 'failed',
+    error: 'canceled',
+    flags: ['edited', 'deleted'],
+    message: { parts: [] },
+  })
+  expect(edit).toMatchObject({ state: 'ignored', flags: ['edit_applied', 'deleted'], message: { parts: [] } })
   expect(JSON.stringify(await stage.stored())).not.toContain('zebra')
   expect(turn?.message).toBe(first?.number)
 })
@@ -283,10 +330,10 @@ test('an edit and a deletion reach each agent that was told of the post', async 
   const list = await house.desk.listMessages({ limit: 10 })
   expect(list.map(({ agent, state }) => `${agent} ${state}`).sort()).toEqual([
     'echo failed',
-    'echo failed',
+    'echo ignored',
     'echo received',
     'help failed',
-    'help failed',
+    'help ignored',
     'help received',
   ])
 })

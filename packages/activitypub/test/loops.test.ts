@@ -37,14 +37,17 @@ test.each(['Service', 'Application'])(
   },
 )
 
-test('66: ten turns by default, edits among them', async () => {
+test('66: ten turns by default; edits of what waits take none', async () => {
   stage = await openStage()
   const { house, peer } = stage
   const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
-  const first = composeNote(bot)
+  const context = 'https://good.test/a'
+  const first = composeNote(bot, { context })
   await postActivity(house, bot, first)
-  for (let count = 1; count < 11; count += 1)
-    await postActivity(house, bot, composeUpdate(bot, first, { content: 'x' }))
+  for (let count = 1; count < 11; count += 1) {
+    await postActivity(house, bot, composeUpdate(bot, first, { content: 'x', context }))
+    await postActivity(house, bot, composeNote(bot, { context }))
+  }
   expect((await statesOf()).filter(state => state.startsWith('received'))).toHaveLength(10)
   expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
