@@ -130,3 +130,11 @@ test('a turn that is canceled meanwhile ends with its reason', async () => {
   const asking = askSiblings(message(), said('@two@b.test'), joining(ask, { signal: controller.signal }))
   await expect(asking).rejects.toThrow('canceled')
 })
+
+test('each hop may wake half as many as the one before', async () => {
+  const ask: Joining['ask'] = async () => saying(text('here'))
+  const mentions = Array.from({ length: 12 }, (_, at) => `@s${at}@b.test`)
+  const countAsked = async (hop: number) =>
+    (await askSiblings(message({ hop, max_hops: 9, is_final: false }), said(...mentions), joining(ask))).length / 2
+  expect(await Promise.all([1, 2, 3, 4, 5].map(countAsked))).toEqual([5, 3, 2, 1, 1])
+})

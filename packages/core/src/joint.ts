@@ -48,7 +48,9 @@ export async function askSiblings(
   joining: Joining,
 ): Promise<Part[]> {
   const { recipient, sender, recipient_capabilities } = message
-  const { maxMentions: most, atOnce, withinMs } = joining.limits
+  const { maxMentions, atOnce, withinMs } = joining.limits
+  // Each hop half as many, so that agents who all mention each other do not become ever more.
+  const most = Math.ceil(maxMentions / 2 ** (recipient_capabilities.agent_chain?.hop ?? 0))
   const siblings = chooseMentions(mentions, { without: [recipient, sender.address], most })
   if (isFinalHop(recipient_capabilities.agent_chain)) {
     return siblings.map(sibling => noteOf(sibling, 'was not asked: this was the final hop of the chain.'))

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Gateways } from './gateways.ts'
+import { openGateways } from './gateways.ts'
+
+const [convener, courier] = [{ use: './agents/convener.ts' }, { use: './agents/courier.ts' }]
+let gateways: Gateways
+
+beforeAll(async () => {
+  gateways = await openGateways({
+    'a.test': {
+      agents: {
+        host: convener,
+        near: courier,
+        third: convener,
+        stuck: { use: './agents/hanging.ts', deadline: '30s' },
+      },
+      limits: { loop: { joint_seconds: 2 } },
+    },
+    'b.test': { agents: { far: courier, host: convener } },
+  })
+})
+afterAll(() => gateways.close())
+
+const heardAt = (who: string, hop: number) => `${who} heard @host@a.test by a2a at hop ${hop} of 5`
+
+test('mentionable §8.1 none: over A2A the gateway calls whom an answer mentions, here and elsewhere, and writes one joint answer; who is down is named', async () => {
+  const parts = await gateways.say(
+    'a.test',
+    'host',
+    'What do @near@a.test and @down@a.test and @far@b.test and @gone@nowhere.test think?',
+  )
+  expect(parts).toEqual([
+    'Let me ask around.',
+    '@near@a.test:',
+    heardAt('@near@a.test', 1),
+    '@down@a.test was not reachable.',
+    '@far@b.test:',
+    heardAt('@far@b.test', 1),
+    '@gone@nowhere.test was not reachable.',
+  ])
+  const [asked] = await gateways.records('b.test', 'far')
+  expect(asked?.message.sender).toMatchObject({ address: '@host@a.test', auth_method: 'a2a-jwt', verified: true })
+  expect(asked?.message.parts.map(part => part.kind === 'text' && part.content).join('\n')).toMatch(
+    /^@tester~[0-9a-f]{12}@a\.test:\nWhat do .* think\?\n@host@a\.test:\nLet me ask around\.$/,
+  )
+})
+
+test('mentionable §8.1 none: who is too slow was not reachable, and keeps nobody waiting', async () => {
+  expect(await gateways.say('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
+    'Let me ask around.',
+    '@stuck@a.test was not reachable.',
+    '@near@a.test:',
+    heardAt('@near@a.test', 1),
+  ])
+}, 15_000)
+
+test('mentionable §8.3: the final hop asks nobody, and says so', async () => {
+  const metadata = { mentionable: { agent_chain: { hop: 5, max_hops: 9 } } }
+  expect(await gateways.say('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
+    'Let me ask around.',
+    '@near@a.test was not asked: this was the final hop of the chain.',
+  ])
+})
+
+test('mentionable §8.3: a chain that comes too long is refused', async () => {
+  const metadata = { mentionable: { agent_chain: { hop: 6, max_hops: 9 } } }
+  await expect(gateways.say('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
+  expect(await gateways.records('a.test', 'near')).toHaveLength(2)
+})
+
+test('joint answers of conveners that all mention each other end by the hop ceiling', async () => {
+  const text = 'Ask @host@b.test and @third@a.test and @host@a.test.'
+  const parts = await gateways.say('a.test', 'host', text)
+  expect(parts[0]).toBe('Let me ask around.')
+  expect(parts.join('\n')).toContain('was not asked: this was the final hop of the chain.')
+  const turns = [
+    ...(await gateways.records('a.test', 'host')),
+    ...(await gateways.records('a.test', 'third')),
+    ...(await gateways.records('b.test', 'host')),
+  ]
+  expect(Math.max(...turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0))).toBe(5)
+})

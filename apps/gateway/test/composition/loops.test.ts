@@ -1,0 +1,111 @@
+import { afterEach, expect, test } from 'vitest'
+import type { GatewayPlan, Gateways } from './gateways.ts'
+import { openGateways, readLines, settle } from './gateways.ts'
+
+const parrot = { use: './agents/parrot.ts' }
+let gateways: Gateways
+
+afterEach(() => gateways.close())
+
+async function countStopped(host: string): Promise<number> {
+  return (await gateways.at(host).desk.count()).stopped.loop_guard
+}
+
+test('mentionable §8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
+  gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
+  const sent = await gateways.world.send({ via: 'activitypub', to: 'one', text: 'wake @two@a.test please' })
+  expect(sent.status).toBe('answered')
+  await settle(gateways, ['a.test'])
+  const [one, two] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
+  expect(two[0]).toMatchObject({
+    state: 'answered',
+    flags: ['from_agent'],
+    message: { sender: { address: '@one@a.test', verified: true, auth_method: 'ap-http-signature' } },
+  })
+  const turns = [...one, ...two].filter(({ state }) => state === 'answered')
+  expect(turns.length).toBeGreaterThan(4)
+  expect(turns.length).toBeLessThanOrEqual(11)
+  expect(await countStopped('a.test')).toBe(1)
+  const stopped = [...one, ...two].filter(({ flags }) => flags.includes('loop_guard'))
+  expect(stopped.map(({ state }) => state)).toEqual(['ignored'])
+  const { messages } = await askOperator<{ messages: { flags: string[] }[] }>('a.test', '/messages?limit=50')
+  expect(messages.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
+  // Nobody was lost in the network: neither can find itself there.
+  expect((await gateways.at('a.test').desk.count()).deliveries).toMatchObject({ dead: 0, later: 0 })
+})
+
+async function askOperator<Answer>(host: string, path: string): Promise<Answer> {
+  const answer = await fetch(`${gateways.url(host)}/operator/api${path}`, {
+    headers: { authorization: `Bearer ${'x'.repeat(20)}` },
+  })
+  return (await answer.json()) as Answer
+}
+
+/** Alice writes to the parrot of the one gateway, and tells it to wake that of the other. */
+async function letParrotsWrite(plan: Partial<GatewayPlan>): Promise<void> {
+  gateways = await openGateways({
+    'a.test': { agents: { polly: parrot }, ...plan },
+    'c.test': { agents: { coco: parrot }, ...plan },
+  })
+  const text = 'Say hello: wake @coco@c.test'
+  await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'polly@a.test', text })
+  await settle(gateways, ['a.test', 'c.test'])
+}
+
+const turnsOf = (lines: readonly string[]) => lines.filter(line => line.includes(' answered'))
+
+test('row 64: two echo agents that mail each other across two gateways stop at the hop limit', async () => {
+  await letParrotsWrite({})
+  const [a, c] = [
+    readLines(await gateways.records('a.test', 'polly')),
+    readLines(await gateways.records('c.test', 'coco')),
+  ]
+  expect(a).toEqual([
+    '@alice@alice.test email answered',
+    '@coco@c.test email hop 2 answered from_agent',
+    '@coco@c.test email hop 4 answered from_agent',
+    '@coco@c.test email ignored from_agent hop_limit',
+  ])
+  expect(c).toEqual([
+    '@polly@a.test email hop 1 answered from_agent',
+    '@polly@a.test email hop 3 answered from_agent',
+    '@polly@a.test email hop 5 answered from_agent',
+  ])
+  const [asked] = await gateways.records('c.test', 'coco')
+  expect(asked?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
+  // Alice was answered by the one she asked, and is not bothered with the rest.
+  const toAlice = gateways.world.mail.received.filter(mail => mail.envelope.to.includes('alice@alice.test'))
+  expect(toAlice).toHaveLength(1)
+})
+
+test('row 64: with room for many hops they stop by what they say', async () => {
+  await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
+  const lines = [
+    ...readLines(await gateways.records('a.test', 'polly')),
+    ...readLines(await gateways.records('c.test', 'coco')),
+  ]
+  expect(turnsOf(lines).length).toBeLessThanOrEqual(8)
+  expect(lines.filter(line => line.includes('ignored'))).toEqual([
+    expect.stringMatching(/^@(polly|coco)@[ac]\.test email hop \d+ ignored from_agent loop_guard$/),
+  ])
+  expect((await countStopped('a.test')) + (await countStopped('c.test'))).toBe(1)
+})
+
+test('row 64: and whatever they say, by the turns that agents have in an hour', async () => {
+  await letParrotsWrite({ limits: { loop: { max_hops: 60, similar_turns: 50 } } })
+  const lines = [
+    ...readLines(await gateways.records('a.test', 'polly')),
+    ...readLines(await gateways.records('c.test', 'coco')),
+  ]
+  // Ten of each thread, and the one of Alice.
+  expect(turnsOf(lines).length).toBeLessThanOrEqual(21)
+  expect(lines.filter(line => line.includes('loop_guard'))).toHaveLength(1)
+})
+
+test('agents that call each other in a circle are ended by the hop ceiling', async () => {
+  gateways = await openGateways({ 'a.test': { agents: { relay: { use: './agents/relay.ts' } } } })
+  const circle = Array(9).fill('@relay@a.test').join(' ')
+  const lines = (await gateways.say('a.test', 'relay', circle)).join('\n').split('\n')
+  expect(lines).toHaveLength(7)
+  expect(lines.at(-1)).toBe('Rejection: Cannot call agent: agent chain is longer than 5 hops')
+})

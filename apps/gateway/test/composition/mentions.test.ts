@@ -1,0 +1,136 @@
+import { hash, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseConfig } from '../../src/config/read-config.ts'
+import { openGateway } from '../../src/gateway.ts'
+import { createLog } from '../../src/log.ts'
+import { findFreePort } from '../gateway-process.ts'
+import type { Gateways } from './gateways.ts'
+import { openGateways, settle } from './gateways.ts'
+
+const parrot = { use: './agents/parrot.ts' }
+let gateways: Gateways
+
+beforeAll(async () => {
+  gateways = await openGateways({
+    'a.test': { agents: { one: parrot, two: { use: 'builtin:echo' } }, limits: { loop: { max_mentions: 2 } } },
+    'b.test': { agents: { far: { use: 'builtin:echo' } } },
+  })
+})
+afterAll(() => gateways.close())
+
+/** Everything that left a gateway for one place, as the operator sees it. */
+async function wiresTo(host: string, to: string): Promise<readonly Record<string, unknown>[]> {
+  const deliveries = await gateways.at(host).desk.listDeliveries({ limit: 100 })
+  return deliveries.filter(delivery => delivery.to.includes(to)).map(({ wire }) => wire as Record<string, unknown>)
+}
+
+const text = 'Please wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
+
+test('mentionable §8.1 addressing: both halves go out to all, and those who are mentioned are woken, here and elsewhere', async () => {
+  const sent = await gateways.world.send({ via: 'activitypub', to: 'one', text })
+  expect(sent.status).toBe('answered')
+  const { object } = (sent.reply as { readonly raw: unknown }).raw as {
+    object: Record<string, unknown> & { tag: { href: string; name: string }[] }
+  }
+  const [two, far] = ['https://a.test/agents/two', 'https://b.test/agents/far']
+  expect(object.tag.map(({ name }) => name).slice(1)).toEqual(['@two@a.test', '@far@b.test'])
+  expect([...(object.to as string[]), ...(object.cc as string[])]).toEqual(expect.arrayContaining([two, far]))
+  // In the text they stand already, so they become links there; the third would be one too many, and stays text.
+  expect(object.content).toContain(
+    `wake <span class="h-card"><a href="${two}" class="u-url mention">@<span>two</span></a></span>`,
+  )
+  expect(object.content).toContain('wake @third@b.test')
+  await settle(gateways, ['a.test', 'b.test'])
+  for (const [host, agent] of [
+    ['a.test', 'two'],
+    ['b.test', 'far'],
+  ] as const) {
+    const [woken] = await gateways.records(host, agent)
+    expect(woken?.message).toMatchObject({
+      received_via: 'activitypub',
+      recipient_capabilities: {
+        mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true },
+      },
+      sender: { address: '@one@a.test', verified: true, auth_method: 'ap-http-signature' },
+    })
+    expect(woken?.proofs.find(({ kind }) => kind === 'http-signature')?.verdict).toBe('pass')
+  }
+})
+
+test('mentionable §8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
+  const { mail } = await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
+  const reply = await gateways.world.mail.awaitReply(mail.messageId, 10_000)
+  expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
+  expect(reply.headers.get('cc')).toEqual(['two@a.test'])
+  await settle(gateways, ['a.test', 'b.test'])
+  const [own] = (await gateways.records('a.test', 'two')).filter(({ message }) => message.received_via === 'email')
+  expect(own).toMatchObject({
+    state: 'answered',
+    flags: ['sibling', 'from_agent'],
+    message: {
+      sender: { address: '@one@a.test' },
+      recipient_capabilities: {
+        mention_relay: { kind: 'recipient-field', fields: ['to', 'cc'] },
+        agent_chain: { hop: 1, max_hops: 5, is_final: false },
+      },
+    },
+  })
+  const [elsewhere] = (await gateways.records('b.test', 'far')).filter(
+    ({ message }) => message.received_via === 'email',
+  )
+  expect(elsewhere).toMatchObject({
+    message: { sender: { verified: true }, recipient_capabilities: { agent_chain: { hop: 1 } } },
+  })
+  // The sibling answers the people, in their thread.
+  const answers = gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes('alice@alice.test'))
+  expect(answers.map(({ headers }) => headers.get('from')?.[0]).toSorted()).toEqual([
+    'Echo <two@a.test>',
+    'one <one@a.test>',
+  ])
+  expect(answers.every(({ references }) => references.includes(mail.messageId))).toBe(true)
+  expect(await wiresTo('a.test', 'two@a.test')).not.toEqual([])
+  expect(gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes('two@a.test'))).toEqual([])
+})
+
+test('mentionable §8.1 none: over A2A each part of the joint answer says whose it is', async () => {
+  const parts = await gateways.say('a.test', 'one', text)
+  expect(parts.filter(part => /^@\S+:$/.test(part))).toEqual(['@two@a.test:', '@far@b.test:'])
+  expect(parts[0]).toContain('I heard: Please wake')
+})
+
+test('agents of one house reach each other out of the box in production mode, where the house cannot find itself', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'postern-production-'))
+  const port = await findFreePort()
+  const key = 'a-key-of-the-tests'
+  const config = parseConfig({
+    origin: 'https://unreachable.example',
+    listen: { port },
+    data,
+    operator_token: 'operator-token-of-the-tests',
+    agents: { one: parrot, two: { use: 'builtin:echo' } },
+    a2a: { auth: { api_keys: [{ name: 'tester', sha256: hash('sha256', key) }] } },
+    log: { level: 'silent' },
+  })
+  const log = createLog({ level: 'silent', readable: false })
+  const gateway = await openGateway(config, {
+    baseDir: join(import.meta.dirname, '..'),
+    log,
+    operatorToken: 'x'.repeat(20),
+  })
+  await gateway.start()
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'wake @two@unreachable.example' }] }
+  const answer = await fetch(`http://127.0.0.1:${port}/agents/one/a2a`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': key },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  })
+  const told = JSON.stringify(await answer.json())
+  expect(told).toContain('@two@unreachable.example:')
+  expect(told).toContain('**Verified:** yes')
+  expect(told).toContain('@one@unreachable.example')
+  await gateway.stop()
+  rmSync(data, { recursive: true })
+})
