@@ -4,6 +4,7 @@ import { runRounds } from '../harness/rounds.ts'
 import type { Line } from '../harness/summary.ts'
 import { summarizeCase } from '../harness/summary.ts'
 import { describeGateway } from '../ours/describe.ts'
+import { probeAborts } from './aborts.ts'
 import { createCallMaker } from './case.ts'
 import type { Issuer } from './issuer.ts'
 import { openAgentIssuer } from './issuer.ts'
@@ -20,7 +21,7 @@ const connectionCounts = [1, 10, 50] as const
 
 /**
  * CPU time and p99 of a call and of a stream (a task, an artifact, the end), without and with JWT, at 1, 10 and 50 connections, beside the
- * SDK on Express and on Hono, and bare Hono.
+ * SDK on Express and on Hono, and bare Hono. And what is left of streams that are cut off.
  */
 export async function probeCalls(options: ProbeOptions): Promise<readonly Figure[]> {
   const issuer = await openAgentIssuer()
@@ -37,6 +38,7 @@ export async function probeCalls(options: ProbeOptions): Promise<readonly Figure
   } finally {
     issuer.close()
   }
+  figures.push(...(await probeAborts(options)))
   return figures
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serveMeasured } from '../harness/server-child.ts'
 import { readTurns } from './agents/count.ts'
+import { countListeners } from './count-listeners.ts'
 import type { GatewaySetup } from './describe.ts'
 import { openMeasuredGateway } from './open.ts'
 
@@ -10,10 +11,12 @@ import { openMeasuredGateway } from './open.ts'
 await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   const directory = data ?? mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const gateway = await openMeasuredGateway({ directory, tree })
+  const listeners = countListeners(gateway.desk)
   const [http] = await gateway.start()
   const countSent = async () => (await gateway.desk.count()).deliveries.sent
   return {
     port: http?.port ?? 0,
+    work: async () => listeners(),
     handled: counts === 'turns' ? readTurns : countSent,
     close: async () => {
       await gateway.stop()
