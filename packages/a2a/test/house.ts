@@ -5,6 +5,7 @@ import type {
   Channel,
   Desk,
   House,
+  IdentityVerifier,
   NormalizedMessage,
   Refusal,
 } from '@postern/core'
@@ -78,6 +79,8 @@ export interface TestHouseOptions {
   readonly lookup?: ((host: string) => Promise<readonly string[]>) | undefined
   /** All waiting is so many times shorter. */
   readonly pace?: number | undefined
+  /** What reads forwarded evidence. */
+  readonly identity?: IdentityVerifier | undefined
   /** What the protocol is given in place of the desk. */
   watchDesk?(desk: Desk): Desk
 }
@@ -116,6 +119,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
     world,
     desk: options.watchDesk?.(desk) ?? desk,
     agents: createDirectory([...agents.keys()], options.profiles ?? {}),
+    identity: options.identity,
   }
   const { issuer: iss, jwks, audience } = issuer
   const auth = { issuers: [{ issuer: iss, jwks, audience, ...options.issuer }], ...options.config?.auth }
