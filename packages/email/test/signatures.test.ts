@@ -267,11 +267,20 @@ describe('many signatures', () => {
   })
 
   test('row 21: a hundred with different l= over a large body cost no more than ten', async () => {
-    let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(7_000))
-    for (let index = 0; index < 99; index += 1)
-      message = sign({ domain: 'noise.example', bodyOctets: 10, tags: { l: `${index}` } }, message)
-    const { record } = await take(message)
-    expect(record.proofs.filter(({ verdict }) => verdict === 'pass')).toEqual([])
+    // Of the author's own domain, so that each of them might be the one that proves it.
+    const judge = async (count: number) => {
+      let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
+      for (let index = 0; index < count; index += 1)
+        message = sign({ domain: 'open.test', bodyOctets: 10, tags: { l: `${index}` } }, message)
+      const started = performance.now()
+      const { record } = await take(message)
+      return { ms: performance.now() - started, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
+    }
+    const few = await judge(10)
+    const many = await judge(99)
+    expect([few.judged.length, many.judged.length]).toEqual([10, 10])
+    expect(many.judged.filter(({ verdict }) => verdict === 'pass')).toEqual([])
+    expect(many.ms).toBeLessThan(few.ms * 4 + 500)
   })
 })
 
