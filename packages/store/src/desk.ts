@@ -1,4 +1,5 @@
 import type { ByteStore, Desk, Log, NoticeDesk, ObjectStore } from '@postern/core'
+import type { RecordShelf } from '@postern/transcript'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
@@ -19,6 +20,7 @@ import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
 import type { DeskTranscript } from './transcript/open-transcript.ts'
 import { createSqliteTranscript } from './transcript/open-transcript.ts'
+import { createRecordShelf } from './transcript/record-shelf.ts'
 import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk, endAllLeases } from './work.ts'
 import { createWriter } from './writer.ts'
@@ -39,6 +41,7 @@ export interface SqliteDeskOptions {
 export interface SqliteDesk extends Desk {
   readonly transcript: DeskTranscript
   readonly objects: ObjectStore
+  readonly shelf: RecordShelf
 }
 
 /**
@@ -96,6 +99,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
     ...notices,
     transcript: createSqliteTranscript(store),
     objects: createObjectStore(store, bytes),
+    shelf: createRecordShelf(store),
     close() {
       closed ??= closeAll()
       return closed

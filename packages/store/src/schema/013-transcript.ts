@@ -63,6 +63,18 @@ CREATE TABLE transcript_bindings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
 
+-- Small records beside the transcript: rows of sessions, pending actions, the state of a swarm. place: in which order they first came.
+CREATE TABLE records (
+  place INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  key TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  UNIQUE (kind, owner, key)
+) STRICT;
+CREATE INDEX records_owner ON records (kind, owner, place);
+
 -- Chats of people do not expire.
 DROP INDEX tasks_oldest;
 CREATE INDEX tasks_oldest ON tasks (updated_at)

@@ -1,0 +1,47 @@
+import type { Json } from '@postern/core'
+import type { RecordShelf, ShelfPlace, ShelfRecord } from '@postern/transcript'
+import { formatJson, parseJson, prepareQuery } from '../database.ts'
+import type { Store } from '../store.ts'
+
+interface RecordRow {
+  readonly key: string
+  readonly version: number
+  readonly value: string
+}
+
+/** Small records beside the transcript, in the same file. */
+export function createRecordShelf({ db, write }: Store): RecordShelf {
+  const at = 'kind = ? AND owner = ? AND key = ?'
+  const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at}`)
+  const insert = prepareQuery(
+    db,
+    'INSERT OR IGNORE INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)',
+  )
+  const swap = prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`)
+  const put = prepareQuery(
+    db,
+    `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
+     ON CONFLICT DO UPDATE SET version = version + 1, value = excluded.value`,
+  )
+  const remove = prepareQuery(db, `DELETE FROM records WHERE ${at}`)
+  const list = prepareQuery<RecordRow>(
+    db,
+    'SELECT key, version, value FROM records WHERE kind = ? AND owner = ? ORDER BY place DESC LIMIT +? OFFSET +?',
+  )
+  const placed = ({ kind, owner, key }: ShelfPlace) => [kind, owner, key] as const
+  return {
+    async get(place) {
+      const row = find.get(...placed(place))
+      return row && readRecord(row)
+    },
+    insert: (place, value) => write(() => insert.run(...placed(place), formatJson(value)).changes > 0),
+    swap: (place, version, value) => write(() => swap.run(formatJson(value), ...placed(place), version).changes > 0),
+    put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
+    remove: place => write(() => void remove.run(...placed(place))),
+    list: async (kind, owner, { limit = -1, offset = 0 } = {}) => list.all(kind, owner, limit, offset).map(readRecord),
+  }
+}
+
+function readRecord({ key, version, value }: RecordRow): ShelfRecord {
+  return { key, version, value: parseJson<Json>(value) }
+}
