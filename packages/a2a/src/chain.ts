@@ -1,5 +1,5 @@
 import type { AgentChain } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { clampAgentChain } from '@postern/core'
 import { A2aRejection } from './errors.ts'
 import { isObject } from './validate/shape.ts'
 import type { WireMessage } from './wire.ts'
@@ -18,9 +18,7 @@ export function clampChain({ metadata }: WireMessage, ceiling: number): AgentCha
     const violations = [{ field, description }]
     throw new A2aRejection('invalidParams', `Cannot SendMessage: ${field} ${description}`, { violations })
   }
-  const max = Math.min(max_hops, ceiling)
-  if (hop > max) throw new Rejection('forbidden', `Cannot take message: agent chain is longer than ${max} hops`)
-  return { hop, max_hops: max, is_final: hop === max }
+  return clampAgentChain({ hop, max_hops }, ceiling)
 }
 
 function isCount(value: unknown): value is number {

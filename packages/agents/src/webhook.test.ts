@@ -46,7 +46,13 @@ describe('a webhook agent', () => {
       parts: [],
       timestamp: '2026-01-01T00:00:00Z',
     }
-    const message = testMessage('hällo', { sender: provenSender, history: [turn] })
+    // mentionable §8.3: where the chain of agents stands is part of it.
+    const agent_chain = { hop: 2, max_hops: 5, is_final: false }
+    const message = testMessage('hällo', {
+      sender: provenSender,
+      history: [turn],
+      recipient_capabilities: { mention_relay: { kind: 'none' }, agent_chain },
+    })
     await ask(message)
     const [webhook] = received
     expect(normalizedMessageSchema.parse(JSON.parse(webhook?.body ?? ''))).toEqual(message)

@@ -1,4 +1,5 @@
 import type { HistoricalMessage, Part } from '@postern/core'
+import { renderAgentChain } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { provenSender, testMessage } from '../../test/house.ts'
 import { dataBlockRules } from './data-block.ts'
@@ -42,6 +43,16 @@ describe('composePrompt()', () => {
   test('puts the operator first, and what data blocks are after him', () => {
     expect(compose()[0]).toEqual({ role: 'system', content: `Be kind.\n\n${dataBlockRules}` })
     expect(compose({ prompt: ' ' })[0]).toEqual({ role: 'system', content: dataBlockRules })
+  })
+
+  test('mentionable §8.3: tells a model that other agents called where the chain stands, behind what is always the same', () => {
+    const chain = { hop: 5, max_hops: 5, is_final: true }
+    const capabilities = { mention_relay: { kind: 'none' }, agent_chain: chain } as const
+    const message = testMessage('And now?', { sender: provenSender, recipient_capabilities: capabilities })
+    expect(compose({ message })[0]).toEqual({
+      role: 'system',
+      content: `Be kind.\n\n${dataBlockRules}\n\n${renderAgentChain(chain)}`,
+    })
   })
 
   test('says who speaks and how that was proven in a block of data, never among the words', () => {

@@ -1,4 +1,5 @@
 import type { HistoricalMessage, NormalizedMessage, Part } from '@postern/core'
+import { renderAgentChain } from '@postern/core'
 import { readHeardText } from '../heard-text.ts'
 import { clipText } from './clip-text.ts'
 import { dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
@@ -38,12 +39,17 @@ export function composePrompt({
   const unanswered = isUnanswered ? turns.slice(-1).flatMap(formatPieces) : []
   const text = [...unanswered, formatMessage(message, flags)].join('\n\n')
   return [
-    { role: 'system', content: [prompt.trim(), dataBlockRules].filter(Boolean).join('\n\n') },
+    { role: 'system', content: [prompt.trim(), dataBlockRules, ...chainCue(message)].filter(Boolean).join('\n\n') },
     // Templates of many models refuse a conversation that an assistant begins.
     ...(before[0]?.role === 'assistant' ? [opener] : []),
     ...before.flatMap(turn => toMessages(turn, withCalls)),
     { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text },
   ]
+}
+
+/** Behind what is always the same; where no agent speaks there is none (mentionable §8.3). */
+function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
+  return chain ? [renderAgentChain(chain)] : []
 }
 
 const opener: ChatMessage = { role: 'user', content: formatDataBlock({ note: 'You spoke first.' }) }
