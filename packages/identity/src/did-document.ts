@@ -35,16 +35,30 @@ export interface WantedMethod {
  * @throws EvidenceFault `issuer-controller-mismatch` when the document or the method is another's
  */
 export function findAssertionKey(document: unknown, { issuer, id, now }: WantedMethod): KeyObject | undefined {
-  const parsed = didDocumentSchema.safeParse(document)
-  if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the DID document of its issuer cannot be read')
-  const { id: subject, verificationMethod = [], assertionMethod = [] } = parsed.data
-  if (subject !== issuer) throw mismatch('the DID document there is of another issuer')
+  const { verificationMethod = [], assertionMethod = [] } = readDidDocument(document, issuer)
   const isWanted = (reference: unknown) => reference === id || reference === id.slice(issuer.length)
   const embedded = assertionMethod.filter(entry => isWanted(idOf(entry)))
   const listed = assertionMethod.some(isWanted) ? verificationMethod.filter(entry => isWanted(idOf(entry))) : []
   const [found, ...others] = [...embedded, ...listed]
   if (found === undefined || others.length > 0) return undefined
   return readMethod(found, issuer, now)
+}
+
+/** The DID URLs of what a document lists to assert with. @throws EvidenceFault when it is another's, or none */
+export function listAssertionKeyIds(document: unknown, issuer: string): readonly string[] {
+  const { assertionMethod = [] } = readDidDocument(document, issuer)
+  const ids = assertionMethod.map(entry => (typeof entry === 'string' ? entry : idOf(entry)))
+  return ids
+    .filter(id => typeof id === 'string')
+    .map(id => (id.startsWith('#') ? issuer + id : id))
+    .filter(id => id.startsWith(`${issuer}#`))
+}
+
+function readDidDocument(document: unknown, issuer: string): z.infer<typeof didDocumentSchema> {
+  const parsed = didDocumentSchema.safeParse(document)
+  if (!parsed.success) throw new EvidenceFault('key-unavailable', 'the DID document of its issuer cannot be read')
+  if (parsed.data.id !== issuer) throw mismatch('the DID document there is of another issuer')
+  return parsed.data
 }
 
 function readMethod(entry: unknown, issuer: string, now: number): KeyObject | undefined {

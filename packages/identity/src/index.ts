@@ -5,6 +5,7 @@ export { connectorCardPath, connectorCardSchema, writeConnectorCard } from './co
 export type { DidKey } from './did-document.ts'
 export { writeDidDocument } from './did-document.ts'
 export { locateDidDocument } from './did-web.ts'
+export { inspectIssuer } from './inspect-issuer.ts'
 export type { CredentialDraft, CredentialSigner } from './issue-credential.ts'
 export { issuePlatformCredential, secureCredential } from './issue-credential.ts'
 export type { IdentityHouse } from './open-identity.ts'

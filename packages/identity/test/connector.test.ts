@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { connectorCardSchema, signAttestation, writeConnectorCard } from '../src/index.ts'
-import { audience, host, member, now } from './case.ts'
+import { connectorCardSchema, inspectIssuer, signAttestation, writeConnectorCard } from '../src/index.ts'
+import { audience, did, host, member, now, otherHost } from './case.ts'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
 
@@ -78,4 +78,38 @@ test('cards tell of a version when an issuer of it is trusted', async () => {
   const closed = await openTestHouse({ trusted_issuers: [] })
   expect(closed.identity.extensions).toEqual([])
   await closed.close()
+})
+
+describe('inspectIssuer()', () => {
+  const inspect = (issuer: string) => inspectIssuer(issuer, house.world)
+  const didUrl = `https://${host}/.well-known/did.json`
+
+  test('has nothing to say of an issuer whose keys are in order', async () => {
+    expect(await Promise.all([host, did].map(inspect))).toEqual([undefined, undefined])
+  })
+
+  test.each([
+    [host, { [cardUrl]: null }, `${cardUrl} answers 404`],
+    [host, { [cardUrl]: { issuer: host } }, `${cardUrl}: the card of its issuer cannot be read`],
+    [
+      host,
+      { [cardUrl]: { issuer: otherHost, keys: [{ kty: 'OKP', kid: 'k' }] } },
+      `${cardUrl}: the card there is of another issuer`,
+    ],
+    [
+      host,
+      { [cardUrl]: { issuer: host, keys: [{ kty: 'RSA', kid: 'k' }] } },
+      `${cardUrl} has no key that evidence is signed with`,
+    ],
+    [did, { [didUrl]: [] }, `${didUrl}: the DID document of its issuer cannot be read`],
+    [did, { [didUrl]: { id: did } }, `${didUrl} has no key that evidence is signed with`],
+    [did, { [didUrl]: { id: 'did:web:x.test' } }, `${didUrl}: the DID document there is of another issuer`],
+  ])('%s that publishes %j', async (issuer, documents, problem) => {
+    house.publish(documents)
+    expect(await inspect(issuer)).toBe(problem)
+  })
+
+  test('says what keeps the guard from asking', async () => {
+    expect(await inspect('did:web:router.internal')).toMatch(/router\.internal.*address is not public/)
+  })
 })

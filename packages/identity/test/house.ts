@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Desk, EvidenceClaim, EvidenceVerdict, IdentityVerifier, LogFields, OnceDesk } from '@postern/core'
+import type { Desk, EvidenceClaim, EvidenceVerdict, IdentityVerifier, LogFields, OnceDesk, World } from '@postern/core'
 import { createGuardedFetch } from '@postern/http'
 import { openSqliteDesk } from '@postern/store'
 import type { IdentityConfig } from '../src/index.ts'
@@ -22,6 +22,7 @@ export interface TestHouse {
   /** What happens before the next document is given out. */
   onceAsked(effect: () => void): void
   verify(carriers: EvidenceClaim['carriers'], claim?: Partial<EvidenceClaim>): Promise<EvidenceVerdict>
+  readonly world: Pick<World, 'fetch' | 'now'>
   readonly place: Pick<EvidenceClaim, 'audience' | 'messageId'>
   /** Another process; on the same desk, where none is given. */
   reopen(desk?: OnceDesk): IdentityVerifier
@@ -73,6 +74,7 @@ export async function openTestHouse(
     onceAsked(wanted) {
       effect = wanted
     },
+    world,
     place: { audience, messageId },
     verify: (carriers, claim = {}) => identity.verify({ audience, messageId, carriers, ...claim }),
     reopen,

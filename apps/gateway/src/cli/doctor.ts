@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { DeliveryRecord, Log, PublishedKey } from '@postern/core'
+import { inspectIssuer } from '@postern/identity'
 import { handleHostOf } from '../config/handle-host.ts'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
@@ -34,6 +35,7 @@ const checks: readonly Check[] = [
   { id: 'dns.records', outside: true, run: checkDnsRecords },
   { id: 'origin.reachable', outside: true, run: checkOrigin },
   { id: 'discovery.handle_host', outside: true, run: checkHandles },
+  { id: 'identity.issuers', outside: true, run: checkIssuers },
 ]
 
 /** Runs every check; the exit code tells whether one failed. */
@@ -148,6 +150,19 @@ async function checkHandles(client: OperatorClient): Promise<Verdict> {
   const world = createWorld(config, silentLog)
   try {
     return await checkHandleHost({ agent: firstAgent(client), handleHost, origin: config.origin }, world.fetch)
+  } finally {
+    world.close()
+  }
+}
+
+async function checkIssuers({ config }: OperatorClient): Promise<Verdict> {
+  const issuers = [...new Set(config.identity.trusted_issuers.map(({ issuer }) => issuer))]
+  const world = createWorld(config, silentLog)
+  try {
+    const problems = await Promise.all(issuers.map(issuer => inspectIssuer(issuer, world)))
+    const found = problems.filter(problem => problem !== undefined)
+    if (found.length === 0) return ok(`the keys of ${issuers.length} trusted issuers can be read`)
+    return warning(found.join('; '), 'Until then their evidence is left out: see docs/identity.md.')
   } finally {
     world.close()
   }

@@ -1,0 +1,45 @@
+import type { World } from '@postern/core'
+import { parseBoundedJson } from '@postern/http'
+import type { AttestationAlgorithm } from './connector-card.ts'
+import { attestationAlgorithms, connectorCardPath, connectorCardSchema, findCardKey } from './connector-card.ts'
+import { findAssertionKey, listAssertionKeyIds } from './did-document.ts'
+import { locateDidDocument } from './did-web.ts'
+import { EvidenceFault } from './fault.ts'
+import { documentRequest } from './limits.ts'
+
+/** What keeps the evidence of a trusted issuer from being verified, for its operator; undefined when nothing does. */
+export async function inspectIssuer(
+  issuer: string,
+  { fetch, now }: Pick<World, 'fetch' | 'now'>,
+): Promise<string | undefined> {
+  const did = locateDidDocument(issuer)
+  const url = did ?? `https://${issuer}${connectorCardPath}`
+  try {
+    const { status, body } = await fetch(url, documentRequest)
+    if (status !== 200) return `${url} answers ${status}`
+    const document = parseBoundedJson(body, { maxDepth: 16, what: 'key document' })
+    const keys = did ? countAssertionKeys(document, issuer, now()) : countCardKeys(document, issuer)
+    return keys > 0 ? undefined : `${url} has no key that evidence is signed with`
+  } catch (error) {
+    return `${url}: ${error instanceof Error ? error.message : 'cannot be read'}`
+  }
+}
+
+function countCardKeys(document: unknown, issuer: string): number {
+  const algorithms = Object.keys(attestationAlgorithms) as AttestationAlgorithm[]
+  // One that is none is reported as such.
+  const names = connectorCardSchema.safeParse(document).data?.keys.map(({ kid }) => kid) ?? ['']
+  return names.filter(kid => algorithms.some(alg => findCardKey(document, { issuer, kid, alg }))).length
+}
+
+function countAssertionKeys(document: unknown, issuer: string, now: number): number {
+  const usable = (id: string) => {
+    try {
+      return findAssertionKey(document, { issuer, id, now }) !== undefined
+    } catch (error) {
+      if (error instanceof EvidenceFault && error.code === 'issuer-controller-mismatch') return false
+      throw error
+    }
+  }
+  return listAssertionKeyIds(document, issuer).filter(usable).length
+}
