@@ -14,6 +14,7 @@ import type { TurnPerson } from './person-turn.ts'
 import { readPast } from './person-turn.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
+import { policiesOf } from './policy-kinds.ts'
 import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
 import { startTurnClock } from './turn-clock.ts'
@@ -181,7 +182,9 @@ async function addSiblings(
   said: PartialResponse | undefined,
   { working, signal, onChunk }: SiblingParts,
 ): Promise<PartialResponse | undefined> {
-  const joined = said ? await joinSiblings(turn, said, { working, signal }) : []
+  // What only the sender may decide is nobody else's to hear.
+  const isOpen = said && policiesOf(said.parts ?? []).length === 0
+  const joined = isOpen ? await joinSiblings(turn, said, { working, signal }) : []
   if (joined.length === 0) return said
   if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
   return { ...said, parts: [...(said?.parts ?? []), ...joined] }

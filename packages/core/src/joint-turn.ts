@@ -4,6 +4,7 @@ import { Undeliverable } from './errors.ts'
 import { askSiblings, defaultJointLimits, needsJointAnswer } from './joint.ts'
 import type { Part } from './part.ts'
 import type { PartialResponse } from './response.ts'
+import { withoutDemands } from './settle-demands.ts'
 import type { Turn } from './work.ts'
 import type { Working } from './working.ts'
 
@@ -27,7 +28,8 @@ export function createTurnCall(
     const parts = typeof content === 'string' ? [{ kind: 'text', mime: 'text/markdown', content } as const] : content
     const chain = turn.content.recipient_capabilities.agent_chain
     checkChainGoesOn(chain)
-    const call = () => callAgent(address, presentParts(parts), { ...options, as: turn.agent, chain, signal, retryKey })
+    const call = () =>
+      callAgent(address, presentParts(withoutDemands(parts)), { ...options, as: turn.agent, chain, signal, retryKey })
     return waiting ? waiting.during(turn, call) : call()
   }
 }

@@ -100,12 +100,13 @@ function checkPrice(policy: Policy): void {
   if (problem) throw new Error(`Cannot demand payment: ${problem.path.join('.')} ${problem.message}`)
 }
 
-/** Parts that are not an answer's demand nothing: what looks like a demand's name or state in them is taken out. */
+/** Parts that are not an answer's demand nothing: what decides a demand, or looks like it, is taken out of them. */
 export function withoutDemands(parts: readonly Part[]): Part[] {
   return parts.map(part => {
-    if (part.kind !== 'policy' || (part.policy.state === undefined && part.policy.demand === undefined)) return part
-    const { state: _, demand: __, ...policy } = part.policy
-    return { kind: 'policy', policy: policy as Policy }
+    if (part.kind !== 'policy') return part
+    const { state: _, demand: __, url, ...policy } = part.policy
+    const isAction = url === undefined || new URL(url).pathname.startsWith('/actions/')
+    return { kind: 'policy', policy: { ...policy, ...(!isAction && { url }) } as Policy }
   })
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Agent, AgentAnswer, AgentChunk, Part } from '@postern/core'
+import type { Agent, AgentAnswer, AgentChunk, AgentContext, Part } from '@postern/core'
 
 /** The agent that the A2A compatibility kit expects: what it does is written in the beginning of the message's id. */
 
@@ -9,7 +9,7 @@ const file: Part = { kind: 'file', name: 'output.txt', mime: 'text/plain', bytes
 const fileUrl: Part = { ...file, bytes_ref: { kind: 'url', url: 'https://example.com/output.txt' } }
 const data: Part = { kind: 'artifact', artifact_type: 'data', bytes_ref: inline('{"key":"value","count":42}') }
 
-type Script = () => AgentAnswer | AsyncIterable<AgentChunk>
+type Script = (context: AgentContext) => AgentAnswer | AsyncIterable<AgentChunk>
 
 const completes =
   (...parts: Part[]): Script =>
@@ -31,6 +31,12 @@ async function* works(): AsyncIterable<AgentChunk> {
   yield { status: 'completed', parts: [says('done')] }
 }
 
+/** Credentials within the task, by a way of their own (A2A §7.6): the page of the demand. */
+function asksWho(context: AgentContext): AgentAnswer {
+  const auth_challenges = [{ scheme: 'Bearer', realm: 'tck' }]
+  return context.requireAuth({ message: 'Say who you are, then go on with this task.', auth_challenges })
+}
+
 /** By the beginning of the id; of several that fit the first counts. */
 const scripts: readonly (readonly [prefix: string, script: Script])[] = [
   ['tck-complete-task', completes(says('Hello from TCK'))],
@@ -40,6 +46,7 @@ const scripts: readonly (readonly [prefix: string, script: Script])[] = [
   ['tck-artifact-data', completes(data)],
   ['tck-message-response', () => ({ as: 'message', parts: [says('Direct message response')] })],
   ['tck-input-required', () => ({ status: 'input_required', parts: [says('What else?')] })],
+  ['tck-auth-required', asksWho],
   ['tck-reject-task', () => ({ status: 'rejected', parts: [says('No.')] })],
   ['tck-stream-002', completes(says('done'))],
   ['tck-stream-artifact-file', completes(file)],
@@ -48,7 +55,7 @@ const scripts: readonly (readonly [prefix: string, script: Script])[] = [
   ['test-resubscribe-message-id', works],
 ]
 
-export const handle: Agent['handle'] = ({ id }) => {
+export const handle: Agent['handle'] = ({ id }, context) => {
   const script = scripts.find(([prefix]) => id.startsWith(prefix))?.[1] ?? completes(says('ok'))
-  return script()
+  return script(context)
 }
