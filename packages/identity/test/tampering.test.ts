@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { attestationCases } from './attestation-cases.ts'
+import type { Members } from './case.ts'
+import { credentialCases } from './credential-cases.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse } from './house.ts'
+
+type Path = readonly (string | number)[]
+
+/** Every value inside, by its path; what holds others first. */
+function listPaths(value: unknown, path: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
+  return [...(path.length > 0 ? [path] : []), ...entries.flatMap(([name, inner]) => listPaths(inner, [...path, name]))]
+}
+
+/** A copy in which one value is another, or is gone. */
+function change(document: unknown, path: Path, how: (value: unknown) => unknown): unknown {
+  const copy = structuredClone(document) as Record<string | number, unknown>
+  const holder = path.slice(0, -1).reduce((inner, name) => inner[name] as typeof copy, copy)
+  const name = path.at(-1) ?? ''
+  const changed = how(holder[name])
+  if (changed !== undefined) holder[name] = changed
+  else if (Array.isArray(holder)) holder.splice(Number(name), 1)
+  else delete holder[name]
+  return copy
+}
+
+const hows: Readonly<Record<string, (value: unknown) => unknown>> = {
+  longer: value => (typeof value === 'string' ? `${value}x` : [value]),
+  'one character other': value =>
+    typeof value === 'string' ? (value.startsWith('a') ? 'b' : 'a') + value.slice(1) : { ...(value as object), x: 1 },
+  gone: () => undefined,
+  null: () => null,
+}
+
+let house: TestHouse
+beforeAll(async () => {
+  house = await openTestHouse()
+})
+afterAll(() => house.close())
+
+/** Nothing is used up, so that only the evidence itself decides. */
+const forgetful = { consumeOnce: async () => true }
+
+describe.each([
+  ['a credential', credentialCases],
+  ['an attestation', attestationCases],
+])('%s that was changed anywhere', (_, [good]) => {
+  const paths = listPaths(good?.evidence)
+
+  test.each(Object.keys(hows))('(%s) does not count', async name => {
+    const identity = house.reopen(forgetful)
+    const verify = (evidence: unknown) =>
+      identity.verify({ ...house.place, carriers: { [good?.carrier ?? '']: [evidence] } })
+    expect((await verify(good?.evidence)).accepted).toHaveLength(1)
+    const changed = paths.map(path => ({
+      path,
+      evidence: change(good?.evidence, path, hows[name] ?? String) as Members,
+    }))
+    expect(changed.length).toBeGreaterThan(15)
+    for (const { path, evidence } of changed) {
+      const { accepted, left_out } = await verify(evidence)
+      expect([path.join('.'), accepted, left_out.length]).toEqual([path.join('.'), [], 1])
+    }
+  })
+})
