@@ -4,10 +4,10 @@ import { CannotRun, findMissingTools, isDebianRoot, openPackageLists } from '../
 import { runCommand, tryCommand } from '../run-command.ts'
 
 /** Those that shut each other out when they are installed are asked for apart: here they are only unpacked. */
-const packages = [['postfix'], ['exim4-daemon-light'], ['swaks', 'python3-dkim', 'python3-nacl']] as const
+const packages = [['postfix'], ['exim4-daemon-light'], ['swaks', 'python3-dkim', 'python3-nacl'], ['opendkim']] as const
 
 /**
- * Unpacks Postfix, Exim, swaks and dkimpy from Debian's own packages, with what they need and this machine has not, into a
+ * Unpacks Postfix, Exim, swaks, dkimpy and OpenDKIM from Debian's own packages, with what they need and this machine has not, into a
  * tree below `directory`. Nothing is installed: that would start servers on this machine. @throws CannotRun
  */
 export async function findMailPrograms(directory: string): Promise<string> {
@@ -47,6 +47,7 @@ async function checkPrograms(tree: string): Promise<void> {
     ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} | grep 'not found'`],
     ['perl', join(tree, 'usr/bin/swaks'), '--version'],
     [python.program, '-c', 'import dkim, dns.resolver, nacl.signing'],
+    [join(tree, 'usr/sbin/opendkim'), '-V'],
   ]
   for (const check of checks) {
     const { status, text } = await tryCommand('env', [...env, ...check])
@@ -63,7 +64,7 @@ export function describePrograms(tree: string) {
           .filter(name => name.endsWith('-linux-gnu'))
           .map(name => join(tree, folder, name))
       : []
-  const libraries = [...machine('usr/lib'), ...machine('lib'), ...below('usr/lib/postfix')].join(':')
+  const libraries = [...machine('usr/lib'), ...machine('lib'), ...below('usr/lib', 'usr/lib/postfix')].join(':')
   const [unpacked = ''] = below('usr/bin/python3')
   return {
     libraries,

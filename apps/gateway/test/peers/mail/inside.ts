@@ -11,6 +11,7 @@ import { startExim } from './exim.ts'
 import { openMailNetwork } from './mail-network.ts'
 import type { MailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
+import { openOpenDkim } from './opendkim.ts'
 import { startPostfix } from './postfix.ts'
 import { mailSteps } from './steps.ts'
 
@@ -36,12 +37,14 @@ async function runWith(server: MailServer, dns: SimDns): Promise<number> {
   mkdirSync(place)
   const gateway = await startOurGateway(place, { more: describeMail(dns.address) })
   const dkimpy = openDkimpy(tree, dns.address)
-  for (const key of await gateway.keys()) if (key.dns) dns.set(key.dns.name, { TXT: [key.dns.value] })
+  const keys = await gateway.keys()
+  const opendkim = openOpenDkim(tree, keys)
+  for (const key of keys) if (key.dns) dns.set(key.dns.name, { TXT: [key.dns.value] })
   dns.set(dkimpy.record.name, { TXT: [dkimpy.record.value] })
   dns.set(`_dmarc.${peopleHost}`, { TXT: ['v=DMARC1; p=reject'] })
   dns.set(peopleHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
   dns.set(ourHost, { A: ['127.0.0.1'], MX: [{ priority: 10, exchange: mailHost }] })
-  const failures = await runSteps(mailSteps, { gateway, dkimpy, alice: openAlice(tree, dkimpy) })
+  const failures = await runSteps(mailSteps, { gateway, dkimpy, opendkim, alice: openAlice(tree, dkimpy) })
   await gateway.stop()
   await server.stop()
   if (failures > 0 || process.env.PEERS_LOGS) {

@@ -7,18 +7,20 @@ import type { Step } from '../run-steps.ts'
 import type { Alice, Received } from './alice.ts'
 import type { Dkimpy } from './dkimpy.ts'
 import { alice, gone } from './names.ts'
+import type { OpenDkim } from './opendkim.ts'
 
 export interface MailStage {
   readonly gateway: OurGateway
   readonly alice: Alice
   readonly dkimpy: Dkimpy
+  readonly opendkim: OpenDkim
 }
 
 /** What alice and the agent write to each other by way of a mail server, in this order. */
 export const mailSteps: readonly Step<MailStage>[] = [
   { name: 'a mail by swaks comes to the agent, who knows that alice wrote it', run: ask },
   { name: 'the answer lies in her mailbox: in the thread, and marked as automatic', run: readAnswer },
-  { name: 'dkimpy finds both of its signatures good, and none when a word is changed', run: judgeAnswer },
+  { name: 'dkimpy and OpenDKIM find both of its signatures good, and none when a word is changed', run: judgeAnswer },
   { name: 'she answers the answer, and the thread goes on', run: goOn },
   { name: 'a mail to nobody is refused at our door, and the server tells alice', run: writeToNobody },
   { name: 'nothing else came to the agent, and nothing else was refused', run: checkAll },
@@ -52,8 +54,10 @@ async function readAnswer(stage: MailStage): Promise<void> {
 async function judgeAnswer(stage: MailStage): Promise<void> {
   const { octets } = (await findFirstAnswer(stage)).answer
   const verdicts = (isGood: string) => ['ed25519-sha256', 'rsa-sha256'].map(name => `${ourHost} ${name} ${isGood}`)
-  deepStrictEqual(await stage.dkimpy.judge(octets), verdicts('True'))
-  deepStrictEqual(await stage.dkimpy.judge(octets.replace('arrive', 'depart')), verdicts('False'))
+  for (const { judge } of [stage.dkimpy, stage.opendkim]) {
+    deepStrictEqual(await judge(octets), verdicts('True'))
+    deepStrictEqual(await judge(octets.replace('arrive', 'depart')), verdicts('False'))
+  }
 }
 
 async function goOn(stage: MailStage): Promise<void> {

@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PublishedKey } from '@postern/core'
+import { runCommand } from '../run-command.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import { stagePath } from './names.ts'
+
+/** A third implementation of DKIM: OpenDKIM's filter, which mail servers ask, in its test mode. */
+export interface OpenDkim {
+  /** One line for each signature of the mail: `agents.test ed25519-sha256 True`. */
+  judge(mail: string): Promise<readonly string[]>
+}
+
+const configPath = join(stagePath, 'opendkim.conf')
+const keysPath = join(stagePath, 'opendkim.keys')
+const mailPath = join(stagePath, 'opendkim.eml')
+
+/** Its resolver knows only the DNS of the world; it is handed the published records as they are. */
+export function openOpenDkim(tree: string, keys: readonly PublishedKey[]): OpenDkim {
+  const records = keys.flatMap(({ dns }) => (dns ? [`${dns.name} ${dns.value}\n`] : []))
+  writeFileSync(keysPath, records.join(''))
+  writeFileSync(configPath, `Mode v\nSyslog no\nTestPublicKeys ${keysPath}\n`)
+  const library = `LD_LIBRARY_PATH=${describePrograms(tree).libraries}`
+  const command = [library, join(tree, 'usr/sbin/opendkim'), '-x', configPath, '-vv', '-t', mailPath]
+  return {
+    async judge(mail) {
+      writeFileSync(mailPath, mail, 'latin1')
+      return readResults(await runCommand('env', command))
+    },
+  }
+}
+
+/** Of the Authentication-Results field (RFC 8601) it would put on top. */
+function readResults(text: string): readonly string[] {
+  const found = text.matchAll(/\bdkim=(\w+)[^;]*?\bheader\.d=(\S+)[^;]*?\bheader\.a=(\S+)/g)
+  return Array.from(found, ([, result, domain, algorithm]) => {
+    return `${domain} ${algorithm} ${result === 'pass' ? 'True' : 'False'}`
+  }).toSorted()
+}
