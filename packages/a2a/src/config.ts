@@ -166,6 +166,8 @@ export const a2aConfigSchema = z.strictObject({
       streams_per_caller: z.number().int().positive().default(100),
       /** A stream on which nothing happens for so long ends. */
       stream_idle_seconds: z.number().positive().max(86_400).default(900),
+      /** A receiver of notifications has this long to answer, and as much to say. */
+      push_seconds: z.number().positive().max(60).default(15),
       /** Ceiling for `agent_chain.max_hops`. */
       max_hops: z.number().int().positive().default(5),
     })

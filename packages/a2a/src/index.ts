@@ -76,7 +76,7 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
     address: addressAnswer,
     render: delivery => renderDelivery(showDelivery(delivery, showDemand)),
     describe: describeTask,
-    deliver: createTaskDelivery({ desk, world }),
+    deliver: createTaskDelivery({ desk, world, timeoutMs: config.limits.push_seconds * 1000 }),
   })
   const { grpc } = config
   return {

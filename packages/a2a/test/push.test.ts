@@ -270,6 +270,23 @@ describe('PUSH-DELIVER notifications', () => {
     expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  test('P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
+    const quick = await openTestHouse({
+      loopback: { 'hook.test': receiver.port },
+      config: { limits: { push_seconds: 0.2 } },
+    })
+    receiver.answers.push('never')
+    const configuration = { taskPushNotificationConfig: config }
+    const { id } = (await quick.say('hello', {}, { configuration })).body.result.task
+    await expect
+      .poll(async () => (await quick.desk.listDeliveries({ limit: 9, state: 'later' }))[0]?.last_error)
+      .toMatch(/in time|timed? ?out/i)
+    expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
+    quick.world.advance(60_000)
+    await expect.poll(() => receiver.received.length, { timeout: 5_000 }).toBe(2)
+    await quick.close()
+  })
+
   test('what was deleted meanwhile is not sent any more', async () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)

@@ -5,13 +5,13 @@ import type { WireStreamEvent } from '../streams/event.ts'
 import type { PushTarget } from './watch.ts'
 import { readPushTarget } from './watch.ts'
 
-/** A receiver has this long to answer, ms, and as much to say. */
-const timeoutMs = 15_000
 const maxAnswerBytes = 64 * 1024
 
 export interface NotifyRooms {
   readonly desk: Pick<Desk, 'listWatches' | 'endWatch'>
   readonly world: Pick<World, 'fetch' | 'now'>
+  /** How long a receiver has to answer, ms. */
+  readonly timeoutMs: number
 }
 
 /**
@@ -22,7 +22,7 @@ export interface NotifyRooms {
 export async function notifyWatch(
   event: WireStreamEvent,
   delivery: Delivery,
-  { desk, world }: NotifyRooms,
+  { desk, world, timeoutMs }: NotifyRooms,
 ): Promise<{ readonly note?: string }> {
   const { owner, id, watch } = delivery.target as unknown as WatchTarget
   const found = (await desk.listWatches({ owner, id })).find(each => each.id === watch)
