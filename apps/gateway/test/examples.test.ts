@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseConfig, readConfigFile } from '../src/config/read-config.ts'
+import { askShop, callShop, decide, policyOf, wordsOf } from './demand-steps.ts'
 import type { TestHouse } from './house.ts'
 import { eventually, openTestHouse, operatorToken } from './house.ts'
 
@@ -41,6 +42,27 @@ describe.skipIf(!canRun)('operator.sh', () => {
   test('fails with the answer of the gateway', async () => {
     await expect(run('post', 'nobody', 'x')).rejects.toMatchObject({ code: 22 })
   })
+})
+
+test('orders.ts asks for consent, then for money, and then acts', async () => {
+  const orders = { use: `${examples}/typescript/orders.ts` }
+  const house = await openTestHouse(() => ({ agents: { shop: orders } }))
+  try {
+    const asked = await askShop(house, 'one cake, please')
+    const taskId = asked.task?.id ?? ''
+    const resolution = { in_reply_to_state: policyOf(asked).state }
+    const priced = await askShop(house, 'do', { taskId, resolution })
+    expect(policyOf(priced)).toMatchObject({ kind: 'payment_required', amount: '4.50', currency: 'EUR' })
+    const page = new URL(String(policyOf(priced).url)).pathname
+    expect((await decide(house, page, 'pay_test')).status).toBe(200)
+    const done = async () => {
+      const { task } = await callShop(house, 'GetTask', { id: taskId })
+      return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status: 200, task })
+    }
+    expect(await eventually(done)).toMatch(/^Thank you\. Paid \([0-9a-f]{32}\): it is on its way\.$/)
+  } finally {
+    await house.close()
+  }
 })
 
 test.each(['', '/openai'])('examples%s/postern.config.json is a configuration', async folder => {

@@ -101,6 +101,7 @@ describe('findUnsafeSettings()', () => {
       { network: { allow_private: ['http://[::1]:3000'] } },
       'network.allow_private',
     ],
+    ["payments with nobody's money", { payments: { use: 'builtin:test' } }, 'payments.use'],
     ['no operator token', { operator_token: undefined }, 'operator_token'],
     ['a short operator token', { operator_token: 'short' }, 'operator_token'],
     ['a short intake secret', { email: { intake: { secret: 'short' } } }, 'email.intake.secret'],
