@@ -157,6 +157,10 @@ describe('a call with a credential', () => {
     const call = vouch(randomUUID())
     const first = await say(call)
     expect((await say(call)).text).toBe(first.text)
+    const toClub = { to: 'club', ...vouch(randomUUID(), { domain: '@club@agents.test' }) }
+    const [once, again] = [await say(toClub), await say(toClub)]
+    expect([once.status, again.status, again.text]).toEqual([200, 200, once.text])
+    expect((await say({ ...toClub, sub: 'mallory' })).status).toBe(403)
     expect((await say({ ...call, mentionable: { verifiable_credentials: [] } })).text).toBe(first.text)
     expect((await house.show(first.messageId)).duplicates).toBe(2)
   })

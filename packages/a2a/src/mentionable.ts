@@ -37,7 +37,9 @@ async function verifyVouching(
   if (!isPresent(identity_evidence) && !isPresent(verifiable_credentials)) return { ...nothing, mentionRelay }
   const audience = formatAddress({ local: call.agent.name, domain: house.agents.domain })
   const carriers = { identity_evidence, verifiable_credentials }
-  const verdict = await house.identity?.verify({ audience, messageId, carriers })
+  const { owner, isAnonymous } = call.caller
+  const sender = isAnonymous ? undefined : owner
+  const verdict = await house.identity?.verify({ audience, messageId, sender, carriers })
   return { accepted: verdict?.accepted ?? [], proofs: verdict?.proofs ?? [], mentionRelay }
 }
 

@@ -38,7 +38,8 @@ const metadata = { mentionable: { ...carriers, other: true } }
 describe('mentionable §6.4: forwarded evidence', () => {
   test('is read with the address of the agent and the id of the message, and goes on as it is', async () => {
     await house.say('hi', { messageId: 'm-9', metadata })
-    expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', carriers }])
+    const sender = expect.stringContaining(`${house.issuer.issuer} sub `)
+    expect(claims).toEqual([{ audience: '@echo@agents.test', messageId: 'm-9', sender, carriers }])
     expect(house.heard[0]?.sender.identities?.map(({ proof: { type } }) => type)).toEqual([
       'transport',
       'signed-attestation',
@@ -61,7 +62,7 @@ describe('mentionable §6.4: forwarded evidence', () => {
     const { status } = await client.call('sendMessage', request, { metadata: named })
     client.close()
     await listening?.close()
-    expect([status.code, claims]).toEqual([0, [{ audience: '@echo@agents.test', messageId: 'g-1', carriers }]])
+    expect([status.code, claims]).toMatchObject([0, [{ audience: '@echo@agents.test', messageId: 'g-1', carriers }]])
     const record = await house.desk.findMessage('g-1')
     expect(JSON.stringify(record?.message.raw)).not.toContain('identity_evidence')
     expect(JSON.stringify(record?.message.raw)).toContain('"other":true')
@@ -69,6 +70,7 @@ describe('mentionable §6.4: forwarded evidence', () => {
 
   test('counts from a caller who proves nothing: he stays unverified', async () => {
     await house.say('hi', { metadata }, { token: null })
+    expect(claims[0]?.sender).toBeUndefined()
     expect(house.heard[0]?.sender).toMatchObject({ verified: false, auth_method: 'none', identities: [evidence] })
   })
 

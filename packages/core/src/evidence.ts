@@ -21,6 +21,8 @@ export interface EvidenceClaim {
   readonly audience: string
   /** By the sender's own id. */
   readonly messageId: string
+  /** Whose id that is: his message again may bring the same evidence again. Undefined for somebody who proves nothing. */
+  readonly sender?: string | undefined
   readonly carriers: EvidenceCarriers
 }
 
@@ -74,7 +76,7 @@ export interface EvidenceVerdict {
 export interface IdentityVerifier {
   /** What is really understood: for agent cards. */
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
-  /** Consumes what it accepts: the same evidence does not count again. */
+  /** Uses up what it accepts: with another message, or of another sender, the same evidence does not count again. */
   verify(claim: EvidenceClaim): Promise<EvidenceVerdict>
   /** Whether the operator has named the caller as a connector: what it says about the platform it speaks for is believed. */
   isConnector(caller: EvidenceCaller): boolean

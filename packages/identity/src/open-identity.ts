@@ -1,4 +1,4 @@
-import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier } from '@postern/core'
+import type { EvidenceCaller, EvidenceClaim, EvidenceVerdict, IdentityVerifier, OnceDesk } from '@postern/core'
 import { attestationForm } from './attestation.ts'
 import type { CarriedEntry } from './carrier.ts'
 import { readCarrier } from './carrier.ts'
@@ -10,15 +10,16 @@ import { listExtensions } from './extensions.ts'
 import { EvidenceFault } from './fault.ts'
 import { describeAccepted, describeLeftOut } from './proof-row.ts'
 import type { EvidenceForm, ReadEvidence } from './read-evidence.ts'
+import { createEvidenceUses } from './uses.ts'
 import type { EvidenceRooms } from './verify-evidence.ts'
-import { checkEvidence, useUp } from './verify-evidence.ts'
+import { checkEvidence } from './verify-evidence.ts'
 
 const forms: readonly EvidenceForm[] = [attestationForm, credentialForm]
 
 export interface IdentityHouse {
   readonly world: DocumentWorld
   /** Remembers what was used, for every process. */
-  readonly desk: EvidenceRooms['desk']
+  readonly desk: OnceDesk
 }
 
 /** What became of one entry of a carrier. */
@@ -30,7 +31,8 @@ interface Outcome {
 
 /** Evidence that others forward (mentionable §6.4, §6.5): what holds becomes an identity, the rest is left out and logged. */
 export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHouse): IdentityVerifier {
-  const rooms: EvidenceRooms = { config, desk, world, documents: createDocumentBook(world) }
+  const rooms: EvidenceRooms = { config, world, documents: createDocumentBook(world) }
+  const used = createEvidenceUses(desk)
 
   async function verifyEntry(form: EvidenceForm, entry: CarriedEntry, claim: EvidenceClaim): Promise<Outcome> {
     let read: ReadEvidence | undefined
@@ -55,13 +57,13 @@ export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHo
   }
 
   /** Of one message several may go by one key: they are used together. */
-  async function consumeAll(checked: readonly Outcome[]): Promise<readonly Outcome[]> {
-    const uses = new Map<string, Promise<boolean>>()
+  async function consumeAll(checked: readonly Outcome[], claim: EvidenceClaim): Promise<readonly Outcome[]> {
+    const takes = new Map<string, Promise<boolean>>()
     const consume = async (outcome: Outcome): Promise<Outcome> => {
       const { read, fault } = outcome
       if (!read || fault) return outcome
-      const use = uses.get(read.replayKey) ?? useUp(read, desk)
-      uses.set(read.replayKey, use)
+      const use = takes.get(read.replayKey) ?? used.take(read, claim)
+      takes.set(read.replayKey, use)
       return (await use) ? outcome : { ...outcome, fault: new EvidenceFault('replayed', 'it was used before') }
     }
     return Promise.all(checked.map(consume))
@@ -69,7 +71,7 @@ export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHo
 
   async function verify(claim: EvidenceClaim): Promise<EvidenceVerdict> {
     const checked = await Promise.all(forms.flatMap(form => readForm(form, claim)))
-    const outcomes = await consumeAll(checked)
+    const outcomes = await consumeAll(checked, claim)
     for (const { kind, read, fault } of outcomes) {
       if (!fault) continue
       const { code, message: reason, cause } = fault

@@ -1,8 +1,7 @@
-import type { EvidenceClaim, OnceDesk, World } from '@postern/core'
+import type { EvidenceClaim, World } from '@postern/core'
 import type { IdentityConfig } from './config.ts'
 import type { DocumentBook } from './documents.ts'
 import { EvidenceFault } from './fault.ts'
-import { lifetime } from './limits.ts'
 import type { ReadEvidence } from './read-evidence.ts'
 import { checkTrust } from './trust.ts'
 import { checkWindow } from './window.ts'
@@ -11,7 +10,6 @@ export interface EvidenceRooms {
   readonly config: Pick<IdentityConfig, 'trusted_issuers'>
   readonly documents: DocumentBook
   readonly world: Pick<World, 'now'>
-  readonly desk: OnceDesk
 }
 
 /**
@@ -41,9 +39,4 @@ function checkBinding(
   if (!audiences.includes(claim.audience)) throw new EvidenceFault('wrong-domain', 'it is for another agent')
   if (messageId === undefined || messageId === claim.messageId) return
   throw new EvidenceFault('challenge-mismatch', 'it is for another message')
-}
-
-/** Last of all, so that nothing but good evidence is ever used up. False when it was used before. */
-export function useUp({ replayKey, window }: ReadEvidence, desk: OnceDesk): Promise<boolean> {
-  return desk.consumeOnce(`identity ${replayKey}`, window.expiresAt + lifetime.skew)
 }

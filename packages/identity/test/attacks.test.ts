@@ -139,6 +139,26 @@ describe('the same evidence again', () => {
     expect([accepted.length, left_out.map(({ code }) => code)]).toEqual([0, ['replayed', 'replayed']])
   })
 
+  test('counts for the same message of the same sender: he repeats himself, and the desk knows it', async () => {
+    const verify = async (sender: string | undefined, id = messageId) => {
+      const { accepted } = await house.verify(attest(attestation()), { sender, messageId: id })
+      return accepted.length
+    }
+    expect(await Promise.all([verify('alice'), verify('alice'), verify('alice')])).toEqual([1, 1, 1])
+    expect(await verify('alice', 'another message')).toBe(0)
+    // However often he tries.
+    for (const sender of ['mallory', 'mallory', undefined, undefined]) expect(await verify(sender)).toBe(0)
+    expect(await verify('alice')).toBe(1)
+    const restarted = await house.reopen().verify({ ...house.place, sender: 'alice', carriers: attest(attestation()) })
+    expect(restarted.accepted).toHaveLength(1)
+  })
+
+  test('of somebody who proves nothing counts once', async () => {
+    expect((await house.verify(attest(attestation()))).accepted).toHaveLength(1)
+    expect((await house.verify(attest(attestation()))).accepted).toHaveLength(0)
+    expect((await house.verify(attest(attestation()), { sender: 'alice' })).accepted).toHaveLength(0)
+  })
+
   test('is known though the credential is another one for the same message', async () => {
     expect(await codesOf(vouch(credential()))).toEqual([])
     expect(await codesOf(vouch(credential({ subject: 'slack:T123/U2' })))).toEqual(['replayed'])
