@@ -9,7 +9,7 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
     if (c.req.method === 'OPTIONS' && isAllowed) {
       return c.body(null, 204, {
         'access-control-allow-origin': origin,
-        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-methods': 'GET, POST, PUT, DELETE',
         'access-control-allow-headers': 'authorization, content-type, accept',
         'access-control-max-age': '600',
         vary: 'Origin',

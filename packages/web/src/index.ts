@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto'
 import type { Channel, House, ObjectStore } from '@postern/core'
 import { createSender } from '@postern/core'
 import { readBody } from '@postern/http'
+import type { RecordShelf } from '@postern/transcript'
 import { Hono } from 'hono'
 import { createAttachmentRoutes } from './attachments/routes.ts'
 import { createWebShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
+import { createSessionRoutes } from './dialects/session-routes.ts'
+import { createStoreRoutes } from './dialects/store-routes.ts'
 import { createOwnerReader } from './owner.ts'
 import type { BoundTranscript } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
@@ -21,19 +24,22 @@ export { formatPlace, parseSignedUrl } from './signed-url.ts'
 export interface WebStores {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
+  /** Small records: rows of sessions. */
+  readonly shelf: RecordShelf
 }
 
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
 export async function openWeb(
   config: WebConfig,
   house: House,
-  { transcript, objects }: WebStores,
+  { transcript, objects, shelf: records }: WebStores,
 ): Promise<Channel<Hono>> {
   const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
   const rooms = {
     config,
     house,
     transcript,
+    records,
     readOwner: createOwnerReader(config, house),
     shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
@@ -43,9 +49,11 @@ export async function openWeb(
   }
   const routes = new Hono()
   if (config.enabled) {
-    routes.use('/api/v1/*', answerCors(config.origins))
+    for (const path of ['/api/v1/*', '/v1/*']) routes.use(path, answerCors(config.origins))
     routes.route('/', createRunRoutes(rooms))
     routes.route('/', createAttachmentRoutes(rooms))
+    routes.route('/', createStoreRoutes(rooms))
+    routes.route('/', createSessionRoutes(rooms))
   }
   const sender = createSender({
     name: 'web',

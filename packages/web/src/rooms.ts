@@ -1,5 +1,5 @@
 import type { House } from '@postern/core'
-import type { TranscriptStore } from '@postern/transcript'
+import type { RecordShelf, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
@@ -19,6 +19,7 @@ export interface WebRooms {
   readonly readOwner: ReadOwner
   readonly shelf: AttachmentShelf
   readonly transcript: BoundTranscript
+  readonly records: RecordShelf
   /** The request with its body read, at most so many bytes. @throws Rejection too_large, malformed */
   openBody(request: Request, maxBytes: number): Promise<Request>
 }

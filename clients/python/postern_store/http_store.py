@@ -1,0 +1,115 @@
+import json
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from .message_store import BaseMessageStore, Message
+
+
+class MessageStoreError(Exception):
+    """The gateway refused, or could not be reached. ``code`` is its word for why; ``status`` the HTTP status, or 0."""
+
+    def __init__(self, message: str, code: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        self.status = status
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A redirect would carry the token to somebody else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class PosternMessageStore(BaseMessageStore):
+    """Messages kept by a gateway, under the owner its token stands for."""
+
+    def __init__(self, url: str, token: str, timeout: float = 30.0) -> None:
+        if not url or not token:
+            raise ValueError("a message store needs the address of its gateway and a token")
+        self._base = url.rstrip("/")
+        self._token = token
+        self._timeout = timeout
+        self._opener = build_opener(_NoRedirects)
+
+    def get_conversation_messages(
+        self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
+    ) -> List[Message]:
+        return self._read(location, "conversation", _cut(limit, tail))
+
+    def get_agent_messages(
+        self,
+        location: str,
+        agent_key: str,
+        limit: Optional[int] = None,
+        tail: Optional[int] = None,
+        types: Optional[Sequence[str]] = None,
+    ) -> List[Message]:
+        query = _cut(limit, tail) + ([("types", ",".join(types))] if types else [])
+        return self._read(location, f"agents/{quote(agent_key, safe='')}", query)
+
+    def get_global_messages(
+        self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
+    ) -> List[Message]:
+        return self._read(location, "global", _cut(limit, tail))
+
+    def get_team_messages(
+        self,
+        location: str,
+        agent_keys: List[str],
+        limit: Optional[int] = None,
+        tail: Optional[int] = None,
+        limit_scope: str = "total",
+    ) -> List[Message]:
+        if not agent_keys:
+            return []
+        keys = [("agent_key", key) for key in agent_keys]
+        return self._read(location, "team", keys + _cut(limit, tail) + [("limit_scope", limit_scope)])
+
+    def add_messages(
+        self, location: str, messages: Iterable[Message], agent_key: Optional[str] = None
+    ) -> List[Message]:
+        """Stores messages; gives them as they are stored. All or none of them."""
+        body: Dict[str, Any] = {"messages": list(messages)}
+        if agent_key:
+            body["agent_key"] = agent_key
+        return self._call("POST", f"{_path(location)}/messages", body)["messages"]
+
+    def _read(self, location: str, view: str, query: List[Tuple[str, str]]) -> List[Message]:
+        asked = f"?{urlencode(query)}" if query else ""
+        return self._call("GET", f"{_path(location)}/{view}{asked}")["messages"]
+
+    def _call(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        headers = {"authorization": f"Bearer {self._token}", "accept": "application/json"}
+        if data is not None:
+            headers["content-type"] = "application/json"
+        request = Request(self._base + path, data=data, headers=headers, method=method)
+        try:
+            with self._opener.open(request, timeout=self._timeout) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            raise _refusal(error) from None
+        except URLError as error:
+            raise MessageStoreError(f"the gateway cannot be reached: {error.reason}", "unreachable") from error
+
+
+def _path(location: str) -> str:
+    if not location:
+        raise ValueError("a location must not be empty")
+    return f"/v1/store/{quote(location, safe='')}"
+
+
+def _cut(limit: Optional[int], tail: Optional[int]) -> List[Tuple[str, str]]:
+    named = (("limit", limit), ("tail", tail))
+    return [(name, str(count)) for name, count in named if count]
+
+
+def _refusal(error: HTTPError) -> MessageStoreError:
+    try:
+        problem = json.loads(error.read(65536))
+        return MessageStoreError(problem.get("detail", error.reason), problem.get("code", "refused"), error.code)
+    except ValueError:
+        return MessageStoreError(str(error.reason), "refused", error.code)

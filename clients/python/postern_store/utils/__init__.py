@@ -1,0 +1,1 @@
+"""Builders and the catalogue of message types."""

@@ -1,0 +1,134 @@
+import { Rejection } from '@postern/core'
+import type { SessionPrincipal, SessionStore } from '@postern/transcript'
+import { checkSessionOwner, createSessionStore } from '@postern/transcript'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebOwner } from '../owner.ts'
+import type { WebRooms } from '../rooms.ts'
+import { isMap } from '../runs/read-run-input.ts'
+import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+
+type Handle = (
+  c: Context,
+  own: { readonly sessions: SessionStore; readonly principal: SessionPrincipal; readonly id: string },
+) => Promise<object | undefined>
+
+/** Sessions of message envelopes (seed 000) over HTTP. Whose they are the credential says; a body that names another owner is refused. */
+export function createSessionRoutes(rooms: WebRooms): Hono {
+  const { transcript, records, house } = rooms
+  const sessions = createSessionStore({ transcript, shelf: records, world: house.world })
+  const answer = (handle: Handle) =>
+    answerOwner(rooms, (c, owner) =>
+      handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }),
+    )
+  const base = '/v1/sessions'
+  return new Hono()
+    .get(
+      base,
+      answer(async (c, { principal }) => ({ sessions: await sessions.list(principal, readFilter(c)) })),
+    )
+    .post(
+      base,
+      answer(async (c, { principal }) => {
+        const body = await readBody(c, principal, rooms)
+        return sessions.open(principal, readWanted(body))
+      }),
+    )
+    .get(
+      `${base}/pending`,
+      answer((c, { principal }) => sessions.findPending(principal, readSearch(c))),
+    )
+    .get(
+      `${base}/:id`,
+      answer((_, { principal, id }) => sessions.get(principal, id)),
+    )
+    .put(
+      `${base}/:id`,
+      answer(async (c, { principal, id }) => {
+        const body = await readBody(c, principal, rooms)
+        if (!Array.isArray(body.messages))
+          throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
+        const [provider, model, token] = ['provider', 'model', 'token'].map(name => readText(body, name))
+        const provider_response_id = readText(body, 'provider_response_id')
+        const change = { messages: body.messages, provider, model, provider_response_id, token }
+        return sessions.update(principal, id, { ...change, metadata: readMetadata(body) })
+      }),
+    )
+    .put(
+      `${base}/:id/title`,
+      answer(async (c, { principal, id }) => {
+        const title = readText(await readBody(c, principal, rooms), 'title') ?? ''
+        return (await sessions.updateTitle(principal, id, title)) ? { title } : undefined
+      }),
+    )
+    .post(
+      `${base}/:id/read`,
+      answer(async (_, { principal, id }) => ((await sessions.markRead(principal, id)) ? { read: true } : undefined)),
+    )
+    .delete(
+      `${base}/:id`,
+      answer(async (_, { principal, id }) => {
+        await sessions.remove(principal, id)
+        return { deleted: true }
+      }),
+    )
+    .post(
+      `${base}/:id/lock`,
+      answer(async (c, { principal, id }) => {
+        const { ttl } = await readBody(c, principal, rooms)
+        const lock = await sessions.acquireLock(
+          principal,
+          id,
+          typeof ttl === 'number' ? Math.min(Math.max(ttl, 1), 3600) : undefined,
+        )
+        return lock ?? ((await sessions.get(principal, id)) && { token: null })
+      }),
+    )
+    .delete(
+      `${base}/:id/lock`,
+      answer(async (c, { principal, id }) => ({
+        released: await sessions.releaseLock(principal, id, c.req.query('token') ?? ''),
+      })),
+    )
+}
+
+function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
+  return { owner, owner_type: 'user', owner_key: subject }
+}
+
+async function readBody(c: Context, principal: SessionPrincipal, rooms: WebRooms): Promise<Record<string, unknown>> {
+  const body = await readObject(c, rooms)
+  const [owner_type, owner_key] = [readText(body, 'owner_type'), readText(body, 'owner_key')]
+  checkSessionOwner(principal, { owner_type, owner_key })
+  return body
+}
+
+function readWanted(body: Record<string, unknown>) {
+  const names = ['agent_slug', 'context', 'title', 'token_id', 'expires_at'] as const
+  const texts = Object.fromEntries(
+    names.flatMap(name => {
+      const text = readText(body, name)
+      return text === undefined ? [] : [[name, text]]
+    }),
+  )
+  const metadata = readMetadata(body)
+  return { ...texts, ...(metadata && { metadata }) }
+}
+
+/** An empty map may come as `[]`: PHP writes it so. */
+function readMetadata({ metadata }: Record<string, unknown>) {
+  if (metadata === undefined || metadata === null) return undefined
+  if (Array.isArray(metadata) && metadata.length === 0) return {}
+  if (!isMap(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
+  return metadata as NonNullable<Parameters<SessionStore['update']>[2]['metadata']>
+}
+
+function readFilter(c: Context) {
+  const [agent_slug, context] = [c.req.query('agent_slug'), c.req.query('context')]
+  const include_messages = c.req.query('include_messages') === 'true'
+  return { limit: readNumber(c, 'limit'), offset: readNumber(c, 'offset'), agent_slug, context, include_messages }
+}
+
+function readSearch(c: Context) {
+  return { seconds: readNumber(c, 'seconds'), context: c.req.query('context'), token_id: c.req.query('token_id') }
+}

@@ -1,0 +1,83 @@
+import { Rejection } from '@postern/core'
+import type { MessageStore, StoreMessageType } from '@postern/transcript'
+import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebOwner } from '../owner.ts'
+import type { WebRooms } from '../rooms.ts'
+import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+
+/** As many messages may be added at once. */
+const mostAdded = 500
+
+/** The message store of seed 002 over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */
+export function createStoreRoutes(rooms: WebRooms): Hono {
+  const base = '/v1/store/:location'
+  const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
+    answerOwner(rooms, async (c, owner) => ({ messages: await read(openStore(rooms, owner), locationOf(c), c) }))
+  return new Hono()
+    .get(
+      '/v1/store-types',
+      answerOwner(rooms, async () => ({ types: messageTypes })),
+    )
+    .get(
+      `${base}/conversation`,
+      view((store, location, c) => store.listConversation(location, readCut(c))),
+    )
+    .get(
+      `${base}/global`,
+      view((store, location, c) => store.listGlobal(location, readCut(c))),
+    )
+    .get(
+      `${base}/agents/:agent`,
+      view((store, location, c) =>
+        store.listAgent(location, c.req.param('agent') ?? '', { ...readCut(c), ...readTypes(c) }),
+      ),
+    )
+    .get(
+      `${base}/team`,
+      view((store, location, c) => {
+        const scope = c.req.query('limit_scope') === 'per_agent' ? ({ limit_scope: 'per_agent' } as const) : {}
+        return store.listTeam(location, c.req.queries('agent_key') ?? [], { ...readCut(c), ...readTypes(c), ...scope })
+      }),
+    )
+    .post(
+      `${base}/messages`,
+      answerOwner(rooms, async (c, owner) => {
+        const body = await readObject(c, rooms)
+        const { messages } = body
+        if (!Array.isArray(messages)) throw new Rejection('malformed', 'Cannot store messages: "messages" is no list')
+        if (messages.length > mostAdded) {
+          throw new Rejection('too_large', `Cannot store messages: more than ${mostAdded} at once`)
+        }
+        const added = await openStore(rooms, owner).add(locationOf(c), messages, readText(body, 'agent_key'))
+        return { messages: added }
+      }),
+    )
+}
+
+function openStore({ transcript, house }: WebRooms, { owner }: WebOwner): MessageStore {
+  return createTranscriptMessageStore({ transcript, world: house.world, owner })
+}
+
+function locationOf(c: Context): string {
+  const location = c.req.param('location') ?? ''
+  if (location.length > 1024 || !location.isWellFormed()) {
+    throw new Rejection('malformed', 'Cannot read location: it is longer than 1024 characters')
+  }
+  return location
+}
+
+function readCut(c: Context): { readonly limit?: number | undefined; readonly tail?: number | undefined } {
+  return { limit: readNumber(c, 'limit'), tail: readNumber(c, 'tail') }
+}
+
+function readTypes(c: Context): { readonly types?: readonly StoreMessageType[] } {
+  const named = c.req.query('types')?.split(',')
+  if (!named) return {}
+  const wrong = named.find(type => !isMessageType(type))
+  if (wrong !== undefined) {
+    throw new Rejection('malformed', `Cannot read query: types must be of ${messageTypeNames.join(', ')}`)
+  }
+  return { types: named.filter(isMessageType) }
+}
