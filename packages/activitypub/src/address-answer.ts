@@ -26,7 +26,10 @@ export function addressAnswer(
   const reply = readReplyTarget(turn.target)
   const visibility = replyVisibility(reply.visibility, response.visibility)
   const isListed = isOpen(visibility)
-  const others = othersMentioned(response.mentions, [reply.address, turn.content.recipient])
+  const others = othersMentioned(response.mentions, [
+    reply.address,
+    ...ownNames(turn.agent, turn.content.recipient, origin),
+  ])
   const named = [{ name: reply.address ?? '' }, ...others.map(name => ({ name }))]
   const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(named))
   const { parts } = presentPost(response, turn.content, { visibility }, showDemand)
@@ -85,6 +88,11 @@ export function aliasesOf(post: string, pieces: number): readonly string[] {
 /** The shared inbox is for what everybody on that server may see. */
 function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
   return (isForAll ? sharedInbox : undefined) ?? inbox
+}
+
+/** An agent goes by the domain of its handle and by the host of its actor: it does not wake itself by either. */
+export function ownNames(agent: string, address: string, origin: string): readonly string[] {
+  return [address, `@${agent}@${new URL(origin).hostname}`]
 }
 
 /** Those an answer mentions, once each, without whom it goes to anyway. */

@@ -15,6 +15,7 @@ import {
   deliver,
   mentionPlaces,
   othersMentioned,
+  ownNames,
   replyPlaces,
   shortest,
 } from './address-answer.ts'
@@ -38,7 +39,7 @@ export function addressDeed(deed: Deed, house: AddressHouse): Addressing | undef
 /** Shorter than any server of the network cuts: what followers read is not made for one of them. */
 function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: AddressHouse): Addressing | undefined {
   const { visibility = 'public' } = response
-  const others = othersMentioned(response.mentions, [response.sender])
+  const others = othersMentioned(response.mentions, ownNames(agent, response.sender, origin))
   if (visibility === 'direct' && others.length === 0) return undefined
   const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(others.map(name => ({ name }))))
   const pieces = countPieces(response.parts, limit)

@@ -2,7 +2,7 @@ import type { Delivery, FetchAnswer, Json, RelationDesk, World } from '@postern/
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 import type { RemoteActors } from './actor-cache.ts'
-import { othersMentioned } from './address-answer.ts'
+import { othersMentioned, ownNames } from './address-answer.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
@@ -156,11 +156,14 @@ async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox
 
 /** Who cannot be looked up now is left out of this copy; the delivery to them decides for itself. */
 async function lookUpMentions(
-  { response, rendering }: Answered,
+  { response, rendering, agent, origin }: Answered,
   { message }: Delivery,
   parts: Pick<DeliverParts, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
-  const others = othersMentioned(response.mentions, [rendering.reply?.address, message.recipient])
+  const others = othersMentioned(response.mentions, [
+    rendering.reply?.address,
+    ...ownNames(agent, message.recipient, origin),
+  ])
   const found = await Promise.allSettled(others.map(mention => findMentioned(mention, parts)))
   return found.flatMap((result, at) =>
     result.status === 'fulfilled' ? [toMentioned(result.value, others[at] ?? '')] : [],

@@ -13,6 +13,9 @@ export function linkMentions(
   mentioned: readonly Mentioned[],
   write: (mentioned: Mentioned) => string,
 ): { readonly html: string; readonly missing: readonly Mentioned[] } {
+  // Long texts are read many times: who is not in them at all is not looked for piece by piece.
+  const lower = mentioned.length > 0 ? html.toLowerCase() : ''
+  if (!mentioned.some(({ name }) => lower.includes(name.toLowerCase()))) return { html, missing: mentioned }
   const byName = new Map(mentioned.map(each => [each.name.toLowerCase(), each]))
   const named = new Set<Mentioned>()
   const link = (name: string): string => {

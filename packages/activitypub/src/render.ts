@@ -126,19 +126,23 @@ function writeContent(answered: Answered, parts: readonly Part[], mentioned: rea
     parts: worded,
     status: parts.length > worded.length ? 'completed' : answered.response.status,
   })
-  return answered.piece ? html : withMentions(html, mentioned)
+  return answered.piece ? html : withMentions(html, mentioned, answered.mentions)
 }
 
-/** Mastodon notifies only those who are named in the text, in `tag` and in the addressing: who is not yet in the text stands before it. */
-function withMentions(said: string, mentioned: readonly Mentioned[]): string {
-  const { html, missing } = linkMentions(said, mentioned, writeMention)
-  if (missing.length === 0) return html
-  const names = missing.map(writeMention).join(' ')
+/**
+ * Mastodon notifies only those who are named in the text, in `tag` and in the addressing. Who is answered stands before it, and so do those of
+ * `others` whom it does not name itself.
+ */
+function withMentions(said: string, mentioned: readonly Mentioned[], others: readonly Mentioned[] = []): string {
+  const { html, missing } = linkMentions(said, others, each => writeMention(each, each.name.slice(1)))
+  const before = mentioned.filter(each => !others.includes(each) || missing.includes(each))
+  if (before.length === 0) return html
+  const names = before.map(each => writeMention(each)).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
 }
 
-function writeMention({ name, url }: Mentioned): string {
-  return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(labelOf(name))}</span></a></span>`
+function writeMention({ name, url }: Mentioned, label = labelOf(name)): string {
+  return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(label)}</span></a></span>`
 }
 
 function labelOf(name: string): string {

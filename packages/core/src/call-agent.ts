@@ -63,7 +63,7 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     const said = await Promise.race([run(), clock.expired])
     // Siblings have a time of their own.
     clock.stop()
-    return await addSiblings(turn, said, { working, signal: AbortSignal.any([signal, stop]), onChunk })
+    return await addSiblings(turn, said, { working, signals: [signal, stop], onChunk })
   } finally {
     unlisten()
     clock.stop()
@@ -172,7 +172,7 @@ function createAgentCall(turn: Turn, working: Working, signal: AbortSignal): Age
 
 interface SiblingParts {
   readonly working: Working
-  readonly signal: AbortSignal
+  readonly signals: readonly AbortSignal[]
   readonly onChunk: ChunkReader
 }
 
@@ -180,11 +180,11 @@ interface SiblingParts {
 async function addSiblings(
   turn: Turn,
   said: PartialResponse | undefined,
-  { working, signal, onChunk }: SiblingParts,
+  { working, signals, onChunk }: SiblingParts,
 ): Promise<PartialResponse | undefined> {
   // What only the sender may decide is nobody else's to hear.
   const isOpen = said && policiesOf(said.parts ?? []).length === 0
-  const joined = isOpen ? await joinSiblings(turn, said, { working, signal }) : []
+  const joined = isOpen ? await joinSiblings(turn, said, { working, signals }) : []
   if (joined.length === 0) return said
   if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
   return { ...said, parts: [...(said?.parts ?? []), ...joined] }

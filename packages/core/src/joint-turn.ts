@@ -38,7 +38,7 @@ export function createTurnCall(
 export async function joinSiblings(
   turn: Turn,
   said: PartialResponse,
-  { working, signal }: { readonly working: Working; readonly signal: AbortSignal },
+  { working, signals }: { readonly working: Working; readonly signals: readonly AbortSignal[] },
 ): Promise<readonly Part[]> {
   const { callAgent, joint: limits = defaultJointLimits, world } = working
   if (!callAgent || !needsJointAnswer(turn.content, said)) return []
@@ -46,7 +46,8 @@ export async function joinSiblings(
     ask: (address, parts, signal) =>
       createTurnCall(turn, working, { signal, nameCall: sibling => `joint ${sibling}` })(address, parts),
     limits,
-    signal,
+    // Only here: a signal made of others is held by them.
+    signal: AbortSignal.any([...signals]),
     world,
   })
 }

@@ -5,6 +5,11 @@ const threshold = 0.8
 /** Of those who are no agents, shorter texts are never the same: people say "yes" and "status" again and again. */
 const fewestWords = 8
 
+/** Whether there are enough words to tell. */
+export function canCompare(text: string, { isFromAgent }: { readonly isFromAgent: boolean }): boolean {
+  return readShingles(text).size >= (isFromAgent ? 1 : fewestWords)
+}
+
 /**
  * How many of `earlier` (newest first) say the same as `text`, in a row. What differs from one automatic message to the next is passed over:
  * quote marks, numbers, names, punctuation. An agent that says what was said and something more says the same. Pure.
@@ -15,7 +20,6 @@ export function countSimilar(
   { isFromAgent }: { readonly isFromAgent: boolean },
 ): number {
   const said = readShingles(text)
-  if (said.size === 0 || (!isFromAgent && said.size < fewestWords)) return 0
   const share = isFromAgent ? shareOfSmaller : shareOfBoth
   const differs = earlier.findIndex(other => share(said, readShingles(other)) < threshold)
   return differs < 0 ? earlier.length : differs

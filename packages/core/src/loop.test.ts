@@ -66,8 +66,9 @@ test('guardLoops() limits what takes a turn of a conversation, and leaves the re
     other: () => 'as it is',
   }
   const guarded = guardLoops(desk, limits)
+  const sender = { address: '@b@b.test' }
   const intake = (more: Partial<Intake>) =>
-    ({ message: { kind: 'message' }, disposition: 'answer', ...more }) as unknown as Intake
+    ({ agent: 'a', message: { kind: 'message', sender }, disposition: 'answer', ...more }) as unknown as Intake
   await guarded.admit(intake({}), 'c')
   await guarded.admit(intake({ flags: ['from_agent'] }), 'c')
   await guarded.admit(intake({ flags: ['from_agent'], disposition: 'keep' }), 'c')
@@ -75,7 +76,13 @@ test('guardLoops() limits what takes a turn of a conversation, and leaves the re
   await guarded.admit(intake({ message: { kind: 'follow' } as never }), 'c')
   expect(seen.map(({ loop, budgets }) => [loop, budgets?.map(({ key, turns, flag }) => [key, turns, flag])])).toEqual([
     [limits, undefined],
-    [limits, [['agents', 10, 'loop_guard']]],
+    [
+      limits,
+      [
+        ['agents', 10, 'loop_guard'],
+        ['agents a @b@b.test', 60, 'loop_guard'],
+      ],
+    ],
     [undefined, undefined],
     [undefined, undefined],
     [undefined, undefined],

@@ -1,6 +1,6 @@
 import type { IntakeDesk } from './desk.ts'
 import type { Intake, TurnBudget } from './intake.ts'
-import { countSimilar } from './loop-words.ts'
+import { canCompare, countSimilar } from './loop-words.ts'
 
 /** Carried by a message whose sender is a program: an agent, a bot. Its author says so, or its transport shows it. */
 export const agentFlag = 'from_agent'
@@ -11,17 +11,19 @@ export const hopFlag = 'hop_limit'
 export const stopFlags = [loopFlag, hopFlag] as const
 export type StopFlag = (typeof stopFlags)[number]
 
-/** When agents that talk to each other are stopped. All of it is per thread. */
+/** When agents that talk to each other are stopped. All of it is per thread, but for `pairTurns`. */
 export interface LoopLimits {
   /** Turns of agents in an hour. */
   readonly agentTurns: number
+  /** Turns of one agent with another in an hour, in whatever threads: each post may begin a new one. */
+  readonly pairTurns: number
   /** Turns of agents in a row without a word of a person in between. */
   readonly turnsWithoutPerson: number
   /** Turns in a row of an agent that say the same; of anybody else twice as many. */
   readonly similarTurns: number
 }
 
-export const defaultLoopLimits: LoopLimits = { agentTurns: 10, turnsWithoutPerson: 20, similarTurns: 3 }
+export const defaultLoopLimits: LoopLimits = { agentTurns: 10, pairTurns: 60, turnsWithoutPerson: 20, similarTurns: 3 }
 
 /** What counts of the past, ms: who says something less often than a few times a day loops slowly enough. */
 export const loopMemoryMs = 7 * 24 * 3_600_000
@@ -54,6 +56,7 @@ export function findLoop(incoming: LoopTurn, memory: LoopMemory, limits: LoopLim
     const senders = memory.readSenders(most)
     if (senders.length >= most && senders.every(Boolean)) return 'no_person'
   }
+  if (!canCompare(text, { isFromAgent })) return undefined
   const needed = isFromAgent ? similarTurns : 2 * similarTurns
   const isSame = countSimilar(text, memory.readTexts(needed), { isFromAgent }) >= needed
   return isSame ? 'same_words' : undefined
@@ -70,12 +73,9 @@ function limitLoops(intake: Intake, limits: LoopLimits): Intake {
   const { task, disposition, message, flags = [], budgets = [] } = intake
   if (task || disposition === 'keep' || (message.kind ?? 'message') !== 'message') return intake
   if (!flags.includes(agentFlag)) return { ...intake, loop: limits }
-  const turns: TurnBudget = {
-    key: 'agents',
-    turns: limits.agentTurns,
-    withinMs: hourMs,
-    flag: loopFlag,
-    isPerThread: true,
-  }
-  return { ...intake, loop: limits, budgets: [...budgets, turns] }
+  const hourly = { withinMs: hourMs, flag: loopFlag } as const
+  const ofThread: TurnBudget = { ...hourly, key: 'agents', turns: limits.agentTurns, isPerThread: true }
+  const pair = `agents ${intake.agent} ${message.sender.address}`
+  const ofPair: TurnBudget = { ...hourly, key: pair, turns: limits.pairTurns }
+  return { ...intake, loop: limits, budgets: [...budgets, ofThread, ofPair] }
 }

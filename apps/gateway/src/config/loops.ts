@@ -9,6 +9,8 @@ export const loopConfigSchema = z.strictObject({
   max_hops: count(5),
   /** Turns of agents in one thread in an hour. */
   agent_turns_per_hour: count(10),
+  /** Turns of one agent with another in an hour, in whatever threads. */
+  pair_turns_per_hour: count(60),
   /** Turns of agents in one thread in a row, without a person in between. */
   turns_without_person: count(20),
   /** Turns in one thread in a row that say the same. */
@@ -24,8 +26,12 @@ export const loopConfigSchema = z.strictObject({
 export type LoopConfig = z.infer<typeof loopConfigSchema>
 
 export function readLoopLimits(config: LoopConfig): LoopLimits {
-  const { agent_turns_per_hour, turns_without_person, similar_turns } = config
-  return { agentTurns: agent_turns_per_hour, turnsWithoutPerson: turns_without_person, similarTurns: similar_turns }
+  return {
+    agentTurns: config.agent_turns_per_hour,
+    pairTurns: config.pair_turns_per_hour,
+    turnsWithoutPerson: config.turns_without_person,
+    similarTurns: config.similar_turns,
+  }
 }
 
 export function readJointLimits({ max_mentions, joint_at_once, joint_seconds }: LoopConfig): JointLimits {

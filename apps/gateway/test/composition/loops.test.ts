@@ -109,3 +109,18 @@ test('agents that call each other in a circle are ended by the hop ceiling', asy
   expect(lines).toHaveLength(7)
   expect(lines.at(-1)).toBe('Rejection: Cannot call agent: agent chain is longer than 5 hops')
 })
+
+test('agents that begin a new thread each time are stopped by what they have with each other in an hour', async () => {
+  const poster = { use: './agents/poster.ts' }
+  gateways = await openGateways({
+    'a.test': { agents: { one: poster, two: poster }, limits: { loop: { pair_turns_per_hour: 6 } } },
+  })
+  const sent = await gateways.world.fediverse.deliver({ to: '@one@a.test', text: 'Talk with @two@a.test' })
+  expect(sent.status).toBe(202)
+  await settle(gateways, ['a.test'])
+  const records = [...(await gateways.records('a.test', 'one')), ...(await gateways.records('a.test', 'two'))]
+  const ofAgents = records.filter(({ flags }) => flags.includes('from_agent'))
+  expect(new Set(ofAgents.map(({ thread }) => thread)).size).toBe(ofAgents.length)
+  expect(ofAgents).toHaveLength(13)
+  expect(ofAgents.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
+})

@@ -40,7 +40,7 @@ test('mentionable §8.1 addressing: both halves go out to all, and those who are
   expect([...(object.to as string[]), ...(object.cc as string[])]).toEqual(expect.arrayContaining([two, far]))
   // In the text they stand already, so they become links there; the third would be one too many, and stays text.
   expect(object.content).toContain(
-    `wake <span class="h-card"><a href="${two}" class="u-url mention">@<span>two</span></a></span>`,
+    `wake <span class="h-card"><a href="${two}" class="u-url mention">@<span>two@a.test</span></a></span>`,
   )
   expect(object.content).toContain('wake @third@b.test')
   await settle(gateways, ['a.test', 'b.test'])
