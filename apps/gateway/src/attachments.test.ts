@@ -167,4 +167,23 @@ describe('readAttachment()', () => {
     const reading = shelf.readAttachment({ kind: 'file', bytes_ref: url }, signal)
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
+
+  test('mentionable §4.1: bytes that are fetched are what their digest promises, or none', async () => {
+    const shelf = createAttachmentShelf({
+      desk: { findBlob: async () => undefined } as unknown as ShelfOptions['desk'],
+      origin,
+      key: 'key of the tests',
+      fetch: (async () => ({ status: 200, body: new TextEncoder().encode('theirs') })) as unknown as GuardedFetch,
+      now: () => 0,
+    })
+    const read = (text: string) => {
+      const digest = digestOf(new TextEncoder().encode(text))
+      const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest, url: 'https://peer.test/a' } as const
+      return shelf.readAttachment({ kind: 'file', bytes_ref }, signal)
+    }
+    expect(Buffer.from((await read('theirs')).bytes).toString()).toBe('theirs')
+    await expect(read('promised')).rejects.toThrow(
+      new Undeliverable('Cannot fetch attachment: its bytes are not what the digest promises'),
+    )
+  })
 })

@@ -70,7 +70,11 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     ) => Promise<Uint8Array>
   } = {
     inline: async ({ data_base64 }) => Buffer.from(data_base64, 'base64'),
-    content_addressed: async ({ digest }) => (await readBlob(desk, digest)).bytes,
+    async content_addressed({ digest, url }, signal) {
+      // What is not ours may be had elsewhere; where it lies here, nowhere else.
+      const isElsewhere = url !== undefined && !url.startsWith(`${origin}/`) && !(await findBlob(desk, digest))
+      return isElsewhere ? fetchDigested(fetch, { url, digest }, signal) : (await readBlob(desk, digest)).bytes
+    },
     url: async ({ url }, signal) => fetchBytes(fetch, url, signal),
   }
 
@@ -129,8 +133,12 @@ function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly 
   return { parts: stored, blobs }
 }
 
+async function findBlob(desk: LookupDesk, digest: string): Promise<Blob | undefined> {
+  return /^[0-9a-f]{64}$/.test(digest) ? desk.findBlob(digest) : undefined
+}
+
 async function readBlob(desk: LookupDesk, digest: string): Promise<Blob> {
-  const blob = /^[0-9a-f]{64}$/.test(digest) ? await desk.findBlob(digest) : undefined
+  const blob = await findBlob(desk, digest)
   if (!blob) throw new Rejection('no_recipient', 'Cannot read attachment: there is none with this digest')
   return blob
 }
@@ -139,4 +147,14 @@ async function fetchBytes(fetch: GuardedFetch, url: string, signal: AbortSignal)
   const { status, body } = await fetch(url, { signal, maxBytes: maxFetchedBytes, timeoutMs: 30_000, redirects: 3 })
   if (status !== 200) throw new Undeliverable(`Cannot fetch attachment: its host answered ${status}`)
   return body
+}
+
+async function fetchDigested(
+  fetch: GuardedFetch,
+  { url, digest }: { readonly url: string; readonly digest: string },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const bytes = await fetchBytes(fetch, url, signal)
+  if (hash('sha256', bytes) === digest) return bytes
+  throw new Undeliverable('Cannot fetch attachment: its bytes are not what the digest promises')
 }

@@ -127,6 +127,7 @@ export async function openGateway(
       auth: describeA2aAuth(config),
       inbound: listInbound(config),
       extensions: listExtensions(config),
+      capabilities: config.a2a.capabilities,
       isFormerAgent: createFormerAgents(desk, agents),
     }),
     shelf.routes,

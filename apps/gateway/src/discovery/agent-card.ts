@@ -9,13 +9,15 @@ export interface Face {
   /** By which ways a message can come in. */
   readonly inbound: readonly ChannelName[]
   readonly extensions: readonly { readonly uri: string; readonly description: string }[]
+  /** What A2A callers may ask for beside an answer. */
+  readonly capabilities?: { readonly streaming: boolean; readonly push_notifications: boolean } | undefined
 }
 
 /** The Mentionable agent card, v0.1: one document for A2A clients, ActivityPub readers and people. */
 export function describeAgentCard(
   { name, displayName, description, version, iconUrl, iconType }: AgentProfile,
   { domain, origin }: Place,
-  { auth, inbound, extensions }: Face,
+  { auth, inbound, extensions, capabilities }: Face,
 ): object {
   return {
     address: `@${name}@${domain}`,
@@ -29,7 +31,13 @@ export function describeAgentCard(
       // Ours: the signed A2A card, which holds what this one has no member for.
       card_url: `${origin}/agents/${name}/.well-known/agent-card.json`,
       transport: 'https+jsonrpc',
-      capabilities: extensions.length > 0 ? { extensions } : {},
+      capabilities: {
+        ...(capabilities && {
+          streaming: capabilities.streaming,
+          push_notifications: capabilities.push_notifications,
+        }),
+        ...(extensions.length > 0 && { extensions }),
+      },
       skills: [{ id: 'conversation', name: displayName, description }],
       input_modes: [
         { kind: 'text', mime: 'text/plain' },
