@@ -65,15 +65,19 @@ function selectScope(entries: readonly TranscriptEntry[], scope: ViewScope): rea
   })
 }
 
-const ownKinds: ReadonlySet<EntryKind> = new Set(['system', 'tool_result', 'task'])
-
 /** Users, developers and plain words of any assistant are shared; calls, results and system rows are their agent's. */
 function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
   return splitMessages(entries).flatMap(message => {
-    const isOwn = message.some(entry => isCallEntry(entry) || ownKinds.has(entry.kind))
+    const isOwn = message.some(isOwnEntry)
     const isSeen = !isOwn || message[0]?.agent_key === agent_key
     return isSeen && !message.every(isEmpty) ? message : []
   })
+}
+
+/** A row that stands in for the user (a hand-over, a restart) is shared like the user's own. */
+function isOwnEntry(entry: EntryBody): boolean {
+  const isSystem = entry.role === 'system' && entry.native_role !== 'user'
+  return isCallEntry(entry) || entry.kind === 'tool_result' || isSystem
 }
 
 function isEmpty({ tool, content }: EntryBody): boolean {

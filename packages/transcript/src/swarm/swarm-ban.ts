@@ -1,0 +1,63 @@
+import type { SwarmDeps, SwarmPolicy } from './swarm-spec.ts'
+
+/** Who may not talk to a swarm, by policy. Kept over restarts. */
+export interface SwarmBans {
+  /** The refusal a banned client gets. */
+  findRefusal(clientId: string): Promise<string | undefined>
+  /** The refusal of what is said, in or out; a policy that bans for it has banned then. */
+  checkMessage(direction: 'input' | 'output', message: string, clientId: string): Promise<string | undefined>
+  /** Once; banning again changes and tells nothing. */
+  ban(clientId: string, policyName: string): Promise<void>
+  unban(clientId: string, policyName: string): Promise<void>
+}
+
+export function createSwarmBans(
+  swarmName: string,
+  policies: readonly SwarmPolicy[],
+  { shelf, bus, owner }: Pick<SwarmDeps, 'shelf' | 'bus' | 'owner'>,
+): SwarmBans {
+  const placeOf = (clientId: string, policyName: string) => {
+    return { kind: 'swarm-ban', owner, key: JSON.stringify([swarmName, policyName, clientId]) }
+  }
+
+  async function ban(clientId: string, policyName: string): Promise<void> {
+    const isNew = await shelf.insert(placeOf(clientId, policyName), true)
+    if (isNew) bus.emit({ type: 'ban-client', source: 'policy-bus', clientId, context: { swarmName, policyName } })
+  }
+
+  async function isRefused(
+    policy: SwarmPolicy,
+    direction: 'input' | 'output',
+    message: string,
+    clientId: string,
+  ): Promise<boolean> {
+    const { policyName } = policy
+    const isValid =
+      (await (direction === 'input' ? policy.validateInput : policy.validateOutput)?.(message, clientId)) ?? true
+    const context = { swarmName, policyName }
+    bus.emit({ type: `validate-${direction}`, source: 'policy-bus', clientId, context, output: { isValid } })
+    if (!isValid && policy.bansOnRefusal) await ban(clientId, policyName)
+    return !isValid
+  }
+
+  return {
+    async findRefusal(clientId) {
+      for (const { policyName, banMessage } of policies) {
+        if (await shelf.get(placeOf(clientId, policyName))) return banMessage
+      }
+      return undefined
+    },
+    async checkMessage(direction, message, clientId) {
+      for (const policy of policies) {
+        if (await isRefused(policy, direction, message, clientId)) return policy.banMessage
+      }
+      return undefined
+    },
+    ban,
+    async unban(clientId, policyName) {
+      if (!(await shelf.get(placeOf(clientId, policyName)))) return
+      await shelf.remove(placeOf(clientId, policyName))
+      bus.emit({ type: 'unban-client', source: 'policy-bus', clientId, context: { swarmName, policyName } })
+    },
+  }
+}

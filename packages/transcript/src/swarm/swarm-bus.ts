@@ -1,0 +1,108 @@
+import type { Log } from '@postern/core'
+import type { JsonMap } from '../json-difference.ts'
+
+export const busSources = [
+  'agent-bus',
+  'history-bus',
+  'session-bus',
+  'swarm-bus',
+  'execution-bus',
+  'state-bus',
+  'storage-bus',
+  'compute-bus',
+  'policy-bus',
+] as const
+
+export type BusSource = (typeof busSources)[number]
+
+export interface BusContext {
+  readonly agentName?: string | undefined
+  readonly swarmName?: string | undefined
+  readonly storageName?: string | undefined
+  readonly stateName?: string | undefined
+  readonly computeName?: string | undefined
+  readonly policyName?: string | undefined
+}
+
+/** What happened to a client of a swarm. A custom event has any other source, and its `payload` in `input`. */
+export interface BusEvent {
+  readonly type: string
+  readonly source: BusSource | (string & {})
+  readonly input: JsonMap
+  readonly output: JsonMap
+  readonly context: BusContext
+  readonly clientId: string
+}
+
+export type BusListener = (event: BusEvent) => Promise<void> | void
+
+export interface ListenOptions {
+  /** One client's events; default everyone's. */
+  readonly clientId?: string | undefined
+  /** Default any. */
+  readonly source?: string | undefined
+  readonly filter?: ((event: BusEvent) => boolean) | undefined
+  /** Only the first event that passes. */
+  readonly isOnce?: boolean | undefined
+}
+
+export interface SwarmBus {
+  /** What it returns takes the listener away again; what was emitted before is still told it. */
+  listen(listener: BusListener, options?: ListenOptions): () => void
+  /** Never fails and never waits for a listener. */
+  emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
+  /** An event of the caller's own making. */
+  emitCustom(clientId: string, source: string, payload: JsonMap): void
+  /** Resolves when every listener has had what was emitted until now. */
+  drain(): Promise<void>
+}
+
+interface Registration extends ListenOptions {
+  readonly listener: BusListener
+  tail: Promise<void>
+}
+
+/** A bus in the process. Each listener gets its events in order, one at a time; one that throws is logged and harms nobody. */
+export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
+  const registrations = new Set<Registration>()
+
+  function tell(registration: Registration, event: BusEvent): void {
+    if (registration.isOnce) registrations.delete(registration)
+    registration.tail = registration.tail
+      .then(() => registration.listener(event))
+      .catch((cause: unknown) => {
+        log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
+      })
+  }
+
+  function emit(event: Parameters<SwarmBus['emit']>[0]): void {
+    const whole: BusEvent = { input: {}, output: {}, context: {}, ...event }
+    for (const registration of [...registrations]) if (isWanted(registration, whole)) tell(registration, whole)
+  }
+
+  function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
+    if (clientId !== undefined && clientId !== event.clientId) return false
+    if (source !== undefined && source !== event.source) return false
+    try {
+      return filter?.(event) ?? true
+    } catch (cause) {
+      log.warn({ cause, type: event.type }, 'a filter of the swarm bus failed')
+      return false
+    }
+  }
+
+  return {
+    listen(listener, options = {}) {
+      const registration: Registration = { ...options, listener, tail: Promise.resolve() }
+      registrations.add(registration)
+      return () => {
+        registrations.delete(registration)
+      }
+    },
+    emit,
+    emitCustom: (clientId, source, payload) => emit({ type: source, source, clientId, input: payload }),
+    async drain() {
+      await Promise.all([...registrations].map(({ tail }) => tail))
+    },
+  }
+}

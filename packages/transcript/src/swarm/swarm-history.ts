@@ -1,0 +1,86 @@
+import { isoTime } from '@postern/core'
+import type { TranscriptEntry } from '../entry.ts'
+import { formatUuidOf } from '../new-id.ts'
+import { repairPairs } from '../pair-repair.ts'
+import { splitMessages } from '../place-entries.ts'
+import type { ThreadKey } from '../transcript-store.ts'
+import { viewEntries } from '../views.ts'
+import { swarmCodec } from './swarm-codec.ts'
+import type { SwarmMessage } from './swarm-message.ts'
+import type { AgentSpec, SwarmDeps } from './swarm-spec.ts'
+
+const transport = 'swarm'
+
+/** The rows of one client. */
+export interface SwarmHistory {
+  readonly thread: ThreadKey
+  /** Stores a row; only then tells the bus. @throws Rejection malformed; whatever the store throws, and then nothing is told */
+  push(row: SwarmMessage): Promise<void>
+  /** Everything, unfiltered. */
+  listRaw(): Promise<readonly SwarmMessage[]>
+  listUser(): Promise<readonly SwarmMessage[]>
+  listAssistant(): Promise<readonly SwarmMessage[]>
+  /** What a model is given for this agent. */
+  listForAgent(agent: AgentSpec, commonPrompts: readonly string[]): Promise<readonly SwarmMessage[]>
+}
+
+export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clientId: string): Promise<SwarmHistory> {
+  const { transcript, world, bus, owner } = deps
+  const thread = await transcript.openThread(owner, { transport, key: clientId })
+
+  async function listRaw(): Promise<readonly SwarmMessage[]> {
+    return swarmCodec.write(await transcript.read(thread), { bag: 'none' })
+  }
+
+  return {
+    thread,
+    async push(row) {
+      const before = row.role === 'tool' ? await transcript.read(thread, { tail: 64 }) : []
+      const entries = swarmCodec.read([row], {
+        thread_id: thread.thread_id,
+        at: isoTime(world.now()),
+        newId: () => formatUuidOf(world),
+        before,
+      })
+      await transcript.append(thread, entries)
+      const context = { agentName: row.agentName, swarmName }
+      bus.emit({ type: 'push', source: 'history-bus', clientId, context, input: { message: swarmCodec.parse(row) } })
+    },
+    listRaw,
+    async listUser() {
+      return (await listRaw()).filter(({ role, mode }) => role === 'user' && mode === 'user')
+    },
+    async listAssistant() {
+      return (await listRaw()).filter(({ role }) => role === 'assistant')
+    },
+    async listForAgent(agent, commonPrompts) {
+      return buildModelHistory(await transcript.read(thread), agent, commonPrompts)
+    },
+  }
+}
+
+/**
+ * What a model is given, seed-systems §4.4: prompts and the agent's own system rows in front, then the newest messages since the last
+ * flush or rescue that are shared or its own, without half pairs. Pure.
+ */
+export function buildModelHistory(
+  entries: readonly TranscriptEntry[],
+  {
+    agentName,
+    prompt,
+    systemPrompts = [],
+    keepMessages = 15,
+  }: Pick<AgentSpec, 'agentName' | 'prompt' | 'systemPrompts' | 'keepMessages'>,
+  commonPrompts: readonly string[],
+): readonly SwarmMessage[] {
+  const seen = viewEntries(entries, { scope: { kind: 'swarm', agent_key: agentName }, pairs: 'keep' })
+  const isFront = ({ kind, native_role }: TranscriptEntry) => kind === 'system' && native_role === undefined
+  const messages = splitMessages(seen.filter(entry => !isFront(entry)))
+  const recent = repairPairs(messages.slice(Math.max(messages.length - keepMessages, 0)).flat())
+  const prompts = [prompt, ...commonPrompts, ...systemPrompts].filter(content => content !== '')
+  return [
+    ...prompts.map((content): SwarmMessage => ({ role: 'system', agentName, content, mode: 'tool' })),
+    ...swarmCodec.write(seen.filter(isFront), { bag: 'none' }),
+    ...swarmCodec.write(recent, { bag: 'none' }),
+  ]
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import {
+  aguiCodec,
+  type EntryBody,
+  encodeSwarmImages,
+  envelopeCodec,
+  parseSwarmMessage,
+  storeCodec,
+  swarmCodec,
+} from '../index.ts'
+
+const png = Buffer.from('89504e470d0a1a0a00', 'hex')
+const row = { role: 'user', agentName: 'triage', content: 'hi', mode: 'user' }
+let made = 0
+const context = { thread_id: 't', at: '2026-03-13T10:00:00.000Z', newId: () => `s${++made}` }
+const read = (...rows: object[]): readonly EntryBody[] => swarmCodec.read(rows, context)
+const again = (...rows: object[]) => JSON.parse(JSON.stringify(swarmCodec.write(read(...rows))))
+
+describe('ISwarmMessage', () => {
+  it('W-01: a message with every field comes back field for field', () => {
+    const whole = {
+      role: 'assistant',
+      agentName: 'refunds',
+      content: 'one moment',
+      mode: 'tool',
+      tool_calls: [
+        { id: 'c1', type: 'function', function: { name: 'refund', arguments: { amount: 5, deep: { a: [null] } } } },
+      ],
+      tool_call_id: 'c0',
+      images: [png.toString('base64')],
+      payload: { image_id: 'i1' },
+    }
+    expect(again(whole)).toEqual([whole])
+  })
+
+  it('W-02: the three further roles are taken', () => {
+    const rows = ['resque', 'flush', 'developer'].map(role => ({ ...row, role, mode: 'tool' }))
+    expect(again(...rows)).toEqual(rows)
+    expect(read(...rows).map(({ kind, role }) => [kind, role])).toEqual([
+      ['rescue', 'marker'],
+      ['flush', 'marker'],
+      ['developer', 'developer'],
+    ])
+  })
+
+  it('W-03 and W-07: another mode, another type of call, and two calls of one id are refused by name', () => {
+    const refuse = (change: object) => () => parseSwarmMessage({ ...row, ...change })
+    const call = { id: 'c', type: 'function', function: { name: 'f', arguments: {} } }
+    const refused = (message: string) =>
+      expect.objectContaining({ code: 'malformed', message: expect.stringContaining(message) })
+    expect(refuse({ mode: 'other' })).toThrow(refused('Cannot read swarm message: mode:'))
+    expect(refuse({ role: 'wizard' })).toThrow(refused('Cannot read swarm message: role:'))
+    expect(refuse({ tool_calls: [{ ...call, type: 'other' }] })).toThrow(
+      refused('Cannot read swarm message: tool_calls.0.type:'),
+    )
+    expect(refuse({ tool_calls: [call, call] })).toThrow(
+      refused('Cannot read swarm message: tool_calls: two calls have one id'),
+    )
+    expect(refuse({ tool_calls: [{ ...call, function: { name: 'f', arguments: '{}' } }] })).toThrow(
+      refused('must be a JSON object'),
+    )
+  })
+
+  it('W-04: payload null, absent and an object are three states', () => {
+    const rows = [{ ...row, payload: null }, row, { ...row, payload: {} }, { ...row, payload: { a: null } }]
+    expect(again(...rows)).toEqual(rows)
+  })
+
+  it('W-05: images as bytes, Blob and base64 are the same bytes, and a file of the type they have', async () => {
+    const images = await encodeSwarmImages([png, new Blob([png]), png.toString('base64')])
+    expect(new Set(images).size).toBe(1)
+    const [entry] = read({ ...row, images: [new Uint8Array(png)] })
+    expect(entry?.content).toEqual({
+      parts: [
+        { kind: 'text', mime: 'text/plain', content: 'hi' },
+        {
+          kind: 'file',
+          mime: 'image/png',
+          size: 9,
+          bytes_ref: { kind: 'inline', data_base64: png.toString('base64') },
+        },
+      ],
+    })
+    const odd = { ...row, images: ['not base64!', `data:image/jpeg;base64,${png.toString('base64')}`] }
+    expect(again(odd)).toEqual([odd])
+  })
+
+  it('W-06: arguments are an object here, text in AG-UI, a map in 000 and 002, and the same after the circle', () => {
+    const given = {
+      ...row,
+      role: 'assistant',
+      mode: 'tool',
+      content: '',
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: { a: { b: 1 } } } }],
+    }
+    const entries = read(given)
+    expect(aguiCodec.write(entries)[0]?.toolCalls?.[0]?.function.arguments).toBe('{"a":{"b":1}}')
+    expect(envelopeCodec.write(entries)[0]?.payload.parameters).toEqual({ a: { b: 1 } })
+    expect(storeCodec.write(entries)[0]).toMatchObject({ type: 'action', tool: 'f', args: { a: { b: 1 } } })
+    expect(again(given)).toEqual([given])
+  })
+})
