@@ -18,6 +18,7 @@ export interface GatewayPlan {
   readonly agents: Tree
   readonly limits?: Tree
   readonly email?: Tree
+  readonly activitypub?: Tree
 }
 
 export interface Gateways {
@@ -51,7 +52,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   const directories: string[] = []
   const gateways = new Map<string, { readonly gateway: Gateway; readonly smtp: number }>()
 
-  function describe(host: string, { agents, limits, email }: GatewayPlan) {
+  function describe(host: string, { agents, limits, email, activitypub }: GatewayPlan) {
     const data = mkdtempSync(join(tmpdir(), 'postern-composition-'))
     directories.push(data)
     const others = hosts.filter(other => other !== host)
@@ -70,7 +71,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       operator_token: 'operator-token-of-the-tests',
       agents,
       ...(limits && { limits }),
-      activitypub: { bot_turns_per_hour: 100, swift_turns_per_hour: 100 },
+      activitypub: { bot_turns_per_hour: 100, swift_turns_per_hour: 100, ...activitypub },
       a2a: { auth: { issuers: others.map(trust), api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
       email: { budgets: noMailBudgets, listen: { port: 0 }, submit: world.mail.submit, ...email },
       delivery: { retry_after: 0.2 },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
@@ -12,6 +13,7 @@ beforeAll(async () => {
         host: convener,
         near: courier,
         third: convener,
+        stream: { use: './agents/streaming-convener.ts' },
         stuck: { use: './agents/hanging.ts', deadline: '30s' },
       },
       limits: { loop: { joint_seconds: 2 } },
@@ -79,4 +81,18 @@ test('joint answers of conveners that all mention each other end by the hop ceil
     ...(await gateways.records('b.test', 'host')),
   ]
   expect(Math.max(...turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0))).toBe(5)
+})
+
+test('who watches an answer as it comes hears the siblings, too, and gets the same in the end', async () => {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'Ask @near@a.test.' }] }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', 'x-api-key': 'the-key-of-the-tests' }
+  const answer = await fetch(`${gateways.url('a.test')}/agents/stream/a2a`, { method: 'POST', headers, body })
+  const events = [...(await answer.text()).matchAll(/^data: ?(.*)$/gm)].map(([, data = '']) => JSON.parse(data).result)
+  const pieces = events.flatMap(({ artifactUpdate }) => artifactUpdate?.artifact.parts ?? []).map(({ text }) => text)
+  const joint = ['@near@a.test:', '@near@a.test heard @stream@a.test by a2a at hop 1 of 5']
+  expect(pieces.filter(Boolean)).toEqual(['Let me ', 'ask around.', ...joint])
+  const last = events.at(-1).statusUpdate.status
+  expect(last.state).toBe('TASK_STATE_COMPLETED')
+  expect(last.message.parts.map(({ text }: { text: string }) => text)).toEqual(['Let me ask around.', ...joint])
 })

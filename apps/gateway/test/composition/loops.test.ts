@@ -124,3 +124,16 @@ test('agents that begin a new thread each time are stopped by what they have wit
   expect(ofAgents).toHaveLength(13)
   expect(ofAgents.filter(({ flags }) => flags.includes('loop_guard'))).toHaveLength(1)
 })
+
+test('agents of one house wake each other also where it lets in few and shows its documents only to who signs', async () => {
+  gateways = await openGateways({
+    'a.test': {
+      agents: { one: parrot, two: { use: 'builtin:echo' } },
+      activitypub: { allow: ['mastodon.test'], require_signed_fetch: true },
+    },
+  })
+  await gateways.world.send({ via: 'activitypub', to: 'one', text: 'wake @two@a.test please' })
+  await settle(gateways, ['a.test'])
+  const [woken] = await gateways.records('a.test', 'two')
+  expect(woken).toMatchObject({ state: 'answered', message: { sender: { address: '@one@a.test', verified: true } } })
+})
