@@ -1,20 +1,21 @@
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpcAnswer } from './demand-steps.ts'
 import { askShop, callShop, decide, policyOf, shopkeeper, wordsOf } from './demand-steps.ts'
 import type { TestHouse } from './house.ts'
 import { eventually, openTestHouse, origin } from './house.ts'
+import type { SigningKey } from './sign-jws.ts'
+import { makeSigningKey, signJws } from './sign-jws.ts'
 
 // Payment over A2A, with receipts of a provider elsewhere, true and false ones.
 
 const issuer = 'https://pay.test'
-const { privateKey, publicKey } = await generateKeyPair('ES256')
-const stranger = await generateKeyPair('ES256')
+const providerKey = makeSigningKey()
+const strangersKey = makeSigningKey()
 
 let house: TestHouse
 
 beforeAll(async () => {
-  const jwk = await exportJWK(publicKey)
+  const { jwk } = providerKey
   const payments = { use: 'receipt', issuer, jwk, checkout_url: 'https://pay.test/checkout?shop=7' }
   house = await openTestHouse(world => ({
     agents: { shop: shopkeeper },
@@ -32,14 +33,14 @@ let receipts = 0
 function signReceipt(
   policy: Readonly<Record<string, unknown>>,
   changes: Readonly<Record<string, unknown>> = {},
-  { key = privateKey, header = {} }: { readonly key?: CryptoKey; readonly header?: object } = {},
-): Promise<string> {
+  { key = providerKey, header = {} }: { readonly key?: SigningKey; readonly header?: object } = {},
+): string {
   receipts += 1
   const now = Math.floor(Date.now() / 1000)
   const { demand, amount, currency } = policy
   const times = { iat: now, exp: now + 600 }
   const claims = { iss: issuer, aud: origin, demand, amount, currency, jti: `r-${receipts}`, ...times, ...changes }
-  return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: 'receipt+jwt', ...header }).sign(key)
+  return signJws({ typ: 'receipt+jwt', ...header }, claims, key)
 }
 
 function askToPay(sub = 'carol'): Promise<RpcAnswer> {
@@ -77,7 +78,7 @@ test('mentionable §7.1: a payment is demanded as input-required, with all it ta
 
 test('mentionable §7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call', async () => {
   const asked = await askToPay()
-  const receipt = await signReceipt(policyOf(asked), { reference: 'invoice 12' })
+  const receipt = signReceipt(policyOf(asked), { reference: 'invoice 12' })
   const paid = await payTask(asked, receipt, { messageId: 'paying-1' })
   expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
   expect(wordsOf(paid)).toContain('decided: payment_required granted by receipt, my state, no order, invoice 12')
@@ -117,19 +118,19 @@ describe('a receipt that is not one for this demand is refused, and the demand s
   ])('%s', async (_, changes, status, name, description) => {
     const asked = await askToPay()
     const before = await countMessages()
-    const refused = await payTask(asked, await signReceipt(policyOf(asked), changes))
+    const refused = await payTask(asked, signReceipt(policyOf(asked), changes))
     expect(refused).toMatchObject({
       status,
       error: { message: `Cannot take receipt: ${name} ${description}`, violations: [{ field: name, description }] },
     })
     expect(await countMessages()).toBe(before)
-    const paid = await payTask(asked, await signReceipt(policyOf(asked), { amount: '4.5' }))
+    const paid = await payTask(asked, signReceipt(policyOf(asked), { amount: '4.5' }))
     expect(paid.task?.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
   test('a signature of somebody else', async () => {
     const asked = await askToPay()
-    const forged = await signReceipt(policyOf(asked), {}, { key: stranger.privateKey })
+    const forged = signReceipt(policyOf(asked), {}, { key: strangersKey })
     const message = "Cannot take receipt: signature is not the payment provider's"
     expect(await payTask(asked, forged)).toMatchObject({ status: 401, error: { message } })
   })
@@ -139,7 +140,7 @@ describe('a receipt that is not one for this demand is refused, and the demand s
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const unsigned = `${encode({ alg: 'none', typ: 'receipt+jwt' })}.${encode(policyOf(asked))}.AA`
     expect((await payTask(asked, unsigned)).error?.message).toBe('Cannot take receipt: alg is not one that counts')
-    const token = await signReceipt(policyOf(asked), {}, { header: { typ: 'at+jwt' } })
+    const token = signReceipt(policyOf(asked), {}, { header: { typ: 'at+jwt' } })
     expect((await payTask(asked, token)).error?.message).toBe('Cannot take receipt: typ must be "receipt+jwt"')
     expect((await payTask(asked, 'rubbish')).error?.message).toBe('Cannot take receipt: receipt is not a compact JWS')
   })
@@ -149,7 +150,7 @@ describe('a receipt that is not one for this demand is refused, and the demand s
     const missing = [{ field: field('receipt'), description: 'is missing' }]
     expect(await payTask(asked, undefined)).toMatchObject({ status: 403, error: { violations: missing } })
     const consent = await askShop(house, 'consent please')
-    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: await signReceipt(policyOf(asked)) }
+    const resolution = { in_reply_to_state: policyOf(consent).state, receipt: signReceipt(policyOf(asked)) }
     const wrong = [{ field: field('receipt'), description: 'is not what was asked for' }]
     const taskId = consent.task?.id ?? ''
     expect(await askShop(house, 'yes', { taskId, resolution })).toMatchObject({ error: { violations: wrong } })
@@ -158,8 +159,8 @@ describe('a receipt that is not one for this demand is refused, and the demand s
   test('one that has paid already', async () => {
     const [first, second] = [await askToPay(), await askToPay()]
     const jti = 'the-same'
-    expect((await payTask(first, await signReceipt(policyOf(first), { jti }))).error).toBeUndefined()
-    expect(await payTask(second, await signReceipt(policyOf(second), { jti }))).toMatchObject({
+    expect((await payTask(first, signReceipt(policyOf(first), { jti }))).error).toBeUndefined()
+    expect(await payTask(second, signReceipt(policyOf(second), { jti }))).toMatchObject({
       status: 403,
       error: { violations: [{ description: 'is paid by a receipt that was used already' }] },
     })
@@ -177,7 +178,7 @@ describe('a decision counts only where it was demanded', () => {
 
   test("another principal's is not known to him", async () => {
     const asked = await askToPay()
-    const receipt = await signReceipt(policyOf(asked))
+    const receipt = signReceipt(policyOf(asked))
     const before = await countMessages()
     const stolen = await payTask(asked, receipt, { taskId: undefined, sub: 'mallory' })
     expect(stolen).toMatchObject(refusal('is not known'))
@@ -198,7 +199,7 @@ describe('a decision counts only where it was demanded', () => {
   test('not in another context, nor in another task of the same context', async () => {
     const asked = await askToPay()
     const other = await askToPay()
-    const receipt = await signReceipt(policyOf(asked))
+    const receipt = signReceipt(policyOf(asked))
     const elsewhere = refusal('belongs to another conversation')
     expect(await payTask(asked, receipt, { taskId: other.task?.id })).toMatchObject(elsewhere)
     expect(await payTask(asked, receipt, { taskId: undefined })).toMatchObject(elsewhere)
@@ -225,7 +226,7 @@ describe('a decision counts only where it was demanded', () => {
   test('not once its task has ended', async () => {
     const asked = await askToPay()
     await callShop(house, 'CancelTask', { id: asked.task?.id })
-    const refused = await payTask(asked, await signReceipt(policyOf(asked)))
+    const refused = await payTask(asked, signReceipt(policyOf(asked)))
     expect(refused.error?.message).toBe('Cannot continue task: it has ended')
     const page = new URL(String(policyOf(asked).url)).pathname
     expect((await decide(house, page, 'decline')).status).toBe(410)
@@ -260,7 +261,7 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
   for (const decision of ['grant', 'pay_test']) expect((await decide(house, path, decision)).status).toBe(403)
   expect((await decide(house, path, 'whatever')).status).toBe(400)
 
-  const receipt = await signReceipt(policy)
+  const receipt = signReceipt(policy)
   const back = `${house.url()}${path}/receipt?${new URLSearchParams({ receipt })}`
   expect((await fetch(back, { method: 'HEAD', redirect: 'manual' })).status).toBe(200)
   const returned = await fetch(back, { redirect: 'manual' })
@@ -277,16 +278,16 @@ test('a person pays at the provider and comes back; nothing is paid by a click',
 test('the provider tells of a payment from server to server, once or twice', async () => {
   const asked = await askToPay()
   const call = (body: string) => fetch(`${house.url()}/payments/callback`, { method: 'POST', body })
-  const receipt = await signReceipt(policyOf(asked))
+  const receipt = signReceipt(policyOf(asked))
   for (let time = 0; time < 2; time += 1) {
     const answer = await call(receipt)
     expect([answer.status, await answer.json()]).toEqual([200, { demand: policyOf(asked).demand, status: 'granted' }])
   }
-  const second = await call(await signReceipt(policyOf(asked)))
+  const second = await call(signReceipt(policyOf(asked)))
   expect([second.status, await second.json()]).toMatchObject([
     403,
     { detail: 'Cannot take receipt: This has been used already.' },
   ])
-  expect((await call(await signReceipt({ ...policyOf(asked), demand: 'b'.repeat(32) }))).status).toBe(404)
+  expect((await call(signReceipt({ ...policyOf(asked), demand: 'b'.repeat(32) }))).status).toBe(404)
   expect((await call('rubbish')).status).toBe(404)
 })

@@ -1,7 +1,7 @@
 import type { DemandRecord, Policy, ResolutionOutcome } from '@postern/core'
 import { actionUrl, describeObjection, Rejection, translatePolicy } from '@postern/core'
 import { createRateLimit, networkOf, parseMediaType, peerAddress, readBody } from '@postern/http'
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -18,25 +18,27 @@ export interface ActionHouse extends Deciding, PageHouse {
 const maxForm = 4_096
 const maxReceipt = 16_384
 const maxLocales = 10
-/** Pages of one network address. */
-const perMinute = 60
+/** Of one network address: pages, and receipts of a provider, who brings those of all people. */
+const perMinute = { pages: 60, receipts: 600 } as const
 
 type Visit = (demand: DemandRecord, context: Context) => Promise<Response> | Response
 
 /** The pages where people decide, and where payment providers say that they were paid. What is only looked at is never decided. */
 export function createActionRoutes(house: ActionHouse): Hono {
-  const visits = createRateLimit({ perMinute }, () => house.world.now())
   const enter = createEntrance(house)
   const page = createPages(house)
   return new Hono()
-    .use('/actions/*', limitVisits)
-    .use('/payments/*', limitVisits)
+    .use('/actions/*', limitVisits(perMinute.pages, house))
+    .use('/payments/*', limitVisits(perMinute.receipts, house))
     .get('/actions/:state', context => enter(context, page.show))
     .post('/actions/:state', context => enter(context, page.decide))
     .get('/actions/:state/receipt', context => enter(context, page.takeReceipt))
     .post('/payments/callback', createCallback(house))
+}
 
-  async function limitVisits(context: Context, next: () => Promise<void>): Promise<void> {
+function limitVisits(most: number, { world }: ActionHouse): MiddlewareHandler {
+  const visits = createRateLimit({ perMinute: most }, () => world.now())
+  return async function countVisit(context, next) {
     visits.take(networkOf(peerAddress(context.env)))
     await next()
   }
