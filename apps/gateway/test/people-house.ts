@@ -82,7 +82,8 @@ interface Options {
   readonly to?: string
   readonly inReplyTo?: string | undefined
   readonly visibility?: 'public' | 'direct' | 'followers'
-  readonly fault?: never
+  readonly sign?: boolean
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 const codeOf = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]

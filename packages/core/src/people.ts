@@ -51,6 +51,7 @@ export const linkLimits = {
   askedPerHour: 5,
   sentPerTargetDay: 3,
   askedPerHostDay: 30,
+  sentPerDay: 500,
   addresses: 8,
 } as const
 

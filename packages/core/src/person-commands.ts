@@ -19,10 +19,10 @@ const toCode = (text: string, isBare: boolean): PersonCommand | undefined => {
 
 /** The whole text of a message, white space and capitals aside. A code alone counts only while one is awaited. */
 const commands: readonly CommandRow[] = [
-  { pattern: /^link (\S{3,320}@\S{1,255})$/i, read: address => ({ name: 'link', address }) },
-  { pattern: /^unlink (\S{3,320})$/i, read: address => ({ name: 'unlink', address }) },
   { pattern: /^(?:confirm|link|code) ([a-z0-9]{5}[ -]?[a-z0-9]{5})$/i, read: text => toCode(text, false) },
   { pattern: /^([a-z0-9]{5}-[a-z0-9]{5})$/i, read: text => toCode(text, true) },
+  { pattern: /^link (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'link', address }) },
+  { pattern: /^unlink (\S{0,256}@\S{1,256})$/i, read: address => ({ name: 'unlink', address }) },
   { pattern: /^(linked)$/i, read: () => ({ name: 'linked' }) },
   { pattern: /^(forget me)$/i, read: () => ({ name: 'forget' }) },
 ]

@@ -5,7 +5,7 @@ import type { NormalizedMessage } from './message.ts'
 import type { PersonAddress, PersonIdentity } from './people.ts'
 
 /** What came by a list, from a program or from one of our own agents is no person's word. */
-const impersonal: ReadonlySet<string> = new Set([agentFlag, 'list', 'bulk', 'sibling'])
+const impersonal: ReadonlySet<string> = new Set([agentFlag, 'by_list', 'list', 'bulk', 'sibling'])
 
 /**
  * Who is speaking, when his channel has proven that the address itself is his: a transport proof of assurance `address`. A domain that
@@ -27,12 +27,18 @@ export function readPersonIdentity(
   return isOwn ? { via, address: formatAddress(address), subject } : undefined
 }
 
-/** `@name@host` is of the fediverse, `name@host` a mailbox; undefined for what is neither. */
+/**
+ * `@name@host`, `acct:name@host` or `https://host/@name` is of the fediverse, whose programs leave of a mention often no more than the name;
+ * `name@host` is a mailbox. Undefined for what is neither.
+ */
 export function readPersonAddress(text: string): PersonAddress | undefined {
-  const bare = text.replace(/^mailto:/i, '')
+  const bare = text
+    .replace(/^<(.*)>$/, '$1')
+    .replace(/^mailto:/i, '')
+    .replace(/^https:\/\/([^/@]+)\/@([^/@]+)\/?$/i, '@$2@$1')
   const address = toAddress(bare)
   if (!address) return undefined
-  if (bare.startsWith('@')) return { via: 'activitypub', address: formatAddress(address) }
+  if (/^(@|acct:)/i.test(bare)) return { via: 'activitypub', address: formatAddress(address) }
   return { via: 'email', address: formatAddress(address), subject: mailSubject(address) }
 }
 

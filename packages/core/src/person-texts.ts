@@ -8,7 +8,7 @@ const minutes = linkLimits.codeMs / 60_000
 export const personTexts = {
   inPrivate: () => 'Ask me this in a direct message, where nobody else reads along.',
   noAddress: () =>
-    'This is no address I can link. Write "link name@example.org" for a mailbox, "link @name@server.example" for the fediverse.',
+    'This is no address I can link. Write "link name@example.org" for a mailbox, "link acct:name@server.example" for an account of the fediverse.',
   nobody: () => 'I find nobody at that address, or his server does not answer now.',
   own: () => 'You are writing from that address already.',
   agent: () => 'That is the address of an agent, not of a person.',

@@ -156,12 +156,14 @@ function createRefusalFinder(
     )
     return (value: string, since: number) => query.get(value, since)?.n ?? 0
   }
+  const inAll = prepareQuery<{ n: number }>(db, 'SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
   const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('target')]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
     if (new Set([...keys, ...people.findKeys(agent, to)]).size > linkLimits.addresses) return 'full'
     if (ofAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
+    if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.sentPerDay) return 'asked_too_often'
     if (ofHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
     return toTarget(to, now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
   }

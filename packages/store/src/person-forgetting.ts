@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
+import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { LinkCodeTable } from './link-codes.ts'
 import type { PersonTable } from './person-table.ts'
@@ -19,19 +20,79 @@ export interface ForgettingParts {
 /** Whose words, as the statements take it. */
 interface Whose {
   readonly agent: string | null
-  /** JSON lists: `via @local@domain` where the address is all there is to know them by, and principals. */
-  readonly addresses: string
-  readonly subjects: string
+  /** `via @local@domain`, where the address is all there is to know them by. */
+  readonly addresses: readonly string[]
+  /** Principals. */
+  readonly subjects: readonly string[]
 }
 
-export function createPersonForgetting(
-  store: Store,
-  { people, codes, removeMessage }: ForgettingParts,
-): PeopleDesk['forgetPerson'] {
+/** Prepared when somebody is forgotten: its statements read whole tables, which nothing else may. An index for something so rare would cost every message. */
+export function createPersonForgetting(store: Store, parts: ForgettingParts): PeopleDesk['forgetPerson'] {
+  let opened: PeopleDesk['forgetPerson'] | undefined
+  return async forgetting => {
+    opened ??= openForgetting(store, parts)
+    return opened(forgetting)
+  }
+}
+
+function openForgetting(store: Store, { people, codes, removeMessage }: ForgettingParts): PeopleDesk['forgetPerson'] {
   const { db, write, now } = store
   const endLinks = createLinkForgetting(db, people)
-  const listMessages = createMessageFinder(db)
+  const endMessages = createWordRemoval(store, removeMessage)
   const endThreads = createThreadRemoval(store)
+  const endRest = createRestRemoval(db)
+
+  return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
+    const { links, keys, all } = await write(batch => {
+      const ended = endLinks(agent, addresses)
+      codes.forget(batch, agent, ended.keys, now())
+      return ended
+    })
+    const whose = nameAll(agent, all)
+    const { messages, threads, authors } = await endMessages(whose, except)
+    await endThreads([...threads])
+    const subjects = JSON.stringify([...whose.subjects, ...authors])
+    const relations = await write(() => endRest({ agent: whose.agent, subjects, keys: JSON.stringify(keys) }))
+    return { messages, links, relations }
+  }
+}
+
+interface RemovedWords {
+  readonly messages: number
+  readonly threads: ReadonlySet<number>
+  /** Principals whose words they were. */
+  readonly authors: ReadonlySet<string>
+}
+
+function createWordRemoval({ db, write, now }: Store, removeMessage: RemoveMessage) {
+  const listMessages = createMessageFinder(db)
+  const findNewest = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
+
+  return async (whose: Whose, except: number): Promise<RemovedWords> => {
+    const threads = new Set<number>()
+    const authors = new Set<string>()
+    const removeOne = (batch: Batch, message: number) => {
+      const thread = removeMessage(batch, message, now())
+      if (thread !== undefined) threads.add(thread)
+    }
+    const removeSlice = (batch: Batch, after: number) => {
+      const found = listMessages(whose, after, after + sliceSize)
+      for (const { author } of found) if (author !== null) authors.add(author)
+      const rest = found.filter(({ number }) => number !== except)
+      for (const { number } of rest) removeOne(batch, number)
+      return rest.length
+    }
+    let messages = 0
+    const last = findNewest.get()?.number ?? 0
+    for (let after = 0; after < last; after += sliceSize) messages += await write(batch => removeSlice(batch, after))
+    return { messages, threads, authors }
+  }
+}
+
+/** Relations, words of his that were brought into conversations of others, and broadcasts of what is gone. @returns how many relations */
+function createRestRemoval(
+  db: DatabaseSync,
+): (whose: { readonly agent: string | null; readonly subjects: string; readonly keys: string }) => number {
   const endRelations = prepareQuery(
     db,
     `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
@@ -43,32 +104,11 @@ export function createPersonForgetting(
      WHERE seq IN (SELECT b.seq FROM background b JOIN threads t ON t.id = b.thread_id
        WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
   )
-  const findNewest = prepareQuery<{ seq: number | null }>(db, 'SELECT max(number) AS seq FROM messages')
-
-  return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
-    const { links, keys, all } = await write(batch => {
-      const ended = endLinks(agent, addresses)
-      codes.forget(batch, agent, ended.keys, now())
-      return ended
-    })
-    const whose = nameAll(agent, all)
-    const threads = new Set<number>()
-    let messages = 0
-    const last = findNewest.get()?.seq ?? 0
-    for (let after = 0; after < last; after += sliceSize) {
-      await write(batch => {
-        for (const { number } of listMessages(whose, after, after + sliceSize)) {
-          if (number === except) continue
-          const thread = removeMessage(batch, number, now())
-          if (thread !== undefined) threads.add(thread)
-          messages += 1
-        }
-      })
-    }
-    await endThreads([...threads])
-    await write(() => endBackground.run(whose.agent, whose.subjects))
-    const relations = await write(() => endRelations.run(whose.agent, whose.subjects, JSON.stringify(keys)).changes)
-    return { messages, links, relations }
+  const endBroadcasts = prepareQuery(db, 'DELETE FROM broadcasts WHERE message NOT IN (SELECT number FROM messages)')
+  return ({ agent, subjects, keys }) => {
+    endBackground.run(agent, subjects)
+    endBroadcasts.run()
+    return endRelations.run(agent, subjects, keys).changes
   }
 }
 
@@ -78,8 +118,8 @@ function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whos
   const byAddress = all.filter(each => !known.includes(each))
   return {
     agent: agent ?? null,
-    addresses: JSON.stringify(byAddress.map(formatPersonKey)),
-    subjects: JSON.stringify(known.map(({ subject }) => subject)),
+    addresses: byAddress.map(formatPersonKey),
+    subjects: known.flatMap(({ subject }) => subject ?? []),
   }
 }
 
@@ -94,7 +134,7 @@ interface EndedLinks {
 function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
   const findAgents = prepareQuery<{ agent: string }>(
     db,
-    'SELECT DISTINCT agent FROM person_links WHERE asker = ?1 OR target = ?1',
+    'SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1',
   )
   const end = prepareQuery(db, 'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2)')
 
@@ -117,8 +157,8 @@ function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
     const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
     let links = 0
     for (const address of addresses) {
-      const agents = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
-      for (const each of agents) {
+      const named = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+      for (const each of new Set(named)) {
         const person = listPerson(each, address)
         for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
         links += endPerson(each, person.map(formatPersonKey))
@@ -130,14 +170,14 @@ function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
 
 /** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
 function createMessageFinder(db: DatabaseSync) {
-  const find = prepareQuery<{ number: number }>(
+  const find = prepareQuery<{ number: number; author: string | null }>(
     db,
-    `SELECT number FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
+    `SELECT number, author FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)
        AND (author IN (SELECT value FROM json_each(?4))
          OR via || ' ' || lower(json_extract(envelope, '$.sender.address')) IN (SELECT value FROM json_each(?5)))`,
   )
   return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
-    find.all(after, until, agent, subjects, addresses)
+    find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))
 }
 
 /** Threads without a message any more, with all names they were known by and what was brought into them from elsewhere. */
@@ -145,7 +185,7 @@ function createThreadRemoval({ db, write }: Store): (threads: readonly number[])
   const inList = '(SELECT value FROM json_each(?1))'
   const findUsed = prepareQuery<{ thread_id: number }>(
     db,
-    `SELECT DISTINCT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList}`,
+    `SELECT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList}`,
   )
   const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
   const ends = [

@@ -5,41 +5,53 @@ import type { EntryRow } from './entries.ts'
 import { readEntry, recalledColumns } from './entries.ts'
 
 /** As many conversations are looked through, the newest. */
-const mostThreads = 500
+const mostThreads = 200
 
-/** Both ends of all of a person's conversations with an agent, as of one. */
-export function createPersonHistory(db: DatabaseSync): PeopleDesk['readPersonHistory'] {
-  const findThreads = createPrivateThreadFinder(db)
-  const place = 'coalesce(answers, seq)'
-  const among = `SELECT seq FROM entries WHERE thread_id IN (SELECT value FROM json_each(?1)) AND scope = 'conversation'
-    AND ${place} < ?2`
-  const said = `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via FROM entries`
-  const inOrder = `ORDER BY ${place}, seq`
-  const readHead = prepareQuery<SharedRow>(db, `${said} WHERE seq IN (${among} ${inOrder} LIMIT +?3) ${inOrder}`)
-  const readTail = prepareQuery<SharedRow>(
-    db,
-    `${said} WHERE seq IN (${among} ORDER BY ${place} DESC, seq DESC LIMIT +?3) ${inOrder}`,
-  )
-  return async request => {
-    const { before, head, tail } = request
-    const threads = JSON.stringify(findThreads(request))
-    const first = head > 0 ? readHead.all(threads, before, head) : []
-    const newest = tail > 0 && head <= first.length ? readTail.all(threads, before, tail) : []
-    const seen = new Set(first.map(({ seq }) => seq))
-    return [...first, ...newest.filter(({ seq }) => !seen.has(seq))].map(readShared)
-  }
+/** Where something was said: the message that it is or answers, and itself. */
+interface Place {
+  readonly seq: number
+  readonly place: number
 }
 
 interface SharedRow extends EntryRow {
   readonly via: ChannelName
 }
 
-function readShared(row: SharedRow): Entry {
-  return { ...readEntry(row), via: row.via }
+/** Both ends of all of a person's conversations with an agent, as of one: places are put in order first, and only what is wanted is read. */
+export function createPersonHistory(db: DatabaseSync): PeopleDesk['readPersonHistory'] {
+  const findThreads = createPrivateThreadFinder(db)
+  const place = 'coalesce(answers, seq)'
+  const places = `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
+  const findFirst = prepareQuery<Place>(db, `${places} ORDER BY ${place}, seq LIMIT +?`)
+  const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
+  const read = prepareQuery<SharedRow>(
+    db,
+    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via FROM entries WHERE seq = ?`,
+  )
+  const readAll = (found: readonly Place[]): Entry[] =>
+    found.flatMap(({ seq }) => {
+      const row = read.get(seq)
+      return row ? [{ ...readEntry(row), via: row.via }] : []
+    })
+
+  return async request => {
+    const { before, head, tail } = request
+    const threads = findThreads(request)
+    const listAll = (query: typeof findFirst, limit: number) =>
+      threads.flatMap(thread => query.all(thread, before, limit)).toSorted(byPlace)
+    const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []
+    const last = tail > 0 && head <= first.length ? listAll(findLast, tail).slice(-tail) : []
+    const end = first.at(-1)
+    return readAll([...first, ...last.filter(each => !end || byPlace(end, each) < 0)])
+  }
+}
+
+function byPlace(left: Place, right: Place): number {
+  return left.place - right.place || left.seq - right.seq
 }
 
 /** Capitals in mailboxes make no difference; in what else names somebody they do. */
-export function createPrivateThreadFinder(
+function createPrivateThreadFinder(
   db: DatabaseSync,
 ): (request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>) => readonly number[] {
   const find = prepareQuery<{ id: number }>(

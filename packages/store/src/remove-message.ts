@@ -26,7 +26,6 @@ export function createRemoveMessage(db: DatabaseSync, { forget }: Pick<Tables, '
   )
   const endBlobUses = prepareQuery(db, 'DELETE FROM blob_uses WHERE message = ?')
   const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
-  const endBroadcasts = prepareQuery(db, 'DELETE FROM broadcasts WHERE message = ?')
   const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
   const endEntry = createEntryRemoval(db)
   return (batch, message, now) => {
@@ -43,7 +42,7 @@ export function createRemoveMessage(db: DatabaseSync, { forget }: Pick<Tables, '
     for (const name of [id, object, ...responses.map(response => response.id)]) {
       if (name !== null) endName.run(name, agent, via)
     }
-    for (const end of [endBlobUses, endDuplicates, endBroadcasts, endMessage]) end.run(message)
+    for (const end of [endBlobUses, endDuplicates, endMessage]) end.run(message)
     endEntry(message)
     return found.thread_id
   }

@@ -1,78 +1,15 @@
-import type { Desk, LinkRequest, PersonAddress, PersonIdentity } from '@postern/core'
+import type { LinkRequest, PersonIdentity } from '@postern/core'
 import { linkLimits } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import type { DeskUnderTest, IntakeSketch, OpenDesk } from './under-test.ts'
-import { leaseOnlyTurn, sketchAnswer, sketchIntake, withDesk } from './under-test.ts'
-
-const account = (name: string): PersonIdentity => ({
-  via: 'activitypub',
-  address: `@${name}@social.test`,
-  subject: `https://social.test/${name}`,
-})
-const mailbox = (name: string): PersonIdentity => ({
-  via: 'email',
-  address: `@${name}@mail.test`,
-  subject: `mailto:${name}@mail.test`,
-})
-
-const ada = account('ada')
-const adasMail = mailbox('ada')
-const eve = account('eve')
-let nextMessage = 1_000_000
-
-function sketchRequest(asker: PersonIdentity, target: PersonAddress, rest: Partial<LinkRequest> = {}): LinkRequest {
-  nextMessage += 1
-  const digest = `digest ${nextMessage}`
-  return { agent: 'echo', asker, target, message: nextMessage, digest, notice: `notice ${nextMessage}`, ...rest }
-}
-
-function confirm(desk: Desk, { agent, asker, digest }: LinkRequest, rest: Partial<LinkRequest> = {}) {
-  nextMessage += 1
-  return desk.confirmLink({ agent, asker, digest, message: nextMessage, ...rest })
-}
-
-async function link(desk: Desk, asker: PersonIdentity, target: PersonAddress, agent = 'echo') {
-  const request = sketchRequest(asker, target, { agent })
-  expect(await desk.requestLink(request)).toMatchObject({ outcome: 'sent' })
-  expect(await confirm(desk, request)).toMatchObject({ outcome: 'linked' })
-}
-
-const addressesOf = async (desk: Desk, identity: PersonIdentity, agent = 'echo') =>
-  (await desk.findPerson(agent, identity))?.addresses.map(({ via, address }) => `${via} ${address}`) ?? []
-
-/** A message to the agent in a conversation of this identity alone. */
-function from(identity: PersonIdentity, id: string, rest: IntakeSketch = {}): IntakeSketch {
-  const { via, address, subject } = identity
-  return {
-    ...rest,
-    ...(via === 'activitypub' && { authorship: { author: subject, object: `object of ${id}` } }),
-    message: { sender: { address, auth_method: 'none', verified: false }, received_via: via, ...rest.message },
-    thread: { scope: scopeOf(identity), ...rest.thread },
-  }
-}
-
-const scopeOf = ({ via, subject }: PersonIdentity) => (via === 'email' ? subject.replace('mailto:', 'v:') : subject)
-const scopesOf = (...identities: PersonIdentity[]) =>
-  identities.map(identity => ({ via: identity.via, scope: scopeOf(identity) }))
-
-/** Admits and answers a message. */
-async function converse(desk: Desk, id: string, sketch: IntakeSketch): Promise<{ message: number; thread: number }> {
-  const { message } = await desk.admit(sketchIntake(id, sketch), 'c')
-  const turn = await leaseOnlyTurn(desk)
-  await desk.commit(turn, sketchAnswer(turn, `answer to ${id}`))
-  return { message, thread: turn.thread }
-}
-
-const textsOf = async (desk: Desk, before = 1_000_000, ...identities: PersonIdentity[]) => {
-  const request = { agent: 'echo', scopes: scopesOf(...identities), before, head: 2, tail: 10 }
-  return (await desk.readPersonHistory(request)).map(
-    ({ via, parts }) => `${via} ${parts[0]?.kind === 'text' ? parts[0].content : ''}`,
-  )
-}
-
+import { describeForgetting } from './people-forgetting.ts'
+import { describeSharing } from './people-sharing.ts'
+import { account, ada, adasMail, addressesOf, confirm, eve, link, mailbox, sketchRequest } from './people-sketches.ts'
+import type { DeskUnderTest, OpenDesk } from './under-test.ts'
+import { withDesk } from './under-test.ts'
 export function peopleContract(open: OpenDesk): void {
   describe('people', () => {
     describeCodes(open)
+    describeCeiling(open)
     describeLinks(open)
     describeSharing(open)
     describeForgetting(open)
@@ -172,6 +109,23 @@ function describeCodes(open: OpenDesk): void {
   )
 }
 
+function describeCeiling(open: OpenDesk): void {
+  test(
+    'all together five hundred codes leave in a day, from however many servers they are asked for',
+    withDesk(open, async ({ desk, advance }) => {
+      const ask = (n: number) => {
+        const asker = { via: 'activitypub', address: `@a@s${n}.test`, subject: `https://s${n}.test/a` } as const
+        return desk.requestLink(sketchRequest(asker, mailbox(`m${n}`)))
+      }
+      const asked = await Promise.all(Array.from({ length: linkLimits.sentPerDay }, (_, n) => ask(n)))
+      expect(asked.every(({ outcome }) => outcome === 'sent')).toBe(true)
+      expect(await ask(1000)).toEqual({ outcome: 'refused', reason: 'asked_too_often' })
+      advance(24 * 3_600_000)
+      expect(await ask(1000)).toMatchObject({ outcome: 'sent' })
+    }),
+  )
+}
+
 function describeLinks(open: OpenDesk): void {
   test(
     'linked addresses are one person for that agent, whichever of them speaks',
@@ -241,218 +195,6 @@ function describeLinks(open: OpenDesk): void {
       const [first] = await desk.listLinks({ limit: 1 })
       expect(await desk.listLinks({ limit: 1, after: first?.place })).toMatchObject([{ agent: 'help' }])
       expect(await desk.listLinks({ agent: 'echo', limit: 10 })).toEqual([first])
-    }),
-  )
-}
-
-function describeSharing(open: OpenDesk): void {
-  test(
-    'the conversations of a person are one past, in the order of time, each marked by its way',
-    withDesk(open, async ({ desk }) => {
-      await converse(desk, 'm1', from(ada, 'm1'))
-      await converse(desk, 'm2', from(adasMail, 'm2'))
-      await converse(desk, 'm3', from(eve, 'm3'))
-      await converse(desk, 'm4', from(ada, 'm4', { thread: { scope: 'public' } }))
-      await converse(desk, 'm5', from(ada, 'm5', { agent: 'help' }))
-      const { message } = await converse(desk, 'm6', from(ada, 'm6'))
-      expect(await textsOf(desk, message, ada, adasMail)).toEqual([
-        'activitypub words of m1',
-        'activitypub answer to m1',
-        'email words of m2',
-        'email answer to m2',
-      ])
-      expect(await textsOf(desk, 1_000_000, eve)).toEqual(['activitypub words of m3', 'activitypub answer to m3'])
-    }),
-  )
-  test(
-    'capitals make no difference in a mailbox, and do in an account',
-    withDesk(open, async ({ desk }) => {
-      await converse(desk, 'm1', from({ ...adasMail, subject: 'mailto:Ada@mail.test' }, 'm1'))
-      await converse(desk, 'm2', from({ ...ada, subject: 'https://social.test/Ada' }, 'm2'))
-      expect(await textsOf(desk, 1_000_000, ada, adasMail)).toEqual(['email words of m1', 'email answer to m1'])
-    }),
-  )
-  test(
-    'what the gateway said itself is not recalled, nor what it answered',
-    withDesk(open, async ({ desk }) => {
-      await desk.admit(sketchIntake('m1', from(ada, 'm1')), 'c')
-      const turn = await leaseOnlyTurn(desk)
-      await desk.commit(turn, { ...sketchAnswer(turn, 'a code'), isAside: true })
-      expect(await textsOf(desk, 1_000_000, ada)).toEqual([])
-      expect(await desk.readHistory({ thread: turn.thread, before: 1_000_000, head: 5, tail: 5 })).toEqual([])
-    }),
-  )
-  test(
-    'both ends are read, and nothing twice',
-    withDesk(open, async ({ desk }) => {
-      for (let n = 0; n < 9; n += 1) await converse(desk, `m${n}`, from(n % 2 ? ada : adasMail, `m${n}`))
-      const texts = await textsOf(desk, 1_000_000, ada, adasMail)
-      expect(texts.slice(0, 3)).toEqual(['email words of m0', 'email answer to m0', 'email words of m4'])
-      expect(texts.at(-1)).toBe('email answer to m8')
-      expect(texts).toHaveLength(12)
-    }),
-  )
-  test(
-    'what an agent keeps of a person is written with its answer, follows the person when it grows, and goes when it is torn',
-    withDesk(open, async ({ desk }) => {
-      await link(desk, ada, adasMail)
-      const keep = async (id: string, state: string) => {
-        await desk.admit(sketchIntake(id, from(ada, id)), 'c')
-        const turn = await leaseOnlyTurn(desk)
-        const person = (await desk.findPerson('echo', ada))?.id ?? 'nobody'
-        await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state } })
-      }
-      const read = async (identity: PersonIdentity) =>
-        desk.readPersonState('echo', (await desk.findPerson('echo', identity))?.id ?? '')
-      await keep('m1', 'likes tea')
-      expect(await read(adasMail)).toBe('likes tea')
-      await link(desk, ada, account('aaa'))
-      expect(await read(account('aaa'))).toBe('likes tea')
-      await desk.unlink('echo', ada, account('aaa'))
-      expect(await read(ada)).toBeUndefined()
-    }),
-  )
-  test(
-    'of two who are joined the one who asked keeps his own',
-    withDesk(open, async ({ desk }) => {
-      const put = async (id: string, who: PersonIdentity) => {
-        await desk.admit(sketchIntake(id, from(who, id)), 'c')
-        const turn = await leaseOnlyTurn(desk)
-        const person = (await desk.findPerson('echo', who))?.id ?? 'nobody'
-        await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: `of ${who.address}` } })
-      }
-      await link(desk, eve, mailbox('eve'))
-      await link(desk, ada, adasMail)
-      await put('m1', eve)
-      await put('m2', ada)
-      await link(desk, eve, ada)
-      const person = await desk.findPerson('echo', adasMail)
-      expect(await desk.readPersonState('echo', person?.id ?? '')).toBe(`of ${eve.address}`)
-    }),
-  )
-  test(
-    'a state that comes too late, when the person is torn, is not kept',
-    withDesk(open, async ({ desk }) => {
-      await link(desk, ada, adasMail)
-      const person = (await desk.findPerson('echo', ada))?.id ?? ''
-      await desk.admit(sketchIntake('m1', from(ada, 'm1')), 'c')
-      const turn = await leaseOnlyTurn(desk)
-      await desk.unlink('echo', ada, adasMail)
-      await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 1 } })
-      expect(await desk.readPersonState('echo', person)).toBeUndefined()
-    }),
-  )
-}
-
-function describeForgetting(open: OpenDesk): void {
-  const bytes = new TextEncoder().encode('a picture')
-  test(
-    'all of a person’s addresses are forgotten by the agent, and nobody else’s words',
-    withDesk(open, async ({ desk }) => {
-      await link(desk, ada, adasMail)
-      const blobs = [{ digest: 'd1', bytes }]
-      await converse(desk, 'm1', from(ada, 'm1', { blobs }))
-      await converse(desk, 'm2', from(adasMail, 'm2'))
-      await converse(desk, 'm3', from(ada, 'm3', { thread: { scope: 'public' } }))
-      await converse(desk, 'm4', from(ada, 'm4', { agent: 'help' }))
-      await converse(desk, 'm5', from(eve, 'm5'))
-      expect(await desk.findBlob('d1')).toBeDefined()
-      expect(await desk.forgetPerson({ agent: 'echo', addresses: [adasMail] })).toMatchObject({ messages: 3, links: 1 })
-      for (const id of ['m1', 'm2', 'm3']) expect(await desk.findMessage(id)).toBeUndefined()
-      expect(await desk.findResponse('answer to m1')).toBeUndefined()
-      expect(await desk.findBlob('d1')).toBeUndefined()
-      expect((await desk.listMessages({ limit: 10 })).map(({ id }) => id)).toEqual(['m5', 'm4'])
-      expect(await textsOf(desk, 1_000_000, ada, adasMail)).toEqual([])
-      expect(await addressesOf(desk, ada)).toEqual([])
-      expect(await desk.findMessage('m5')).toMatchObject({ state: 'answered' })
-    }),
-  )
-  test(
-    'the operator’s word counts for all agents',
-    withDesk(open, async ({ desk }) => {
-      await link(desk, ada, adasMail, 'help')
-      await converse(desk, 'm1', from(ada, 'm1'))
-      await converse(desk, 'm2', from(adasMail, 'm2', { agent: 'help' }))
-      const { subject: _, ...named } = ada
-      expect(await desk.forgetPerson({ addresses: [named] })).toEqual({ messages: 2, links: 1, relations: 0 })
-      expect(await desk.listMessages({ limit: 10 })).toEqual([])
-    }),
-  )
-  test(
-    'totals go on being right, and what waited behind it goes on',
-    withDesk(open, async ({ desk }) => {
-      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
-      await converse(desk, 'm0', from(eve, 'm0', inOne))
-      await desk.admit(sketchIntake('m1', from(ada, 'm1', inOne)), 'c')
-      await desk.admit(sketchIntake('m2', from(eve, 'm2', inOne)), 'c')
-      const running = await leaseOnlyTurn(desk)
-      expect(running.content.id).toBe('m1')
-      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
-      await expect(desk.commit(running, sketchAnswer(running, 'too late'))).rejects.toThrow()
-      expect((await leaseOnlyTurn(desk)).content.id).toBe('m2')
-      expect((await desk.count()).messages).toEqual({ received: 0, working: 1, answered: 1, failed: 0, ignored: 0 })
-    }),
-  )
-  test(
-    'the message that asks for it is still answered, and numbers are not given again',
-    withDesk(open, async ({ desk }) => {
-      await converse(desk, 'm1', from(ada, 'm1'))
-      const { message } = await desk.admit(sketchIntake('m2', from(ada, 'm2')), 'c')
-      const turn = await leaseOnlyTurn(desk)
-      expect(await desk.forgetPerson({ agent: 'echo', addresses: [ada], except: message })).toMatchObject({
-        messages: 1,
-      })
-      await desk.commit(turn, sketchAnswer(turn, 'done', ['https://social.test/inbox']))
-      const { message: last } = await converse(desk, 'm3', from(ada, 'm3'))
-      expect(await desk.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 2 })
-      expect((await desk.count()).deliveries).toMatchObject({ queued: 0, sent: 0, dead: 0 })
-      const { message: next } = await converse(desk, 'm4', from(ada, 'm4'))
-      expect(next).toBeGreaterThan(last)
-    }),
-  )
-  test(
-    'whoever has the account now keeps what is his',
-    withDesk(open, async ({ desk }) => {
-      await converse(desk, 'm1', from(ada, 'm1'))
-      await converse(desk, 'm2', from({ ...ada, subject: 'https://social.test/2' }, 'm2'))
-      expect(await desk.forgetPerson({ agent: 'echo', addresses: [ada] })).toMatchObject({ messages: 1 })
-      expect(await desk.findMessage('m2')).toBeDefined()
-    }),
-  )
-  test(
-    'he may write again as if for the first time',
-    withDesk(open, async ({ desk }) => {
-      await converse(desk, 'm1', from(ada, 'm1'))
-      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
-      const { thread } = await converse(desk, 'm1', from(ada, 'm1'))
-      expect(await desk.readState('echo', thread)).toBeUndefined()
-      expect(await textsOf(desk, 1_000_000, ada)).toEqual(['activitypub words of m1', 'activitypub answer to m1'])
-    }),
-  )
-  test(
-    'his codes are void, and who blocked an agent still has it blocked',
-    withDesk(open, async ({ desk }) => {
-      const request = sketchRequest(ada, adasMail)
-      await desk.requestLink(request)
-      const peer = ada.subject
-      const relate = (relation: 'follower' | 'blocked_by') =>
-        ({ kind: 'relate', relation, peer, target: null }) as const
-      await desk.admit(
-        sketchIntake(
-          'm1',
-          from(ada, 'm1', { disposition: 'keep', effects: [relate('follower'), relate('blocked_by')] }),
-        ),
-        'c',
-      )
-      expect(await desk.forgetPerson({ agent: 'echo', addresses: [ada] })).toEqual({
-        messages: 1,
-        links: 0,
-        relations: 1,
-      })
-      const key = { via: 'activitypub', agent: 'echo', peer } as const
-      expect(await desk.findRelation({ ...key, relation: 'follower' })).toBeUndefined()
-      expect(await desk.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
-      expect(await confirm(desk, request)).toEqual({ outcome: 'none' })
     }),
   )
 }

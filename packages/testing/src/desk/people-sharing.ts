@@ -1,0 +1,104 @@
+import type { PersonIdentity } from '@postern/core'
+import { expect, test } from 'vitest'
+import { account, ada, adasMail, converse, eve, from, link, mailbox, textsOf } from './people-sketches.ts'
+import type { OpenDesk } from './under-test.ts'
+import { leaseOnlyTurn, sketchAnswer, sketchIntake, withDesk } from './under-test.ts'
+
+export function describeSharing(open: OpenDesk): void {
+  test(
+    'the conversations of a person are one past, in the order of time, each marked by its way',
+    withDesk(open, async ({ desk }) => {
+      await converse(desk, 'm1', from(ada, 'm1'))
+      await converse(desk, 'm2', from(adasMail, 'm2'))
+      await converse(desk, 'm3', from(eve, 'm3'))
+      await converse(desk, 'm4', from(ada, 'm4', { thread: { scope: 'public' } }))
+      await converse(desk, 'm5', from(ada, 'm5', { agent: 'help' }))
+      const { message } = await converse(desk, 'm6', from(ada, 'm6'))
+      expect(await textsOf(desk, message, ada, adasMail)).toEqual([
+        'activitypub words of m1',
+        'activitypub answer to m1',
+        'email words of m2',
+        'email answer to m2',
+      ])
+      expect(await textsOf(desk, 1_000_000, eve)).toEqual(['activitypub words of m3', 'activitypub answer to m3'])
+    }),
+  )
+  test(
+    'capitals make no difference in a mailbox, and do in an account',
+    withDesk(open, async ({ desk }) => {
+      await converse(desk, 'm1', from({ ...adasMail, subject: 'mailto:Ada@mail.test' }, 'm1'))
+      await converse(desk, 'm2', from({ ...ada, subject: 'https://social.test/Ada' }, 'm2'))
+      expect(await textsOf(desk, 1_000_000, ada, adasMail)).toEqual(['email words of m1', 'email answer to m1'])
+    }),
+  )
+  test(
+    'what the gateway said itself is not recalled, nor what it answered',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', from(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, { ...sketchAnswer(turn, 'a code'), isAside: true })
+      expect(await textsOf(desk, 1_000_000, ada)).toEqual([])
+      expect(await desk.readHistory({ thread: turn.thread, before: 1_000_000, head: 5, tail: 5 })).toEqual([])
+    }),
+  )
+  test(
+    'both ends are read, and nothing twice',
+    withDesk(open, async ({ desk }) => {
+      for (let n = 0; n < 9; n += 1) await converse(desk, `m${n}`, from(n % 2 ? ada : adasMail, `m${n}`))
+      const texts = await textsOf(desk, 1_000_000, ada, adasMail)
+      expect(texts.slice(0, 3)).toEqual(['email words of m0', 'email answer to m0', 'email words of m4'])
+      expect(texts.at(-1)).toBe('email answer to m8')
+      expect(texts).toHaveLength(12)
+    }),
+  )
+  test(
+    'what an agent keeps of a person is written with its answer, follows the person when it grows, and goes when it is torn',
+    withDesk(open, async ({ desk }) => {
+      await link(desk, ada, adasMail)
+      const keep = async (id: string, state: string) => {
+        await desk.admit(sketchIntake(id, from(ada, id)), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        const person = (await desk.findPerson('echo', ada))?.id ?? 'nobody'
+        await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state } })
+      }
+      const read = async (identity: PersonIdentity) =>
+        desk.readPersonState('echo', (await desk.findPerson('echo', identity))?.id ?? '')
+      await keep('m1', 'likes tea')
+      expect(await read(adasMail)).toBe('likes tea')
+      await link(desk, ada, account('aaa'))
+      expect(await read(account('aaa'))).toBe('likes tea')
+      await desk.unlink('echo', ada, account('aaa'))
+      expect(await read(ada)).toBeUndefined()
+    }),
+  )
+  test(
+    'of two who are joined the one who asked keeps his own',
+    withDesk(open, async ({ desk }) => {
+      const put = async (id: string, who: PersonIdentity) => {
+        await desk.admit(sketchIntake(id, from(who, id)), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        const person = (await desk.findPerson('echo', who))?.id ?? 'nobody'
+        await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: `of ${who.address}` } })
+      }
+      await link(desk, eve, mailbox('eve'))
+      await link(desk, ada, adasMail)
+      await put('m1', eve)
+      await put('m2', ada)
+      await link(desk, eve, ada)
+      const person = await desk.findPerson('echo', adasMail)
+      expect(await desk.readPersonState('echo', person?.id ?? '')).toBe(`of ${eve.address}`)
+    }),
+  )
+  test(
+    'a state that comes too late, when the person is torn, is not kept',
+    withDesk(open, async ({ desk }) => {
+      await link(desk, ada, adasMail)
+      const person = (await desk.findPerson('echo', ada))?.id ?? ''
+      await desk.admit(sketchIntake('m1', from(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.unlink('echo', ada, adasMail)
+      await desk.commit(turn, { ...sketchAnswer(turn, 'noted'), personState: { person, state: 1 } })
+      expect(await desk.readPersonState('echo', person)).toBeUndefined()
+    }),
+  )
+}
