@@ -52,6 +52,20 @@ test('a demand over ActivityPub is a direct reply to the sender alone, however p
   expect(activity.object).toMatchObject({ inReplyTo: objectId, content: expect.stringContaining('my state') })
 })
 
+test.each(['public', 'direct'] as const)(
+  'where something was said meanwhile in a %s conversation, a link stands only if it is direct',
+  async visibility => {
+    const sent = await house.world.fediverse.deliver({ to: '@shop@agents.test', text: 'slowly please', visibility })
+    const { activity } = await house.world.fediverse.awaitActivity(({ activity: { type, object } }) => {
+      const { inReplyTo, content } = (object ?? {}) as { inReplyTo?: string; content?: string }
+      return type === 'Update' && inReplyTo === sent.objectId && content?.includes('May I look it up?') === true
+    }, 10_000)
+    const { content } = activity.object as unknown as Note
+    expect(content.includes('/actions/')).toBe(visibility === 'direct')
+    expect(content.includes('Write to me again, in a direct message.')).toBe(visibility === 'public')
+  },
+)
+
 test('what is unknown is kept, shown by its words, and never success', async () => {
   const asked = await askShop(house, 'unknown please')
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
@@ -132,4 +146,13 @@ test('what a stream tells meanwhile holds no demand before it can be decided', a
   expect(telling[0]).toContain('TASK_STATE_INPUT_REQUIRED')
   const path = findActionPath(telling[0] ?? '')
   expect((await decide(house, path, 'decline')).status).toBe(200)
+})
+
+test('whatever way it went, the operator sees no state and no link', async () => {
+  const records = await Promise.all((await house.messages()).map(({ message }) => house.show(`#${message}`)))
+  const seen = JSON.stringify([records, await house.ask('/deliveries?limit=500'), await house.ask('/demands')])
+  expect(seen).toContain('consent_required')
+  expect(seen).toContain('/actions/…')
+  expect(seen).not.toMatch(/\/actions\/[\w-]{43}/)
+  expect(seen).not.toMatch(/"(state|in_reply_to_state)":"[\w-]{43}"/)
 })

@@ -62,3 +62,9 @@ test('a task that waits for credentials can be canceled, and is a task that is o
   const { body } = await house.rpc('CancelTask', { id: task.id })
   expect(body.result.status.state).toBe('TASK_STATE_CANCELED')
 })
+
+test('to a client of 0.3 the state is auth-required', async () => {
+  const message = { kind: 'message', messageId: 'old', role: 'user', parts: [{ kind: 'text', text: 'login please' }] }
+  const { body } = await house.rpc('message/send', { message }, { headers: { 'a2a-version': '0.3' } })
+  expect(body.result).toMatchObject({ kind: 'task', status: { state: 'auth-required' } })
+})

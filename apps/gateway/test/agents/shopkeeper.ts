@@ -1,4 +1,4 @@
-import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import type { AgentChunk, AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 
 const demands: Readonly<Record<string, (context: AgentContext) => PartialResponse>> = {
@@ -25,13 +25,23 @@ const demands: Readonly<Record<string, (context: AgentContext) => PartialRespons
 }
 
 /** Asks before it acts, by the first word of what it is told; and says how that was decided. */
-export function handle(message: NormalizedMessage, context: AgentContext): PartialResponse | string | Promise<string> {
+export function handle(
+  message: NormalizedMessage,
+  context: AgentContext,
+): PartialResponse | string | Promise<string> | AsyncIterable<AgentChunk> {
   if (message.policy_resolution) return tellResolution(message, context)
   const [word = ''] = plainTextOf(message.parts).trim().split(/\s/)
+  if (word === 'slowly') return askMeanwhile(context)
   const answer = demands[word]?.(context)
   const policy = answer?.parts?.find(part => part.kind === 'policy')?.policy
   if (policy?.state !== undefined) context.state.set(policy.state)
   return answer ?? `shop heard: ${word}`
+}
+
+/** Says something first, which stays where it was said. */
+async function* askMeanwhile(context: AgentContext): AsyncIterable<AgentChunk> {
+  yield { status: 'working', parts: [{ kind: 'text', mime: 'text/plain', content: 'Let me see.' }] }
+  yield context.requireConsent({ message: 'May I look it up?' })
 }
 
 async function tellResolution(

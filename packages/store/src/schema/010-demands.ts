@@ -27,12 +27,12 @@ CREATE INDEX demands_message ON demands (message);
 CREATE INDEX demands_expiry ON demands (expires_at);
 CREATE UNIQUE INDEX demands_receipt ON demands (receipt) WHERE receipt IS NOT NULL;
 
--- A demand goes with its message, and is over when its message or its answer is taken back.
+-- A demand goes with its message, also when its author takes that back, and is over when its answer is taken back.
 CREATE TRIGGER demands_removed AFTER DELETE ON messages BEGIN
   DELETE FROM demands WHERE message = OLD.number;
 END;
 CREATE TRIGGER demands_forgotten AFTER UPDATE OF forgotten_at ON messages WHEN NEW.forgotten_at IS NOT NULL BEGIN
-  UPDATE demands SET status = 'expired' WHERE message = NEW.number AND status = 'open';
+  DELETE FROM demands WHERE message = NEW.number;
 END;
 CREATE TRIGGER demands_retracted AFTER UPDATE OF retracted_at ON responses WHEN NEW.retracted_at IS NOT NULL BEGIN
   UPDATE demands SET status = 'expired' WHERE message = NEW.message AND status = 'open';
