@@ -52,11 +52,11 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   }
 
   function readOne(value: unknown, reading: Reading): readonly EntryBody[] {
-    const message = dialect.parse(value)
+    const { index, context } = reading
+    const message = dialect.parse(value, (code, words) => context.report?.({ code, message: words, index }))
     if (dialect.readBag(message) === undefined) return readNew(message, reading, dialect.listDropped?.(value))
     const trusted = findTrusted(message, reading.context)
     if (trusted) return trusted
-    const { index, context } = reading
     if (!dialect.bagIsId)
       context.report?.({ code: 'bag_not_trusted', message: 'the message is not the entry it claims to be', index })
     return readNew(dialect.stripBag(message), reading, dialect.listDropped?.(value))
@@ -64,7 +64,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
 
   return {
     format,
-    parse: dialect.parse,
+    parse: value => dialect.parse(value),
     listClaims: messages => messages.flatMap(value => listClaimedIds(dialect.readBag(dialect.parse(value)))),
     read(messages, context) {
       const entries: EntryBody[] = []

@@ -26,7 +26,7 @@ export interface Reading {
 export interface Dialect<Foreign extends JsonMap> {
   readonly format: FormatName
   /** @throws Rejection malformed */
-  parse(value: unknown): Foreign
+  parse(value: unknown, report?: (code: string, message: string) => void): Foreign
   /** At least one. */
   toDrafts(message: Foreign, reading: Reading): readonly [EntryDraft, ...EntryDraft[]]
   /** How many of `entries`, from the first, one message of this dialect holds; 1 or more. */

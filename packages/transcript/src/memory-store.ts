@@ -1,13 +1,19 @@
 import { Rejection, randomHex, Unavailable, type World } from '@postern/core'
-import type { TranscriptEntry } from './entry.ts'
-import { numberEntries, placeEntries, splitMessages } from './place-entries.ts'
+import {
+  createPlacedEntries,
+  nameEntry,
+  type PlacedEntries,
+  placeMessages,
+  replaceEntries,
+  splitMessages,
+} from './place-entries.ts'
 import { selectEntries } from './select-entries.ts'
 import type { ThreadAlias, ThreadKey, ThreadLock, TranscriptStore, WriteRequest } from './transcript-store.ts'
 
 interface StoredThread {
   readonly owner: string
   readonly aliases: ThreadAlias[]
-  entries: readonly TranscriptEntry[]
+  placed: PlacedEntries
   lock?: ThreadLock | undefined
   fences: number
 }
@@ -41,7 +47,7 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
       const known = names.get(nameThread(owner, alias))
       if (known !== undefined) return { owner, thread_id: known }
       const thread_id = randomHex(world, 16)
-      threads.set(thread_id, { owner, aliases: [alias], entries: [], fences: 0 })
+      threads.set(thread_id, { owner, aliases: [alias], placed: createPlacedEntries(), fences: 0 })
       names.set(nameThread(owner, alias), thread_id)
       return { owner, thread_id }
     },
@@ -63,21 +69,19 @@ export function createMemoryTranscript(world: Pick<World, 'now' | 'randomBytes'>
     },
     async append(key, entries, request) {
       const thread = requireWriter(key, request)
-      const { all, asked } = placeEntries(thread.entries, splitMessages(entries))
-      thread.entries = all
-      return asked
+      return placeMessages(thread.placed, splitMessages(entries))
     },
     async read(key, range = {}) {
-      return selectEntries(findOwn(key)?.entries ?? [], range)
+      return selectEntries(findOwn(key)?.placed.all ?? [], range)
     },
     async find(key, entryIds) {
-      const byId = new Map(findOwn(key)?.entries.map(entry => [entry.entry_id, entry]))
-      return entryIds.map(id => byId.get(id)).filter(entry => entry !== undefined)
+      const known = findOwn(key)?.placed.known
+      return entryIds.map(id => known?.get(nameEntry({ entry_id: id }))).filter(entry => entry !== undefined)
     },
     async replace(key, entries, request) {
       const thread = requireWriter(key, request)
-      thread.entries = numberEntries(entries)
-      return thread.entries
+      thread.placed = replaceEntries(entries)
+      return [...thread.placed.all]
     },
     async forget(key, request) {
       if (!findOwn(key)) return

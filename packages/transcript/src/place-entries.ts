@@ -12,46 +12,50 @@ export function splitMessages<Entry extends EntryBody>(entries: readonly Entry[]
   return runs
 }
 
+/** The entries of one thread in memory, and by what they are known; grows by appending alone. */
 export interface PlacedEntries {
-  readonly all: readonly TranscriptEntry[]
-  /** One for each entry that was given: as it is stored now. */
-  readonly asked: readonly TranscriptEntry[]
+  readonly all: TranscriptEntry[]
+  readonly known: Map<string, TranscriptEntry>
+  readonly groups: Map<string, TranscriptEntry[]>
+  chatSeq: number
+  /** What the assistant said last. */
+  lastAnswer: string | undefined
+}
+
+export function createPlacedEntries(): PlacedEntries {
+  return { all: [], known: new Map(), groups: new Map(), chatSeq: 0, lastAnswer: undefined }
 }
 
 /**
- * Appends messages to what a thread has, each entry with its `seq`, and its `chat_seq` where it is visible. A message that is there
- * already (same `entry_id`, or same `native_id` in the dialect it came in) stays as it is stored. Pure.
+ * Appends messages to a thread, each entry with its `seq`, and its `chat_seq` where it is visible. A message that is there already (same
+ * `entry_id`, or same `native_id` in the dialect it came in) stays as it is stored. Returns one for each entry: as it is stored now.
  */
-export function placeEntries(
-  stored: readonly TranscriptEntry[],
+export function placeMessages(
+  placed: PlacedEntries,
   messages: readonly (readonly EntryBody[])[],
-): PlacedEntries {
-  const all = [...stored]
-  const known = new Map(all.flatMap(entry => identifyEntry(entry).map(name => [name, entry] as const)))
-  const asked = messages.flatMap(message => {
-    const again = findMessage(message, known, all)
+): readonly TranscriptEntry[] {
+  return messages.flatMap(message => {
+    const again = findMessage(placed, message)
     if (again) return again
-    return message.map(entry => {
-      const stored = known.get(nameEntry(entry))
-      if (stored) return stored
-      const placed = placeEntry(all, entry)
-      for (const name of identifyEntry(placed)) known.set(name, placed)
-      return placed
-    })
+    const entries = message.map(entry => placed.known.get(nameEntry(entry)) ?? placeEntry(placed, entry))
+    // The second name only now: the entries of one message do not shadow each other.
+    for (const entry of entries) for (const name of identifyEntry(entry)) placed.known.set(name, entry)
+    return entries
   })
-  return { all, asked }
 }
 
 /** `entries` as a thread of their own; ids of their writers may repeat there, as they may in a session's list. */
 export function numberEntries(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
-  const all: TranscriptEntry[] = []
-  const known = new Set<string>()
-  for (const entry of entries) {
-    if (known.has(entry.entry_id)) continue
-    known.add(entry.entry_id)
-    placeEntry(all, entry)
+  return replaceEntries(entries).all
+}
+
+export function replaceEntries(entries: readonly EntryBody[]): PlacedEntries {
+  const placed = createPlacedEntries()
+  for (const entry of entries) if (!placed.known.has(nameEntry(entry))) placeEntry(placed, entry)
+  for (const entry of placed.all) {
+    for (const name of identifyEntry(entry)) if (!placed.known.has(name)) placed.known.set(name, entry)
   }
-  return all
+  return placed
 }
 
 /**
@@ -63,34 +67,29 @@ export function identifyEntry(entry: EntryBody): readonly string[] {
   return [nameEntry(entry), ...formats.map(format => JSON.stringify([format, entry.native_id]))]
 }
 
-function nameEntry({ entry_id }: EntryBody): string {
+export function nameEntry({ entry_id }: Pick<EntryBody, 'entry_id'>): string {
   return JSON.stringify([entry_id])
 }
 
 /** The stored message whose writer gave it the same id. */
-function findMessage(
-  [head]: readonly EntryBody[],
-  known: ReadonlyMap<string, TranscriptEntry>,
-  all: readonly TranscriptEntry[],
-): readonly TranscriptEntry[] | undefined {
+function findMessage(placed: PlacedEntries, [head]: readonly EntryBody[]): readonly TranscriptEntry[] | undefined {
   const [, ...nativeNames] = head ? identifyEntry(head) : []
-  const same = nativeNames.map(name => known.get(name)).find(found => found !== undefined)
+  const same = nativeNames.map(name => placed.known.get(name)).find(found => found !== undefined)
   if (!same || same.entry_id === head?.entry_id) return undefined
-  return same.group_id === undefined ? [same] : all.filter(({ group_id }) => group_id === same.group_id)
+  return same.group_id === undefined ? [same] : placed.groups.get(same.group_id)
 }
 
-function placeEntry(all: TranscriptEntry[], entry: EntryBody): TranscriptEntry {
-  const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsAnswer(all, entry))
-  const chat_seq = (all.findLast(({ chat_seq }) => chat_seq !== undefined)?.chat_seq ?? 0) + 1
+function placeEntry(placed: PlacedEntries, entry: EntryBody): TranscriptEntry {
+  const text = textOfContent(entry.content)
+  const isVisible = isChatVisible(entry, entry.kind === 'final' && placed.lastAnswer === text)
+  if (isVisible) placed.chatSeq += 1
   const { seq: _, chat_seq: __, ...body } = entry as TranscriptEntry
-  const placed: TranscriptEntry = { ...body, seq: all.length + 1, ...(isVisible && { chat_seq }) }
-  all.push(placed)
-  return placed
-}
-
-function repeatsAnswer(entries: readonly TranscriptEntry[], final: EntryBody): boolean {
-  const last = entries.findLast(
-    ({ role, kind, chat_seq }) => chat_seq !== undefined && role === 'assistant' && kind === 'text',
-  )
-  return last !== undefined && textOfContent(last.content) === textOfContent(final.content)
+  const whole: TranscriptEntry = { ...body, seq: placed.all.length + 1, ...(isVisible && { chat_seq: placed.chatSeq }) }
+  if (isVisible && entry.role === 'assistant' && entry.kind === 'text') placed.lastAnswer = text
+  placed.all.push(whole)
+  placed.known.set(nameEntry(whole), whole)
+  if (whole.group_id !== undefined) {
+    placed.groups.set(whole.group_id, [...(placed.groups.get(whole.group_id) ?? []), whole])
+  }
+  return whole
 }

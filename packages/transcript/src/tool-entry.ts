@@ -11,16 +11,19 @@ export function isCallEntry({ kind, tool }: Pick<EntryBody, 'kind' | 'tool'>): b
   return callKinds.has(kind) && tool !== undefined
 }
 
+/** How many entries back a result looks for its call: reading a long list stays linear. */
+const farthestCall = 256
+
 /** The name of the tool that a call of this id was for, among what was read before. */
 export function findCallName(callId: string, { before }: Reading): string | undefined {
-  return before.findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)?.tool?.name
+  return before.slice(-farthestCall).findLast(entry => isCallEntry(entry) && entry.tool?.call_id === callId)?.tool?.name
 }
 
 /** The first call among what was read before that `accepts` and that no result has ended. */
 export function findOpenCall(reading: Reading, accepts: (call: EntryBody) => boolean): string | undefined {
-  const ended = new Set(reading.before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
-  return reading.before.find(entry => isCallEntry(entry) && !ended.has(entry.tool?.call_id) && accepts(entry))?.tool
-    ?.call_id
+  const before = reading.before.slice(-farthestCall)
+  const ended = new Set(before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
+  return before.find(entry => isCallEntry(entry) && !ended.has(entry.tool?.call_id) && accepts(entry))?.tool?.call_id
 }
 
 /** What came of a call: its structured result, else what was said of it. */

@@ -74,11 +74,13 @@ function selectSwarm(entries: readonly TranscriptEntry[], agent_key: string): re
   })
 }
 
-/** A row that stands in for the user (a hand-over, a restart) is shared like the user's own. */
+/** What an agent did and thought is its own; developers' words, questions, and a row that stands in for the user are shared. */
 function isOwnEntry(entry: EntryBody): boolean {
-  const isSystem = entry.role === 'system' && entry.native_role !== 'user'
-  return isCallEntry(entry) || entry.kind === 'tool_result' || isSystem
+  const isShared = sharedKinds.has(entry.kind) || entry.native_role === 'user'
+  return isCallEntry(entry) || (entry.scope === 'agent' && !isShared)
 }
+
+const sharedKinds: ReadonlySet<EntryKind> = new Set(['developer', 'input_required', 'policy'])
 
 function isEmpty({ tool, content }: EntryBody): boolean {
   return tool === undefined && contentIsEmpty(content)

@@ -21,7 +21,7 @@ const members: ReadonlySet<string> = new Set([
 
 const dialect: Dialect<AgentMessageEnvelope> = {
   format: 'envelope',
-  parse: value => normalizeEnvelope(value),
+  parse: (value, report) => normalizeEnvelope(value, { report }),
   toDrafts: (message, reading) => [readEnvelopeDraft(message, reading)],
   countRun: () => 1,
   toMessage: ([entry]) => writeEnvelope(entry),

@@ -12,7 +12,7 @@ import {
 export interface NormalizeEnvelopeOptions {
   /** As the reference class reads: an object without `version` is a plain row even when it names its schema. Default false. */
   readonly isStrict?: boolean | undefined
-  report?(code: 'version_missing' | 'schema_unknown', message: string): void
+  readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
 }
 
 const timeMembers = ['id', 'created_at', 'updated_at'] as const

@@ -4,6 +4,7 @@ import { contentOfText, type EntryContent, type EntryTool, type EntryWait } from
 import { parseEntryTime } from '../entry-time.ts'
 import { isJsonMap } from '../json-difference.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
+import { findOpenCall } from '../tool-entry.ts'
 import type { AgentMessageEnvelope, EnvelopeType } from './envelope.ts'
 
 const kindOfType: Record<EnvelopeType, EntryKind> = {
@@ -69,11 +70,9 @@ function readTool({ type, payload, metadata }: AgentMessageEnvelope, reading: Re
 }
 
 /** A result without an id ends the first call of its tool that has no end yet. */
-function findCallId(type: EnvelopeType, name: string | undefined, { before, context }: Reading): string {
-  if (type === 'tool_call') return context.newId()
-  const ended = new Set(before.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
-  const open = before.find(({ kind, tool }) => kind === 'tool_call' && tool?.name === name && !ended.has(tool?.call_id))
-  return open?.tool?.call_id ?? context.newId()
+function findCallId(type: EnvelopeType, name: string | undefined, reading: Reading): string {
+  const open = type === 'tool_call' ? undefined : findOpenCall(reading, ({ tool }) => tool?.name === name)
+  return open ?? reading.context.newId()
 }
 
 function readWait(envelope: AgentMessageEnvelope, { context }: Reading): EntryWait | undefined {

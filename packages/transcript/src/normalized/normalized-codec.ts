@@ -45,7 +45,11 @@ const dialect: Dialect<NormalizedForeign> = {
   readBag: ({ id }) => ({ v: 1, entry_id: id, kind: 'text' }),
   stripBag: foreign => foreign,
   addBag: (foreign, run) => (run[0]?.ext?.normalized ? foreign : { ...foreign, id: bagOfRun(run).entry_id }),
-  essenceOf: foreign => ({ isMessage: isNormalizedMessage(foreign), parts: foreign.parts }),
+  essenceOf(foreign) {
+    const isMessage = isNormalizedMessage(foreign)
+    const author = isMessage && isJsonMap(foreign.sender) ? foreign.sender.address : foreign.sender
+    return { isMessage, author: author ?? '', parts: foreign.parts }
+  },
 }
 
 /** Seed 004: messages to agents and their answers. */

@@ -1,0 +1,13 @@
+import type { TranscriptEntry } from './entry.ts'
+
+/**
+ * The place of an entry without what was said in it: for the deletion of a person's data where the order of the thread has to stay.
+ * Residue goes as well, for it may hold the words.
+ */
+export function redactEntry(entry: TranscriptEntry): TranscriptEntry {
+  const { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at, tool } = entry
+  const kept = { seq, chat_seq, entry_id, thread_id, scope, kind, role, agent_key, group_id, at }
+  const present = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) as typeof kept
+  const call = tool && { call_id: tool.call_id, ...(tool.name !== undefined && { name: tool.name }) }
+  return { ...present, content: { parts: [] }, ...(call && { tool: call }) }
+}
