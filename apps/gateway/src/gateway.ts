@@ -23,7 +23,9 @@ import { assignLanes } from './lanes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
+import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
+import { createTranscriptRoutes } from './operator/transcript-routes.ts'
 import { openOwnDoor } from './own-door.ts'
 import { openPeopleHouse } from './people.ts'
 import * as protocols from './protocols.ts'
@@ -134,6 +136,7 @@ export async function openGateway(
     policy.routes,
     createOperatorRoutes({
       desk,
+      further: [createTranscriptRoutes({ desk, world }), createOwnerRoutes(desk)],
       agents,
       channels,
       token: operatorToken,

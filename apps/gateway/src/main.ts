@@ -1,5 +1,6 @@
 import type { PostOptions } from '@postern/core'
 import { ConfigError, visibilities } from '@postern/core'
+import { exchangeFormats } from '@postern/transcript'
 import { Argument, Command, Option } from 'commander'
 import { formatBanner } from './cli/banner.ts'
 import type { Output } from './cli/commands.ts'
@@ -17,11 +18,13 @@ import { decideListedDemand, printDemands } from './cli/demands.ts'
 import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
-import { forgetPerson, printPeople } from './cli/people.ts'
+import { forgetOwner, forgetPerson, printPeople } from './cli/people.ts'
 import { performAct } from './cli/post.ts'
 import { printResolved } from './cli/resolve.ts'
 import { runDev, runProduction } from './cli/run.ts'
 import { liftSuppression, printSuppressions } from './cli/suppressions.ts'
+import type { TranscriptRequest } from './cli/transcript.ts'
+import { exportTranscript, importTranscript } from './cli/transcript.ts'
 import { readConfigFile } from './config/read-config.ts'
 import { softwareVersion } from './version.ts'
 
@@ -200,7 +203,26 @@ function createProgram(): Command {
     .option('--agent <name>', 'only what this agent was told; default: all agents')
     .option('--json')
     .action(async (address: string, options: CommonOptions & { agent?: string }) =>
-      forgetPerson(await file(), output(options), { address, agent: options.agent }),
+      address.startsWith('web:')
+        ? forgetOwner(await file(), output(options), address)
+        : forgetPerson(await file(), output(options), { address, agent: options.agent }),
+    )
+  program
+    .command('export')
+    .description('a conversation in one of the formats of the transcript')
+    .addOption(new Option('--format <format>', 'of the messages').choices([...exchangeFormats]).makeOptionMandatory())
+    .requiredOption('--thread <thread>', 'the id of one of its messages, or #number; with --owner: transport:key')
+    .option('--owner <owner>', 'whose thread, where it is not one of the desk')
+    .action(async (options: TranscriptRequest) => exportTranscript(await file(), output({}), options))
+  program
+    .command('import <path>')
+    .description('messages of a format into a conversation, from a file or - for standard input; what is there stays')
+    .addOption(new Option('--format <format>', 'of the messages').choices([...exchangeFormats]).makeOptionMandatory())
+    .requiredOption('--thread <thread>', 'the id of one of its messages, or #number; with --owner: transport:key')
+    .option('--owner <owner>', 'whose thread, where it is not one of the desk')
+    .option('--json')
+    .action(async (path: string, options: TranscriptRequest & CommonOptions) =>
+      importTranscript(await file(), output(options), { ...options, path }),
     )
   program
     .command('resolve <address>')

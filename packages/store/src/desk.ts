@@ -1,5 +1,4 @@
 import type { ByteStore, Desk, Log, NoticeDesk, ObjectStore } from '@postern/core'
-import type { RecordShelf } from '@postern/transcript'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
@@ -20,6 +19,7 @@ import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
 import type { DeskTranscript } from './transcript/open-transcript.ts'
 import { createSqliteTranscript } from './transcript/open-transcript.ts'
+import type { OwnedShelf } from './transcript/record-shelf.ts'
 import { createRecordShelf } from './transcript/record-shelf.ts'
 import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk, endAllLeases } from './work.ts'
@@ -41,7 +41,7 @@ export interface SqliteDeskOptions {
 export interface SqliteDesk extends Desk {
   readonly transcript: DeskTranscript
   readonly objects: ObjectStore
-  readonly shelf: RecordShelf
+  readonly shelf: OwnedShelf
 }
 
 /**

@@ -19,6 +19,8 @@ export interface Naming {
 export interface ThreadTable {
   /** The thread a message belongs to: the first known of its references decides, else the thread id it came with. */
   place(intake: Intake): number
+  /** The same, where there is one. */
+  find(intake: Intake): number | undefined
   /** The scope a thread lives in. */
   scopeOf(thread: number): NameScope
   /** Names already taken keep their thread: nobody can pull a conversation over to another. */

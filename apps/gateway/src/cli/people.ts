@@ -31,6 +31,19 @@ function formatLinks(links: readonly PersonLink[]): string {
   )
 }
 
+/** Deletes all there is of somebody who chats, by the key of what is his. */
+export async function forgetOwner(file: ConfigFile, output: Output, owner: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const forgotten = await client.request('/operator/api/owners/forget', { method: 'POST', body: { owner } })
+    const { runs, threads, attachments } = forgotten as Record<string, number>
+    const told = `${toTerminalLine(owner)}: ${runs} runs, ${threads} threads and ${attachments} attachments are deleted`
+    output.print(output.json ? JSON.stringify(forgotten, null, 2) : told)
+  } finally {
+    await client.close()
+  }
+}
+
 /** Deletes all there is of somebody. */
 export async function forgetPerson(
   file: ConfigFile,

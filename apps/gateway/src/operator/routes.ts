@@ -36,6 +36,8 @@ export interface OperatorOptions {
   readonly acting: ActRouteOptions['acting']
   readonly policy: DemandRouteOptions['policy']
   openResolveWorld(): ResolveWorld
+  /** Behind the same token. */
+  readonly further?: readonly Hono[]
 }
 
 /** The operator's view of everything that came, was answered, was refused and went out. */
@@ -47,9 +49,10 @@ export function createOperatorRoutes({
   acting,
   policy,
   openResolveWorld,
+  further = [],
 }: OperatorOptions): Hono {
   const withHistory = createHistoryReader(desk, agents)
-  return new Hono()
+  const routes = new Hono()
     .basePath('/operator/api')
     .use(requireOperator(token))
     .route('/', createFollowerRoutes({ desk, channels }))
@@ -83,6 +86,8 @@ export function createOperatorRoutes({
       const refusals = await desk.listRefusals(readPage(context))
       return context.json({ refusals, next: refusals.at(-1)?.place ?? null })
     })
+  for (const each of further) routes.route('/', each)
+  return routes
 }
 
 /** The past as the agent's own policy gives it; the first message of a thread has none. */

@@ -12,6 +12,8 @@ CREATE TABLE transcript_threads (
   lock_until INTEGER
 ) STRICT;
 
+CREATE INDEX transcript_threads_owner ON transcript_threads (owner);
+
 -- What its owner, or a dialect, calls a thread; place: in which order the names came.
 CREATE TABLE transcript_aliases (
   place INTEGER PRIMARY KEY,
@@ -73,7 +75,7 @@ CREATE TABLE records (
   value TEXT NOT NULL,
   UNIQUE (kind, owner, key)
 ) STRICT;
-CREATE INDEX records_owner ON records (kind, owner, place);
+CREATE INDEX records_owner ON records (owner, kind, place);
 
 -- Chats of people do not expire.
 DROP INDEX tasks_oldest;

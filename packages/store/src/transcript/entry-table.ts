@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
-import { contentOfText, identifyEntry } from '@postern/transcript'
+import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
 import { formatJson, parseJson, prepareQuery } from '../database.ts'
 import type { DeskEntries } from './desk-entries.ts'
 
@@ -14,6 +14,8 @@ export interface EntryPlaces {
 /** The entries of threads. Synchronous: what writes runs inside a write. */
 export interface TranscriptTable {
   insert(thread: number, entry: EntryBody, places: EntryPlaces): TranscriptEntry
+  /** Its writer's names lead to this entry from now on; with `isFirst`, unless they lead to one already. */
+  addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
   /** By one of the names that `identifyEntry` gives. */
   findByName(thread: number, name: string): TranscriptEntry | undefined
   /** All entries that one foreign message became. */
@@ -46,7 +48,9 @@ export function createTranscriptTable(db: DatabaseSync, said: DeskEntries): Tran
        (thread, seq, chat_seq, entry_id, scope, kind, role, agent_key, group_id, body, desk_seq, piece)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const name = prepareQuery(db, 'INSERT OR REPLACE INTO transcript_names (thread, name, seq) VALUES (?, ?, ?)')
+  const intoNames = 'INTO transcript_names (thread, name, seq) VALUES (?, ?, ?)'
+  const name = prepareQuery(db, `INSERT OR REPLACE ${intoNames}`)
+  const nameFirst = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
   const select = `SELECT ${transcriptColumns} FROM transcript_entries e WHERE e.thread = ?`
   const findByName = prepareQuery<TranscriptRow>(
     db,
@@ -71,8 +75,11 @@ export function createTranscriptTable(db: DatabaseSync, said: DeskEntries): Tran
       const { entry_id, scope, kind, role, agent_key = null, group_id = null } = body
       const columns = [thread, seq, chat_seq ?? null, entry_id, scope, kind, role, agent_key, group_id] as const
       insert.run(...columns, desk ? null : formatJson(body), desk?.seq ?? null, desk?.piece ?? null)
-      for (const each of identifyEntry(entry)) name.run(thread, each, seq)
+      name.run(thread, nameEntry(entry), seq)
       return { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
+    },
+    addNames(thread, entry, isFirst = false) {
+      for (const each of identifyEntry(entry).slice(1)) (isFirst ? nameFirst : name).run(thread, each, entry.seq)
     },
     findByName: (thread, each) => readOne(findByName.get(thread, thread, each)),
     listGroup: (thread, group) => readRows(listGroup.all(thread, group)),

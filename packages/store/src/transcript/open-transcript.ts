@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Rejection } from '@postern/core'
 import type { EntryBody, ThreadAlias, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
-import { identifyEntry, isChatVisible, splitMessages, textOfContent } from '@postern/transcript'
+import { identifyEntry, isChatVisible, nameEntry, splitMessages, textOfContent } from '@postern/transcript'
 import type { Store } from '../store.ts'
 import type { DeskNews, DeskThreadName } from './desk-binding.ts'
 import { createDeskBindings } from './desk-binding.ts'
@@ -21,7 +21,9 @@ export interface DeskTranscript extends TranscriptStore {
    * that edits and what is forgotten show here as well. False when there is no such conversation (yet).
    * @throws Rejection forbidden
    */
-  bindDesk(thread: ThreadKey, conversation: DeskThreadName): Promise<boolean>
+  bindDesk(thread: ThreadKey, conversation: DeskThreadName | number): Promise<boolean>
+  /** All threads of an owner, with their names; how many there were. Locks do not keep them. */
+  forgetOwner(owner: string): Promise<number>
 }
 
 /** The transcript beside the desk's own tables, in the same file: what resolves is durable. */
@@ -59,10 +61,17 @@ export function createSqliteTranscript({ db, write, now }: Store): DeskTranscrip
     return key
   }
 
+  function drop(thread: number): void {
+    table.clear(thread)
+    bindings.remove(thread)
+    threads.remove(thread)
+  }
+
   function rewrite(entries: readonly EntryBody[], thread: TranscriptThread) {
     table.clear(thread.id)
     threads.move(thread.id, { last_seq: 0, last_chat_seq: 0 })
     const appended = placeEntries(table, { ...thread, last_seq: 0, last_chat_seq: 0 }, firstOfEachId(entries))
+    for (const entry of appended.asked) table.addNames(thread.id, entry, true)
     threads.move(thread.id, appended.places)
     return appended.asked
   }
@@ -104,23 +113,29 @@ export function createSqliteTranscript({ db, write, now }: Store): DeskTranscrip
     async find(key, entryIds) {
       const thread = await catchUp(key)
       if (!thread) return []
-      return entryIds.map(id => table.findByName(thread.id, JSON.stringify([id]))).filter(entry => entry !== undefined)
+      return entryIds
+        .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
+        .filter(entry => entry !== undefined)
     },
     replace: (key, entries, request) => write(() => rewrite(entries, threads.requireWriter(key, request, now()))),
     forget: (key, request) =>
       write(() => {
         if (!threads.find(key)) return
         const { id } = threads.requireWriter(key, request, now())
-        table.clear(id)
-        bindings.remove(id)
-        threads.remove(id)
+        drop(id)
       }),
     bindDesk: (key, conversation) =>
       write(() => {
         const { id } = threads.require(key)
-        const deskThread = bindings.findDeskThread(conversation)
+        const deskThread = typeof conversation === 'number' ? conversation : bindings.findDeskThread(conversation)
         if (deskThread !== undefined) bindings.bind(id, deskThread)
         return deskThread !== undefined
+      }),
+    forgetOwner: owner =>
+      write(() => {
+        const all = threads.listOf(owner)
+        for (const id of all) drop(id)
+        return all.length
       }),
     acquireLock: (key, ttlMs) =>
       write(() => {
@@ -168,6 +183,7 @@ function appendMessages(
     if (again) return again
     const placed = placeEntries(table, { id: thread.id, ...places }, message)
     places = placed.places
+    for (const entry of placed.asked) table.addNames(thread.id, entry)
     return placed.asked
   })
   return { asked, places }
@@ -177,7 +193,9 @@ function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskN
   let places: Places = thread
   for (const [seq, entries] of said) {
     for (const [piece, entry] of entries.entries()) {
-      places = placeEntry(table, { id: thread.id, ...places }, entry, { seq, piece }).places
+      const placed = placeEntry(table, { id: thread.id, ...places }, entry, { seq, piece })
+      table.addNames(thread.id, placed.entry)
+      places = placed.places
     }
   }
   return places
@@ -186,7 +204,7 @@ function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskN
 function placeEntries(table: TranscriptTable, thread: PlacedThread, entries: readonly EntryBody[]): Placed {
   let places: Places = thread
   const asked = entries.map(entry => {
-    const known = table.findByName(thread.id, JSON.stringify([entry.entry_id]))
+    const known = table.findByName(thread.id, nameEntry(entry))
     if (known) return known
     const placed = placeEntry(table, { id: thread.id, ...places }, entry)
     places = placed.places

@@ -9,8 +9,13 @@ interface RecordRow {
   readonly value: string
 }
 
+export interface OwnedShelf extends RecordShelf {
+  /** All records of an owner; how many there were. */
+  removeOwner(owner: string): Promise<number>
+}
+
 /** Small records beside the transcript, in the same file. */
-export function createRecordShelf({ db, write }: Store): RecordShelf {
+export function createRecordShelf({ db, write }: Store): OwnedShelf {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at}`)
   const insert = prepareQuery(
@@ -24,6 +29,7 @@ export function createRecordShelf({ db, write }: Store): RecordShelf {
      ON CONFLICT DO UPDATE SET version = version + 1, value = excluded.value`,
   )
   const remove = prepareQuery(db, `DELETE FROM records WHERE ${at}`)
+  const removeOwner = prepareQuery(db, 'DELETE FROM records WHERE owner = ?')
   const list = prepareQuery<RecordRow>(
     db,
     'SELECT key, version, value FROM records WHERE kind = ? AND owner = ? ORDER BY place DESC LIMIT +? OFFSET +?',
@@ -38,6 +44,7 @@ export function createRecordShelf({ db, write }: Store): RecordShelf {
     swap: (place, version, value) => write(() => swap.run(formatJson(value), ...placed(place), version).changes > 0),
     put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
     remove: place => write(() => void remove.run(...placed(place))),
+    removeOwner: owner => write(() => removeOwner.run(owner).changes),
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) => list.all(kind, owner, limit, offset).map(readRecord),
   }
 }

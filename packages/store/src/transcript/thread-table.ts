@@ -27,6 +27,7 @@ export interface TranscriptThreads {
   move(thread: number, places: Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>): void
   lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly until: number }): void
   unlock(thread: number, token: string, now: number): boolean
+  listOf(owner: string): readonly number[]
   remove(thread: number): void
 }
 
@@ -56,6 +57,7 @@ export function createTranscriptThreads(db: DatabaseSync): TranscriptThreads {
     db,
     'UPDATE transcript_threads SET lock_token = NULL, lock_until = NULL WHERE id = ? AND lock_token = ? AND lock_until > ?',
   )
+  const listOf = prepareQuery<{ id: number }>(db, 'SELECT id FROM transcript_threads WHERE owner = ?')
   const removeAliases = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_threads WHERE id = ?')
 
@@ -82,6 +84,7 @@ export function createTranscriptThreads(db: DatabaseSync): TranscriptThreads {
     move: (thread, { last_seq, last_chat_seq }) => void move.run(last_seq, last_chat_seq, thread),
     lock: (thread, { token, fence, until }) => void lock.run(token, fence, until, thread),
     unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
+    listOf: owner => listOf.all(owner).map(({ id }) => id),
     remove(thread) {
       removeAliases.run(thread)
       remove.run(thread)

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import type { Imported } from '@postern/transcript'
+import type { ConfigFile } from '../config/read-config.ts'
+import type { Output } from './commands.ts'
+import { CommandError, openOperatorClient } from './operator-client.ts'
+
+export interface TranscriptRequest {
+  readonly format: string
+  readonly thread: string
+  readonly owner?: string | undefined
+}
+
+/** A conversation in one format: a JSON list, or with `jsonl` one entry a line. */
+export async function exportTranscript(file: ConfigFile, output: Output, request: TranscriptRequest): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const { messages } = (await client.request(pathOf(request))) as { readonly messages: readonly unknown[] }
+    const isLines = request.format === 'jsonl'
+    output.print(
+      isLines ? messages.map(message => JSON.stringify(message)).join('\n') : JSON.stringify(messages, null, 2),
+    )
+  } finally {
+    await client.close()
+  }
+}
+
+/** What `export` wrote, or anything of its form; `-` is standard input. */
+export async function importTranscript(
+  file: ConfigFile,
+  output: Output,
+  { path, ...request }: TranscriptRequest & { readonly path: string },
+): Promise<void> {
+  const messages = readMessages(path, request.format)
+  const client = await openOperatorClient(file)
+  try {
+    const imported = (await client.request(pathOf(request), { method: 'POST', body: { messages } })) as Imported
+    const { entries, added, findings } = imported
+    const noticed = findings.map(({ index, message }) => `message ${index}: ${message}`)
+    output.print(
+      output.json
+        ? JSON.stringify(imported, null, 2)
+        : [`${entries} entries, ${added} of them new`, ...noticed].join('\n'),
+    )
+  } finally {
+    await client.close()
+  }
+}
+
+function pathOf({ format, thread, owner }: TranscriptRequest): string {
+  return `/operator/api/transcript?${new URLSearchParams({ format, thread, ...(owner !== undefined && { owner }) })}`
+}
+
+function readMessages(path: string, format: string): readonly unknown[] {
+  const text = readFileSync(path === '-' ? 0 : path, 'utf8')
+  try {
+    const read: unknown =
+      format === 'jsonl'
+        ? text
+            .split('\n')
+            .filter(Boolean)
+            .map(line => JSON.parse(line))
+        : JSON.parse(text)
+    if (Array.isArray(read)) return read
+  } catch (cause) {
+    throw new CommandError(`${path} is not ${format === 'jsonl' ? 'one JSON value a line' : 'JSON'}`, { cause })
+  }
+  throw new CommandError(`${path} holds no list of messages`)
+}

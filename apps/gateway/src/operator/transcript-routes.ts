@@ -1,0 +1,70 @@
+import type { OperatorDesk, World } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { SqliteDesk } from '@postern/store'
+import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
+import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { readOperatorRequest } from './request.ts'
+
+export interface TranscriptRouteOptions {
+  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<SqliteDesk, 'transcript'>
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+}
+
+const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
+const maxImport = 64 * 1024 * 1024
+
+/** Whose the threads are that an operator opens over conversations of the desk. */
+const operatorOwner = 'operator'
+
+/** Conversations in every dialect of the transcript, out and in. */
+export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions): Hono {
+  const { transcript } = desk
+
+  async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
+    const { thread = '', owner } = context.req.query()
+    const found = owner === undefined ? await findConversation(thread) : await findOwned(owner, thread, isMade)
+    if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
+    return found
+  }
+
+  /** The conversation that a message is part of, by its number or its id. */
+  async function findConversation(name: string): Promise<ThreadKey | undefined> {
+    const record = await desk.findMessage(name)
+    if (!record) return undefined
+    const thread = await transcript.openThread(operatorOwner, { transport: 'desk', key: String(record.thread) })
+    await transcript.bindDesk(thread, record.thread)
+    return thread
+  }
+
+  /** By transport and key, as its owner has named it. */
+  async function findOwned(owner: string, name: string, isMade: boolean): Promise<ThreadKey | undefined> {
+    const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
+    if (transport === undefined || key === undefined) return undefined
+    return isMade ? transcript.openThread(owner, { transport, key }) : transcript.findThread(owner, { transport, key })
+  }
+
+  return new Hono()
+    .get('/transcript', async context => {
+      const format = readFormat(context)
+      const thread = await findThread(context, false)
+      return context.json({ format, messages: await exportThread(thread, format, { transcript }) })
+    })
+    .post('/transcript', async context => {
+      const format = readFormat(context)
+      const problem = 'Cannot import: expected { "messages": [...] }'
+      const reading = { problem, maxBytes: maxImport, maxDepth: 40 }
+      const { messages } = await readOperatorRequest(context, importSchema, reading)
+      const thread = await findThread(context, true)
+      return context.json(await importThread(thread, format, messages, { transcript, world }))
+    })
+}
+
+function readFormat(context: Context): ExchangeFormat {
+  const format = exchangeFormats.find(name => name === context.req.query('format'))
+  if (!format)
+    throw new Rejection('malformed', `Cannot read query: format must be one of ${exchangeFormats.join(', ')}`)
+  return format
+}

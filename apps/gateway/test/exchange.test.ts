@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestHouse } from './house.ts'
+import { openTestHouse, operatorToken, origin } from './house.ts'
+
+const token = 'token-of-ann-for-the-tests'
+const owner = `web:${JSON.stringify([origin, 'ann'])}`
+
+let house: TestHouse
+
+beforeAll(async () => {
+  const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
+  const agents = { chat: { use: './agents/chatter.ts' } }
+  house = await openTestHouse(() => ({ web: { enabled: true, auth }, agents, default_agent: 'chat' }))
+})
+afterAll(() => house.close())
+
+interface Answer {
+  readonly messages: readonly Record<string, unknown>[]
+  readonly entries: number
+  readonly added: number
+  readonly detail: string
+}
+
+async function ask(query: Record<string, string>, body?: object): Promise<{ status: number; json: Answer }> {
+  const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+  const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+  const answer = await fetch(`${house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  return { status: answer.status, json: (await answer.json()) as Answer }
+}
+
+async function chat(content: unknown, threadId: string, runId: string): Promise<string> {
+  const messages = [{ id: `m-${runId}`, role: 'user', content }]
+  const headers = { authorization: `Bearer ${token}` }
+  const body = JSON.stringify({ threadId, runId, messages })
+  const answer = await fetch(`${house.url()}/api/v1/agent/runs`, { method: 'POST', headers, body })
+  return answer.text()
+}
+
+describe('a conversation by the fediverse', () => {
+  test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
+    const first = await house.world.send({ via: 'activitypub', to: 'chat', text: 'hello' })
+    await house.world.send({ via: 'activitypub', to: 'chat', text: 'and more', thread: first.thread })
+    const before = await ask({ thread: first.id, format: 'jsonl' })
+    expect(before.json.messages.map(({ kind, role }) => [kind, role])).toEqual([
+      ['text', 'user'],
+      ['text', 'assistant'],
+      ['text', 'user'],
+      ['text', 'assistant'],
+    ])
+    const { messages } = (await ask({ thread: first.id, format })).json
+    const again = await ask({ thread: first.id, format }, { messages })
+    expect(again.json).toMatchObject({ entries: 4, added: 0 })
+    expect((await ask({ thread: first.id, format: 'jsonl' })).json).toEqual(before.json)
+  })
+})
+
+describe('a chat', () => {
+  test.each([...exchangeFormats])('moves by %s into another thread, and comes out as it went in', async format => {
+    const threadId = `thread-${format}`
+    await chat('tool', threadId, `run-${format}-1`)
+    await chat('count', threadId, `run-${format}-2`)
+    await fetch(`${house.url()}/api/v1/agent/history?threadId=${threadId}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const thread = `web:${JSON.stringify(['chat', threadId])}`
+    const { messages } = (await ask({ owner, thread, format })).json
+    expect(messages.length).toBeGreaterThanOrEqual(4)
+    const elsewhere = { owner, thread: `copy:${format}`, format }
+    const first = await ask(elsewhere, { messages })
+    expect(first.status).toBe(200)
+    expect(first.json.added).toBe(first.json.entries)
+    const copied = (await ask(elsewhere)).json.messages
+    expect(copied.length).toBe(messages.length)
+    expect((await ask(elsewhere, { messages: copied })).json.added).toBe(0)
+    expect((await ask(elsewhere)).json.messages).toEqual(copied)
+  })
+
+  test('what is not of the format is refused, and nothing of it is stored', async () => {
+    const elsewhere = { owner, thread: 'copy:bad', format: 'store' }
+    const messages = [
+      { type: 'user_message', content: 'fine' },
+      { type: 'action', tool: 'ls' },
+    ]
+    const refused = await ask(elsewhere, { messages })
+    expect([refused.status, refused.json.detail]).toEqual([400, expect.stringContaining('args')])
+    expect((await ask(elsewhere)).json.messages).toEqual([])
+    const unknown = await ask({ owner, thread: 'copy:never', format: 'store' })
+    expect([unknown.status, unknown.json.detail]).toEqual([404, 'Cannot find thread: there is none of this name'])
+    const format = await ask({ owner, thread: 'copy:never', format: 'word' })
+    expect([format.status, format.json.detail]).toEqual([
+      400,
+      'Cannot read query: format must be one of envelope, agui, store, swarm, normalized, jsonl',
+    ])
+  })
+
+  test('is gone with its owner, in every format, with his files; others keep theirs', async () => {
+    const form = new FormData()
+    form.set('file', new File(['some text'], 'a.txt'))
+    const headers = { authorization: `Bearer ${token}` }
+    const upload = await fetch(`${house.url()}/api/v1/agent/attachments`, { method: 'POST', headers, body: form })
+    const { url } = (await upload.json()) as { url: string }
+    const local = url.replace(origin, house.url())
+    expect((await fetch(local)).status).toBe(200)
+    await chat('the secret word', 'thread-last', 'run-last')
+    const mail = await house.world.send({ via: 'email', to: 'chat', text: 'by mail' })
+    const answer = await fetch(`${house.url()}/operator/api/owners/forget`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${operatorToken}` },
+      body: JSON.stringify({ owner }),
+    })
+    expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
+    expect((await fetch(local)).status).toBe(404)
+    const history = await fetch(`${house.url()}/api/v1/agent/history?threadId=thread-last`, { headers })
+    expect(history.status).toBe(404)
+    const listed = await house.messages()
+    expect(listed.some(({ sender }) => sender === '@ann@web.agents.test')).toBe(false)
+    expect((await house.show(mail.id)).state).toBe('answered')
+  })
+})
