@@ -163,9 +163,9 @@ function expectSound(file: string, { committed }: Crowd): void {
 }
 
 test('whatever is said, changed, taken back and interrupted in between, each message is answered once or ended for a reason', async () => {
-  const weighted = fc.constantFrom(...steps, 'say' as const, 'say' as const, 'lease' as const, 'commit' as const)
+  const weighted = fc.constantFrom(...steps, ...(['say', 'say', 'say', 'say', 'say', 'lease', 'commit'] as const))
   const step = fc.tuple(weighted, fc.nat(10_000))
-  const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 5, maxLength: 40 })
+  const bursts = fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 20, maxLength: 50 })
   await fc.assert(
     fc.asyncProperty(bursts, async plan => {
       const tested = await openTestDesk()
@@ -178,6 +178,6 @@ test('whatever is said, changed, taken back and interrupted in between, each mes
       expect(new Set(seen).size, 'no message is answered in two turns').toBe(seen.length)
       await tested.desk.close()
     }),
-    { numRuns: 40 },
+    { numRuns: 30 },
   )
 }, 60_000)
