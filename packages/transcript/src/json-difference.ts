@@ -1,5 +1,4 @@
 import type { Json } from '@postern/core'
-import { formatCanonicalJson } from './content-hash.ts'
 
 export type JsonMap = { readonly [name: string]: Json | undefined }
 
@@ -19,7 +18,7 @@ export function isJsonMap(value: unknown): value is JsonMap {
 
 /** `undefined` when the two are equal; else the smallest difference by members. `patchJson(from, diffJson(from, to))` equals `to`. */
 export function diffJson(from: Json, to: Json): JsonDifference | undefined {
-  if (formatCanonicalJson(from) === formatCanonicalJson(to)) return undefined
+  if (from === to) return undefined
   if (isJsonMap(from) && isJsonMap(to)) return diffMaps(from, to)
   if (Array.isArray(from) && Array.isArray(to) && from.length === to.length) return diffLists(from, to)
   return { is: to }
@@ -37,7 +36,7 @@ export function patchJson(from: Json, difference: JsonDifference | undefined): J
   return isJsonMap(from) ? patchMap(from, difference) : from
 }
 
-function diffMaps(from: JsonMap, to: JsonMap): JsonDifference {
+function diffMaps(from: JsonMap, to: JsonMap): JsonDifference | undefined {
   const names = new Set([...listNames(from), ...listNames(to)])
   const set: [string, Json][] = []
   const drop: string[] = []
@@ -50,6 +49,7 @@ function diffMaps(from: JsonMap, to: JsonMap): JsonDifference {
     else if (before === undefined) set.push([name, after])
     else if (inner !== undefined) within.push([name, inner])
   }
+  if (set.length + drop.length + within.length === 0) return undefined
   return {
     ...(set.length > 0 && { set: Object.fromEntries(set) }),
     ...(drop.length > 0 && { drop }),
@@ -57,11 +57,10 @@ function diffMaps(from: JsonMap, to: JsonMap): JsonDifference {
   }
 }
 
-function diffLists(from: readonly Json[], to: readonly Json[]): JsonDifference {
+function diffLists(from: readonly Json[], to: readonly Json[]): JsonDifference | undefined {
   const changes = to.map((item, index) => [String(index), diffJson(from[index] as Json, item)] as const)
-  return {
-    at: Object.fromEntries(changes.filter((change): change is [string, JsonDifference] => change[1] !== undefined)),
-  }
+  const changed = changes.filter((change): change is [string, JsonDifference] => change[1] !== undefined)
+  return changed.length > 0 ? { at: Object.fromEntries(changed) } : undefined
 }
 
 function patchMap(from: JsonMap, difference: Exclude<JsonDifference, { is: Json } | { at: unknown }>): Json {

@@ -1,5 +1,5 @@
-import { formatCanonicalJson } from '../content-hash.ts'
 import type { EntryBody, TranscriptEntry } from '../entry.ts'
+import { diffJson } from '../json-difference.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import { envelopeCodec } from './envelope-codec.ts'
 import { normalizeEnvelope } from './normalize-envelope.ts'
@@ -23,5 +23,5 @@ export function reconcileEnvelopes(
 }
 
 function isSame(a: AgentMessageEnvelope, b: AgentMessageEnvelope | undefined): boolean {
-  return b !== undefined && formatCanonicalJson(a) === formatCanonicalJson(b)
+  return b !== undefined && diffJson(a, b) === undefined
 }
