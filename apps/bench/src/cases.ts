@@ -12,6 +12,7 @@ import { probeMemory } from './memory/probe.ts'
 import { probeTasks } from './memory/tasks.ts'
 import type { Job } from './options.ts'
 import { probeStall } from './stall/probe.ts'
+import { probeTranscript } from './transcript/probe.ts'
 
 export type RaceJob = 'activitypub' | 'a2a' | 'mail' | 'maillarge'
 export type ProbeJob = Exclude<Job, RaceJob | 'start'>
@@ -34,6 +35,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   fanout: probeFanout,
   calls: probeCalls,
   tasks: probeTasks,
+  transcript: probeTranscript,
 }
 
 export function isRace(job: Job): job is RaceJob {

@@ -12,6 +12,7 @@ export const jobs = [
   'memory',
   'growth',
   'fanout',
+  'transcript',
   'start',
   'calls',
   'tasks',

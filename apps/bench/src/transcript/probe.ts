@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteDesk } from '@postern/store'
+import type { EntryBody, FormatName, ThreadKey, TranscriptStore } from '@postern/transcript'
+import { codecs, contentOfText, formatNames } from '@postern/transcript'
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import { median } from '../harness/median.ts'
+
+const title = 'Transcript'
+const marks = {
+  quick: [1_000, 10_000],
+  usual: [1_000, 100_000],
+  full: [1_000, 100_000, 1_000_000],
+} as const
+const aim = { atMost: 1.3 } as const
+/** Entries a view of a page has. */
+const page = 50
+/** Appends, and reads of each view, of a round. */
+const turns = 40
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+interface Stocked {
+  readonly mark: number
+  readonly transcript: TranscriptStore
+  readonly thread: ThreadKey
+  close(): Promise<void>
+}
+
+/** By what is done, µs of one, a figure for each round. */
+type Costs = Map<string, number[]>
+
+/** What an entry more and a page of 50 cost in each dialect, in one conversation that has few or very many entries already. */
+export async function probeTranscript({ rounds, quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const base = mkdtempSync(join(tmpdir(), 'postern-bench-'))
+  const stocks: Stocked[] = []
+  try {
+    for (const mark of marks[full ? 'full' : quick ? 'quick' : 'usual']) {
+      progress(`transcript: storing ${mark} entries`)
+      stocks.push(await stockThread(base, mark))
+    }
+    const costs = stocks.map((): Costs => new Map())
+    for (let round = 0; round <= rounds; round++) {
+      progress(`transcript: round ${round} of ${rounds}`)
+      for (const [index, stock] of stocks.entries())
+        await measure(stock, round === 0 ? new Map() : (costs[index] ?? new Map()))
+    }
+    return toFigures(stocks, costs)
+  } finally {
+    for (const { close } of stocks) await close()
+    rmSync(base, { recursive: true, force: true })
+  }
+}
+
+async function stockThread(base: string, mark: number): Promise<Stocked> {
+  const desk = await openSqliteDesk({ path: join(base, `${mark}.db`), now: Date.now, log })
+  const { transcript } = desk
+  const thread = await transcript.openThread('web:bench', { transport: 'bench', key: 'long' })
+  for (let count = 0; count < mark; count += 1_000) {
+    await transcript.append(
+      thread,
+      Array.from({ length: 1_000 }, (_, index) => makeEntry(thread, count + index)),
+    )
+  }
+  return { mark, transcript, thread, close: desk.close }
+}
+
+const shapes = [
+  { kind: 'text', role: 'user', scope: 'conversation' },
+  { kind: 'text', role: 'assistant', scope: 'conversation', agent_key: 'desk' },
+  { kind: 'task', role: 'system', scope: 'agent', agent_key: 'worker-1' },
+  { kind: 'global_observation', role: 'system', scope: 'global', agent_key: 'worker-2' },
+] as const
+
+function makeEntry({ thread_id }: ThreadKey, number: number): EntryBody {
+  const shape = shapes[number % shapes.length] ?? shapes[0]
+  const content = contentOfText(`Entry ${number}: when does the last train back from the coast leave?`)
+  return { entry_id: `entry-${number}`, thread_id, at: '2026-03-13T10:00:00.000Z', content, ...shape }
+}
+
+async function measure({ transcript, thread, mark }: Stocked, costs: Costs): Promise<void> {
+  for (const format of formatNames) {
+    await time(costs, `${format}: append`, number => appendOne(format, { transcript, thread, number: mark + number }))
+    await time(costs, `${format}: read ${page}`, async () => {
+      codecs[format].write(await transcript.read(thread, { tail: page }))
+    })
+  }
+  for (const [name, range] of Object.entries(views)) {
+    await time(
+      costs,
+      `view ${name}: read ${page}`,
+      async () => void (await transcript.read(thread, { ...range, tail: page })),
+    )
+  }
+}
+
+const views = {
+  conversation: { scopes: ['conversation'] },
+  agent: { scopes: ['agent'], agent_keys: ['worker-1'] },
+  global: { scopes: ['global'] },
+  team: { agent_keys: ['worker-1', 'worker-2'] },
+  chat: { chat: true },
+} as const
+
+/** As a client of this dialect adds a message: read, held against what is there, appended. */
+async function appendOne(
+  format: FormatName,
+  { transcript, thread, number }: Pick<Stocked, 'transcript' | 'thread'> & { readonly number: number },
+): Promise<void> {
+  const codec = codecs[format]
+  const [message] = codec.write([makeEntry(thread, number * shapes.length)], { bag: 'none' })
+  const id = randomBytes(8).toString('hex')
+  const context = {
+    thread_id: thread.thread_id,
+    at: '2026-03-13T10:00:00.000Z',
+    newId: () => randomBytes(8).toString('hex'),
+  }
+  const named = { ...message, ...('id' in (message ?? {}) && { id }) }
+  await transcript.append(thread, codec.read([named], context))
+}
+
+async function time(costs: Costs, name: string, work: (number: number) => Promise<void>): Promise<void> {
+  const before = process.cpuUsage()
+  for (let number = 0; number < turns; number++) await work(number)
+  const { user, system } = process.cpuUsage(before)
+  costs.set(name, [...(costs.get(name) ?? []), (user + system) / turns])
+}
+
+/** Of every mark; the ratio is of the smallest one, round by round. */
+function toFigures(stocks: readonly Stocked[], costs: readonly Costs[]): readonly Figure[] {
+  const [first] = costs
+  return [...(first?.keys() ?? [])].flatMap(name =>
+    stocks.map(({ mark }, index): Figure => {
+      const own = costs[index]?.get(name) ?? []
+      const ratio = median(own.map((cost, round) => cost / (first?.get(name)?.[round] ?? cost)))
+      return {
+        case: title,
+        name: `${name} of ${mark}`,
+        note: `${median(own).toFixed(0)} µs of CPU, in one thread with ${mark} entries`,
+        value: median(own),
+        unit: 'µs CPU',
+        ...(index > 0 && { ratio, against: '÷ the first', aim }),
+      }
+    }),
+  )
+}
