@@ -1,7 +1,8 @@
 import type { AgentProfile, House } from '@postern/core'
 import { Rejection, recordRefusal } from '@postern/core'
-import { parseMediaType, readBody } from '@postern/http'
+import { parseMediaType } from '@postern/http'
 import type { Authenticate } from './authenticate.ts'
+import type { BodySender, TakeBody } from './body-room.ts'
 import type { A2aConfig } from './config.ts'
 import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
@@ -19,6 +20,7 @@ export interface DoorRooms {
   readonly config: A2aConfig
   readonly house: House
   readonly authenticate: Authenticate
+  readonly takeBody: TakeBody
 }
 
 /** What came to the endpoint of an agent. */
@@ -56,13 +58,14 @@ export async function enterRpc(knock: Knock, rooms: DoorRooms): Promise<EnteredC
   }
 }
 
-async function openCall(knock: Knock, { config, house, authenticate }: DoorRooms): Promise<EnteredCall> {
+async function openCall(knock: Knock, rooms: DoorRooms): Promise<EnteredCall> {
+  const { config, house, authenticate } = rooms
   const { request, from } = knock
   const { headers } = request
   const agent = findAddressee(knock.agent, house)
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
   const caller = await authenticate(request)
-  const bytes = await takeBody(request, config.limits.body_bytes)
+  const bytes = await readCallBody(request, { caller, from }, rooms)
   const document = parseRpcBody(bytes)
   knock.id = readRpcId(document)
   const envelope = readRpcRequest(document)
@@ -108,9 +111,13 @@ export function readReplay(headers: Headers, extensions: readonly string[]): Pic
 }
 
 /** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
-export async function takeBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+export async function readCallBody(
+  request: Request,
+  sender: BodySender,
+  { takeBody, config }: DoorRooms,
+): Promise<Uint8Array> {
   try {
-    return await readBody(request, maxBytes)
+    return await takeBody(request, config.limits.body_bytes, sender)
   } catch (error) {
     if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
     throw new A2aRejection('mediaTypeNotSupported', error.message, { cause: error })

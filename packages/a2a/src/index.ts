@@ -9,6 +9,7 @@ import { describeKey } from './auth/published-keys.ts'
 import { guardOperations, readScopeTable } from './auth/scopes.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTaskWaiter } from './await-task.ts'
+import { createBodyRoom } from './body-room.ts'
 import { createCards } from './cards.ts'
 import type { A2aConfig } from './config.ts'
 import { createCursors } from './cursor.ts'
@@ -50,6 +51,7 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
   const rooms = {
     config,
     house,
+    takeBody: createBodyRoom(),
     cards,
     authenticate: createAuthenticate(config, house, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(

@@ -32,7 +32,12 @@ const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 96 * 1024 
 const pieceBytes = 256 * 1024
 const noHeaders: Lengths = {}
 
-export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
+const usualRefusal = 'Cannot answer: earlier answers have not been taken yet'
+
+export function createLargeAnswers(
+  { largeFrom, perCaller, all }: AnswerBounds = usualBounds,
+  refusal = usualRefusal,
+): LargeAnswers {
   const heldFor = new Map<string, number>()
   let held = 0
 
@@ -41,7 +46,7 @@ export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds =
     const before = heldFor.get(owner) ?? 0
     if (before > 0 && (before + bytes > perCaller || held + bytes > all)) {
       const retryAfter = 5
-      throw new Rejection('rate_limited', 'Cannot answer: earlier answers have not been taken yet', { retryAfter })
+      throw new Rejection('rate_limited', refusal, { retryAfter })
     }
     heldFor.set(owner, before + bytes)
     held += bytes

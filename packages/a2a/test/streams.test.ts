@@ -261,7 +261,9 @@ describe('SubscribeToTask', () => {
       expect(await take(stream, 1)).toEqual(['task'])
       gate(`${name}-1`).resolve()
       const rest = await stream.rest()
-      expect(told(rest)).toEqual(['artifact "done" last', 'status COMPLETED'])
+      // Where the end is long in coming, the piece is told without it, and the end of the artifact by itself.
+      expect(told(rest)[0]).toMatch(/^artifact "done"( last)?$/)
+      expect(told(rest).at(-1)).toBe('status COMPLETED')
       expect((await sender.rest()).slice(-2)).toEqual(rest.slice(-2))
     },
   )

@@ -1,6 +1,6 @@
 import { recordRefusal } from '@postern/core'
 import type { DoorRooms, EnteredCall, Knock } from '../door.ts'
-import { checkContentType, findAddressee, readReplay, takeBody } from '../door.ts'
+import { checkContentType, findAddressee, readCallBody, readReplay } from '../door.ts'
 import { A2aRejection } from '../errors.ts'
 import { listExtensions, negotiateExtensions } from '../extensions.ts'
 import { parseRpcBody } from '../rpc.ts'
@@ -30,7 +30,8 @@ export async function enterRest(knock: RestKnock, rooms: DoorRooms): Promise<Ent
   }
 }
 
-async function openRestCall(knock: RestKnock, { config, house, authenticate }: DoorRooms): Promise<EnteredCall> {
+async function openRestCall(knock: RestKnock, rooms: DoorRooms): Promise<EnteredCall> {
+  const { house, authenticate } = rooms
   const { request, from } = knock
   const { headers } = request
   const agent = findAddressee(knock.agent, house)
@@ -39,7 +40,7 @@ async function openRestCall(knock: RestKnock, { config, house, authenticate }: D
   const caller = await authenticate(request)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: knock.versionQuery, offered })
   const extensions = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(house))
-  const bytes = found.route.input === 'query' ? noBytes : await takeBody(request, config.limits.body_bytes)
+  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, { caller, from }, rooms)
   const document = readInput(found, knock.query, bytes)
   const params = mergePath(readProtoNames(document), found)
   const call = {
