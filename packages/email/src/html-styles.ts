@@ -12,23 +12,27 @@ const [maxSheets, maxBlock] = [256 * 1024, 4096]
 const nobody: HiddenNames = { classes: new Set(), ids: new Set() }
 
 /**
- * Reads the `style` elements once, without a parser: rules outside of `@media` whose selector ends in a class or an id. What
+ * Reads the `style` elements once, without a parser: rules outside of `@media` for one class or id. What
  * is hidden on small screens only is not hidden.
  */
 export function readHiddenNames(html: string): HiddenNames {
-  const classes = new Set<string>()
-  const ids = new Set<string>()
-  for (const sheet of listSheets(html)) {
-    for (const { selectors, declarations } of listRules(sheet)) {
-      if (!hidingDeclarations.test(declarations) && !hidesInColour(`style="${declarations}"`)) continue
-      for (const [, mark, name = ''] of selectors.matchAll(endsInName)) (mark === '.' ? classes : ids).add(name)
-    }
-  }
-  return classes.size + ids.size > 0 ? { classes, ids } : nobody
+  const names = [...listSheets(html)].flatMap(sheet => [...listRules(sheet)].filter(hidesText).flatMap(listNames))
+  if (names.length === 0) return nobody
+  const namesOf = (mark: string) => new Set(names.filter(name => name.startsWith(mark)).map(name => name.slice(1)))
+  return { classes: namesOf('.'), ids: namesOf('#') }
 }
 
-/** `.name` or `#name` at the end of one of the selectors of a list. */
-const endsInName = /([.#])([\w-]{1,100})\s*(?=,|$)/g
+function hidesText({ declarations }: Rule): boolean {
+  return hidingDeclarations.test(declarations) || hidesInColour(`style="${declarations}"`)
+}
+
+/** With their marks. */
+function listNames({ selectors }: Rule): string[] {
+  return selectors.split(',').flatMap(selector => namesOne.exec(selector.trim())?.[1] ?? [])
+}
+
+/** A selector that ends in `.name` or `#name` and asks for no other name: what is hidden only beside or within another may well be seen. */
+const namesOne = /^[a-z0-9\s>+~*]*([.#][\w-]{1,100})$/i
 
 /** Does a style sheet hide this element? */
 export function hidesByName(tag: string, { classes, ids }: HiddenNames): boolean {

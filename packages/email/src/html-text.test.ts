@@ -32,7 +32,11 @@ test.each([
 })
 
 test.each([
-  ['a class', '<style>p{color:red} td.secret , .x > .secret{color:#333; display : none}</style>', 'class="a secret"'],
+  [
+    'a class',
+    '<style>p{color:red} h1, table td > i.secret , a{color:#333; display : none}</style>',
+    'class="a secret"',
+  ],
   ['an id', '<style>@import url(x); #s1 { visibility:hidden }</style>', 'id=s1'],
   ['a class of two colours', '<style>/* } */ .pale{color:#fff;background:#fff}</style>', "class='pale'"],
   ['the second sheet', '<style>p{}</style><p>x</p><style>.y{}}.z{mso-hide:all}</style>', 'class=z'],
@@ -45,7 +49,10 @@ test.each([
 test.each([
   ['on small screens only', '<style>@media (max-width: 600px) { .wide { display: none } }</style>'],
   ['in another program', '<!--[if mso]><style>.wide{display:none}</style><![endif]-->'],
-  ['by what it stands in', '<style>.wide .deep{display:none} .wide:hover{display:none}</style>'],
+  [
+    'by what it stands in',
+    '<style>.wide .deep{display:none} .dark .wide, .wide.narrow, .wide:hover{display:none}</style>',
+  ],
 ])('what is hidden %s is not hidden', (_what, sheet) => {
   expect(textOfHtml(`${sheet}<p class="wide">Seen</p>`)).toEqual({ text: 'Seen', hasHidden: false })
 })
