@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from './house.ts'
 import type { PeopleTestHouse } from './people-house.ts'
 import { openPeopleHouse, readConfided } from './people-house.ts'
 
@@ -26,9 +27,20 @@ describe('a person with an account and a mailbox', () => {
     const mail = people.house.world.mail.received.find(
       ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('confirm '),
     )
-    expect(mail?.headers.get('subject')).toEqual(['Is alice@alice.test yours?'])
+    expect(mail?.headers.get('subject')).toEqual(['Linking alice@alice.test'])
     expect(mail?.text).toContain('@alice@mastodon.test says that this address belongs to the same person')
     expect(mail?.text).toContain('If it was not you, do nothing')
+  })
+
+  test('the mailbox is told that it was linked', async () => {
+    const told = await eventually(async () =>
+      people.house.world.mail.received.find(
+        ({ envelope, text }) => envelope.to.includes('alice@alice.test') && text?.includes('is now linked'),
+      ),
+    )
+    expect(told.text?.replace(/\s+/g, ' ')).toContain(
+      'If that was not you, send it "unlink @alice@mastodon.test" from here',
+    )
   })
 
   test('the agent knows from then on what was said in either place, marked by the way it came, and not the commands', async () => {

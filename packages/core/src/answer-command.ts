@@ -160,7 +160,7 @@ function planNotice(
     status: 'completed',
     mentions: [target.address],
     visibility: 'direct',
-    subject: `Is ${showPersonAddress(target)} yours?`,
+    subject: `Linking ${showPersonAddress(target)}`,
     created_at: isoTime(world.now()),
   }
   const said = target.via === 'email' ? response : { ...response, subject: undefined }
@@ -168,7 +168,7 @@ function planNotice(
   if (!addressing) return undefined
   const { in_reply_to, created_at } = response
   const place = { agent, address: content.recipient, via: target.via, scope: in_reply_to, threadId: id }
-  const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'link_code' })
+  const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'link_notice' })
   const { aliases, rendering } = addressing
   return { kind: 'post', occasion, answer: { response: said, aliases, rendering, ...toPlanned(addressing) } }
 }
@@ -181,12 +181,16 @@ async function confirmCode(
   const { agent, message } = turn
   const { desk } = working
   const digest = digestCode(code, agent, working)
-  const confirmed = await desk.confirmLink({ agent, asker: identity, message, digest })
+  const notice = randomHex(working.world, 16)
+  const confirmed = await desk.confirmLink({ agent, asker: identity, message, digest, notice })
   if (confirmed.outcome === 'none') return isBare ? undefined : says(personTexts.none())
   if (confirmed.outcome === 'full') return says(refusalTexts.full)
-  return says(
-    confirmed.outcome === 'linked' ? personTexts.linked(confirmed.target) : personTexts.wrong(confirmed.triesLeft),
-  )
+  if (confirmed.outcome === 'wrong') return says(personTexts.wrong(confirmed.triesLeft))
+  const { target } = confirmed
+  // Who did not send the code back himself learns of it.
+  const told = { target, text: personTexts.linkedNotice(identity, turn.content.recipient), id: confirmed.notice }
+  const act = planNotice(told, turn, working)
+  return says(personTexts.linked(target), act ? [act] : [])
 }
 
 async function endLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {

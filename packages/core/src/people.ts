@@ -50,7 +50,7 @@ export const linkLimits = {
   tries: 5,
   askedPerHour: 5,
   sentPerTargetDay: 3,
-  askedPerHostDay: 30,
+  askedPerHostDay: 100,
   sentPerDay: 500,
   addresses: 8,
 } as const
@@ -78,10 +78,12 @@ export interface LinkConfirmation {
   readonly asker: PersonIdentity
   readonly message: number
   readonly digest: string
+  /** The id of the response that tells the other address of it. */
+  readonly notice: string
 }
 
 export type LinkConfirmed =
-  | { readonly outcome: 'linked'; readonly target: PersonAddress }
+  | { readonly outcome: 'linked'; readonly target: PersonAddress; readonly notice: string }
   | { readonly outcome: 'wrong'; readonly triesLeft: number }
   | { readonly outcome: 'full' }
   /** Nothing is open for this address. */

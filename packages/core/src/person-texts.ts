@@ -22,6 +22,8 @@ export const personTexts = {
       `confirm ${code}`,
       'If it was not you, do nothing, and give the code to nobody: without it nothing happens.',
     ].join('\n\n'),
+  linkedNotice: (asker: PersonAddress, agent: string) =>
+    `This address is now linked with ${showPersonAddress(asker)} for the agent ${agent}. If that was not you, send it "unlink ${showPersonAddress(asker)}" from here: somebody has read the code that was sent to you.`,
   linked: (target: PersonAddress) =>
     `Done: ${showPersonAddress(target)} is linked with this address. "linked" lists all, "unlink ${showPersonAddress(target)}" undoes it.`,
   wrong: (left: number) =>

@@ -36,8 +36,8 @@ export function createLinkCodeTable(
 ): LinkCodeTable {
   const insert = prepareQuery(
     db,
-    `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, digest, notice, asked_at, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO link_codes (message, agent, asker, asker_host, asker_subject, target, target_subject, sent_to, digest, notice, asked_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const findAsked = prepareQuery<{ notice: string }>(db, 'SELECT notice FROM link_codes WHERE message = ?')
   const supersede = prepareQuery(
@@ -56,10 +56,15 @@ export function createLinkCodeTable(
   const use = prepareQuery(db, 'UPDATE link_codes SET ended_at = ?, ended_in = ? WHERE message = ?')
   const insertLink = prepareQuery(
     db,
-    `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, since) VALUES (?, ?, ?, ?, ?, ?)
+    `INSERT INTO person_links (agent, asker, target, asked_in, confirmed_in, notice, since) VALUES (?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO NOTHING`,
   )
+  const findLink = prepareQuery<{ notice: string }>(
+    db,
+    'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
+  )
   const findRefusal = createRefusalFinder(db, people)
+  // What carried a code is of no use to anybody once it is over.
   const removeNotice = createNoticeRemoval(db, removeMessage)
   const listOld = prepareQuery<{ message: number; notice: string }>(
     db,
@@ -84,7 +89,7 @@ export function createLinkCodeTable(
     const own = people.findKeys(agent, asker)
     const others = people.findKeys(agent, target)
     if (new Set([...own, ...others]).size > linkLimits.addresses) return 'full'
-    insertLink.run(agent, asker, target, proof.asked, proof.confirmed, proof.at)
+    insertLink.run(agent, asker, target, proof.asked, proof.confirmed, proof.notice, proof.at)
     const [id = asker] = people.findKeys(agent, asker)
     people.moveState(agent, own[0] ?? asker, id)
     people.offerState(agent, others[0] ?? target, id)
@@ -101,14 +106,19 @@ export function createLinkCodeTable(
       const reason = findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
       supersede.run(now, agent, from, to)
-      const whose = [from, host, asker.subject, to, target.subject ?? null] as const
+      const whose = [from, host, asker.subject, to, target.subject ?? null, withoutTag(to)] as const
       insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
       return { outcome: 'sent', notice }
     },
-    confirm({ agent, asker, message, digest }, now) {
+    confirm({ agent, asker, message, digest, notice }, now) {
       const from = formatPersonKey(asker)
       const used = findUsed.get(agent, from, digest, message)
-      if (used) return { outcome: 'linked', target: readPersonKey(used.target) }
+      if (used)
+        return {
+          outcome: 'linked',
+          target: readPersonKey(used.target),
+          notice: findLink.get(agent, from, used.target)?.notice ?? notice,
+        }
       const whose = [agent, from, asker.subject, now, linkLimits.tries] as const
       const waiting = listOpen.all(...whose)
       if (waiting.length === 0) return { outcome: 'none' }
@@ -120,18 +130,19 @@ export function createLinkCodeTable(
       use.run(now, message, code.message)
       people.know(agent, from, asker.subject)
       people.know(agent, code.target, code.target_subject ?? undefined)
-      const outcome = join(agent, [from, code.target], { asked: code.message, confirmed: message, at: now })
+      const outcome = join(agent, [from, code.target], { asked: code.message, confirmed: message, notice, at: now })
       if (outcome === 'full') {
         people.dropUnlinked(agent, [from, code.target])
         return { outcome }
       }
-      return { outcome: 'linked', target: readPersonKey(code.target) }
+      return { outcome: 'linked', target: readPersonKey(code.target), notice }
     },
     forget: (batch, agent, keys, now) => removeAll(batch, listOf.all(agent ?? null, JSON.stringify(keys)), now),
   }
 }
 
 interface Proof {
+  readonly notice: string
   readonly asked: number
   readonly confirmed: number
   readonly at: number
@@ -149,7 +160,7 @@ function createRefusalFinder(
   db: DatabaseSync,
   people: PersonTable,
 ): (wish: Wish, now: number) => LinkRefusal | undefined {
-  const count = (column: 'asker' | 'asker_host' | 'target') => {
+  const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = prepareQuery<{ n: number }>(
       db,
       `SELECT count(*) AS n FROM link_codes WHERE ${column} = ? AND asked_at > ?`,
@@ -157,7 +168,7 @@ function createRefusalFinder(
     return (value: string, since: number) => query.get(value, since)?.n ?? 0
   }
   const inAll = prepareQuery<{ n: number }>(db, 'SELECT count(*) AS n FROM link_codes WHERE asked_at > ?')
-  const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('target')]
+  const [ofAsker, ofHost, toTarget] = [count('asker'), count('asker_host'), count('sent_to')]
   return ({ agent, from, to, host }, now) => {
     const keys = people.findKeys(agent, from)
     if (keys.includes(to)) return 'linked'
@@ -165,17 +176,24 @@ function createRefusalFinder(
     if (ofAsker(from, now - hourMs) >= linkLimits.askedPerHour) return 'asked_too_often'
     if ((inAll.get(now - dayMs)?.n ?? 0) >= linkLimits.sentPerDay) return 'asked_too_often'
     if (ofHost(host, now - dayMs) >= linkLimits.askedPerHostDay) return 'asked_too_often'
-    return toTarget(to, now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
+    return toTarget(withoutTag(to), now - dayMs) >= linkLimits.sentPerTargetDay ? 'sent_too_often' : undefined
   }
 }
 
-/** The message that carried a code is of no use to anybody once it is over. */
-function createNoticeRemoval(db: DatabaseSync, removeMessage: RemoveMessage) {
+/** One mailbox has as many of these as it likes. */
+function withoutTag(key: string): string {
+  return key.replace(/^(email @[^+@]+)\+[^@]*/, '$1')
+}
+
+/** Takes out what the gateway told somebody. */
+export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
+
+export function createNoticeRemoval(db: DatabaseSync, removeMessage: RemoveMessage): RemoveNotice {
   const find = prepareQuery<{ message: number }>(
     db,
     "SELECT n.message FROM names n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",
   )
-  return (batch: Batch, notice: string, now: number) => {
+  return (batch, notice, now) => {
     for (const { message } of find.all(notice)) removeMessage(batch, message, now)
   }
 }

@@ -1,6 +1,7 @@
 import type { PeopleDesk, PersonLink } from '@postern/core'
 import { prepareQuery } from './database.ts'
-import { createLinkCodeTable } from './link-codes.ts'
+import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
+import { createLinkEnding } from './link-ending.ts'
 import { createPersonForgetting } from './person-forgetting.ts'
 import { createPersonHistory } from './person-history.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
@@ -23,7 +24,7 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
   const codes = createLinkCodeTable(db, people, removeMessage)
-  const endLinks = createLinkEnding(store)
+  const endLinks = createLinkEnding(db, createNoticeRemoval(db, removeMessage))
   const list = prepareQuery<LinkRow>(
     db,
     `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
@@ -47,14 +48,14 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
     requestLink: request => write(batch => codes.request(batch, request, now())),
     confirmLink: confirmation => write(() => codes.confirm(confirmation, now())),
     unlink: (agent, identity, other) =>
-      write(() => {
+      write(batch => {
         const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
         const known = people.findSubject(agent, own)
         const keys = people.findKeys(agent, own)
         if (own === key || known?.subject !== identity.subject || !keys.includes(key)) return false
         // Nobody can tell any more who brought in what of it.
         for (const each of keys) people.endState(agent, each)
-        endLinks(agent, key)
+        endLinks(batch, { agent, key }, now())
         people.dropUnlinked(agent, keys)
         return true
       }),
@@ -67,13 +68,8 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''
     },
-    forgetPerson: createPersonForgetting(store, { people, codes, removeMessage }),
+    forgetPerson: createPersonForgetting(store, { people, codes, endLinks, removeMessage }),
   }
-}
-
-function createLinkEnding({ db }: Store): (agent: string, key: string) => void {
-  const end = prepareQuery(db, 'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2)')
-  return (agent, key) => void end.run(agent, key)
 }
 
 function readLink({ asker, target, ...row }: LinkRow): PersonLink {

@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
+import type { Forgetting, Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { LinkCodeTable } from './link-codes.ts'
+import type { EndLinks } from './link-ending.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
 import type { RemoveMessage } from './remove-message.ts'
@@ -14,6 +15,7 @@ const sliceSize = 5_000
 export interface ForgettingParts {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
+  readonly endLinks: EndLinks
   readonly removeMessage: RemoveMessage
 }
 
@@ -35,16 +37,19 @@ export function createPersonForgetting(store: Store, parts: ForgettingParts): Pe
   }
 }
 
-function openForgetting(store: Store, { people, codes, removeMessage }: ForgettingParts): PeopleDesk['forgetPerson'] {
+function openForgetting(
+  store: Store,
+  { people, codes, endLinks: endLinksOf, removeMessage }: ForgettingParts,
+): PeopleDesk['forgetPerson'] {
   const { db, write, now } = store
-  const endLinks = createLinkForgetting(db, people)
+  const endLinks = createLinkForgetting(db, people, endLinksOf)
   const endMessages = createWordRemoval(store, removeMessage)
   const endThreads = createThreadRemoval(store)
   const endRest = createRestRemoval(db)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
     const { links, keys, all } = await write(batch => {
-      const ended = endLinks(agent, addresses)
+      const ended = endLinks(batch, { agent, addresses }, now())
       codes.forget(batch, agent, ended.keys, now())
       return ended
     })
@@ -131,13 +136,11 @@ interface EndedLinks {
 }
 
 /** Every link of the whole person, with every agent concerned. */
-function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
+function createLinkForgetting(db: DatabaseSync, people: PersonTable, endLinks: EndLinks) {
   const findAgents = prepareQuery<{ agent: string }>(
     db,
     'SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1',
   )
-  const end = prepareQuery(db, 'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2)')
-
   /** None where somebody else has that address now. */
   function listPerson(agent: string, address: PersonAddress): readonly PersonAddress[] {
     const key = formatPersonKey(address)
@@ -146,14 +149,14 @@ function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
     return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
   }
 
-  function endPerson(agent: string, keys: readonly string[]): number {
+  function endPerson(batch: Batch, agent: string, keys: readonly string[], now: number): number {
     for (const key of keys) people.endState(agent, key)
-    const ended = keys.reduce((sum, key) => sum + end.run(agent, key).changes, 0)
+    const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
     people.dropUnlinked(agent, keys)
     return ended
   }
 
-  return (agent: string | undefined, addresses: readonly PersonAddress[]): EndedLinks => {
+  return (batch: Batch, { agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>, now: number): EndedLinks => {
     const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
     let links = 0
     for (const address of addresses) {
@@ -161,7 +164,7 @@ function createLinkForgetting(db: DatabaseSync, people: PersonTable) {
       for (const each of new Set(named)) {
         const person = listPerson(each, address)
         for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
-        links += endPerson(each, person.map(formatPersonKey))
+        links += endPerson(batch, each, person.map(formatPersonKey), now)
       }
     }
     return { links, keys: [...all.keys()], all: [...all.values()] }

@@ -16,6 +16,8 @@ CREATE TABLE person_links (
   target TEXT NOT NULL,
   asked_in INTEGER NOT NULL,
   confirmed_in INTEGER NOT NULL,
+  -- the response that told the target of it
+  notice TEXT NOT NULL,
   since INTEGER NOT NULL,
   UNIQUE (agent, asker, target)
 ) STRICT;
@@ -32,6 +34,8 @@ CREATE TABLE link_codes (
   asker_subject TEXT NOT NULL,
   target TEXT NOT NULL,
   target_subject TEXT,
+  -- the target, whatever stands behind a + in it
+  sent_to TEXT NOT NULL,
   digest TEXT NOT NULL,
   notice TEXT NOT NULL,
   asked_at INTEGER NOT NULL,
@@ -43,7 +47,8 @@ CREATE TABLE link_codes (
 ) STRICT;
 CREATE INDEX link_codes_asker ON link_codes (asker, asked_at);
 CREATE INDEX link_codes_host ON link_codes (asker_host, asked_at);
-CREATE INDEX link_codes_target ON link_codes (target, asked_at);
+CREATE INDEX link_codes_target ON link_codes (target);
+CREATE INDEX link_codes_sent_to ON link_codes (sent_to, asked_at);
 CREATE INDEX link_codes_oldest ON link_codes (asked_at);
 
 -- What an agent keeps of a person in all of his conversations. person: the first of his addresses.

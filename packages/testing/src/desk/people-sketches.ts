@@ -31,7 +31,8 @@ export function sketchRequest(
 
 export function confirm(desk: Desk, { agent, asker, digest }: LinkRequest, rest: Partial<LinkRequest> = {}) {
   nextMessage += 1
-  return desk.confirmLink({ agent, asker, digest, message: nextMessage, ...rest })
+  const notice = `told ${nextMessage}`
+  return desk.confirmLink({ agent, asker, digest, notice, message: nextMessage, ...rest })
 }
 
 export async function link(desk: Desk, asker: PersonIdentity, target: PersonAddress, agent = 'echo') {
