@@ -3,7 +3,7 @@ import type { Codec, ReadContext, WriteOptions } from './codec.ts'
 import { hashContent } from './content-hash.ts'
 import type { Dialect, EntryDraft, Reading } from './dialect.ts'
 import type { EntryBody } from './entry.ts'
-import { diffJson, type JsonDifference, type JsonMap, patchJson } from './json-difference.ts'
+import { diffJson, type JsonMap, patchJson } from './json-difference.ts'
 import { type FormatName, scopeOfKind } from './kind.ts'
 
 type Run = readonly [EntryBody, ...EntryBody[]]
@@ -15,7 +15,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
   function writeRun(run: Run, options: WriteOptions): Foreign {
     const message = dialect.toMessage(run)
     const isOwn = ownRunLength(run, 0, format) === run.length
-    const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch as JsonDifference | undefined) : message
+    const patched = isOwn ? patchJson(message, run[0].ext?.[format]?.patch) : message
     const { bag = 'foreign', omitsOwnIds = false } = options
     const bare = omitsOwnIds && !isOwn ? (dialect.dropOwnId?.(message) ?? message) : (patched as Foreign)
     const hasBag = bag === 'all' || (bag === 'foreign' && !isOwn)

@@ -1,6 +1,6 @@
 import { partSchema, plainTextOf } from '@postern/core'
 import { z } from 'zod'
-import { jsonMapSchema, jsonSchema } from './json-schema.ts'
+import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from './json-schema.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
 /** What was said: parts of a message, or a JSON value where a dialect carries one (a plan, a result, a list). */
@@ -38,7 +38,7 @@ export const entryWaitSchema = z.object({
 export const residueSchema = z.object({
   /** How many entries the message became; the residue stands with the first of them. */
   of: z.number().int().positive(),
-  patch: jsonSchema.optional(),
+  patch: jsonDifferenceSchema.optional(),
   /** Members that the dialect's own normal form drops. */
   dropped: jsonMapSchema.optional(),
 })

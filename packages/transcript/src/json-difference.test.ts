@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { diffJson, hashContent, patchJson } from './index.ts'
+import { diffJson, hashContent, isJsonDifference, patchJson } from './index.ts'
 
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
@@ -17,6 +17,13 @@ describe('diffJson() and patchJson()', () => {
 
   it('equal values have no difference, whatever the order of their members', () => {
     expect(diffJson({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toBeUndefined()
+  })
+
+  it('every difference is one, and what is none is told apart', () => {
+    fc.assert(fc.property(json, json, (from, to) => isJsonDifference(diffJson(from, to) ?? { drop: [] })))
+    for (const odd of [null, [], { at: null }, { in: { a: 1 } }, { drop: [1] }, { set: [] }] as const) {
+      expect(isJsonDifference(odd)).toBe(false)
+    }
   })
 
   it('holds only what is different', () => {

@@ -16,6 +16,19 @@ export function isJsonMap(value: unknown): value is JsonMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether a value from a store or an import is a difference. */
+export function isJsonDifference(value: Json): value is JsonDifference & Json {
+  if (!isJsonMap(value)) return false
+  if (Object.hasOwn(value, 'is')) return value.is !== undefined
+  if (Object.hasOwn(value, 'at')) return areDifferences(value.at)
+  const { set = {}, drop = [], in: within = {} } = value
+  return isJsonMap(set) && Array.isArray(drop) && drop.every(name => typeof name === 'string') && areDifferences(within)
+}
+
+function areDifferences(value: Json | undefined): boolean {
+  return isJsonMap(value) && Object.values(value).every(member => member !== undefined && isJsonDifference(member))
+}
+
 /** `undefined` when the two are equal; else the smallest difference by members. `patchJson(from, diffJson(from, to))` equals `to`. */
 export function diffJson(from: Json, to: Json): JsonDifference | undefined {
   if (from === to) return undefined

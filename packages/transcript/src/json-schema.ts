@@ -1,7 +1,7 @@
 import type { Json } from '@postern/core'
 import { z } from 'zod'
 import { copyJson } from './copy-json.ts'
-import { isJsonMap, type JsonMap } from './json-difference.ts'
+import { isJsonDifference, isJsonMap, type JsonDifference, type JsonMap } from './json-difference.ts'
 
 /** Anything JSON can hold, and nothing else; every member stays, whatever its name. */
 export const jsonSchema = z.custom<Json>(isJson, 'must be JSON')
@@ -9,6 +9,12 @@ export const jsonSchema = z.custom<Json>(isJson, 'must be JSON')
 export const jsonMapSchema = z.custom<Record<string, Json>>(
   (value): value is JsonMap => isJsonMap(value) && isJson(value),
   'must be a JSON object',
+)
+
+/** What `patchJson` takes. */
+export const jsonDifferenceSchema = z.custom<JsonDifference>(
+  value => isJson(value) && isJsonDifference(value),
+  'must be a difference',
 )
 
 function isJson(value: unknown): value is Json {

@@ -69,7 +69,7 @@ function isGlobalMessage(message: Json): boolean {
 /** Equal times keep the order of the blocks. */
 function sortByTime(messages: readonly StoreMessage[]): readonly StoreMessage[] {
   const timeOf = ({ timestamp }: StoreMessage) => {
-    return typeof timestamp === 'string' ? Date.parse(timestamp) / 1000 : Number(timestamp ?? 0)
+    return typeof timestamp === 'string' ? Date.parse(timestamp) / 1000 || 0 : Number(timestamp ?? 0)
   }
   return messages.toSorted((a, b) => timeOf(a) - timeOf(b))
 }

@@ -65,14 +65,18 @@ interface Registration extends ListenOptions {
 /** A bus in the process. Each listener gets its events in order, one at a time; one that throws is logged and harms nobody. */
 export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): SwarmBus {
   const registrations = new Set<Registration>()
+  const running = new Set<Promise<void>>()
 
   function tell(registration: Registration, event: BusEvent): void {
     if (registration.isOnce) registrations.delete(registration)
-    registration.tail = registration.tail
+    const told = registration.tail
       .then(() => registration.listener(event))
       .catch((cause: unknown) => {
         log.warn({ cause, type: event.type, source: event.source }, 'a listener of the swarm bus failed')
       })
+      .finally(() => running.delete(told))
+    registration.tail = told
+    running.add(told)
   }
 
   function emit(event: Parameters<SwarmBus['emit']>[0]): void {
@@ -102,7 +106,7 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
     emit,
     emitCustom: (clientId, source, payload) => emit({ type: source, source, clientId, input: payload }),
     async drain() {
-      await Promise.all([...registrations].map(({ tail }) => tail))
+      await Promise.all(running)
     },
   }
 }

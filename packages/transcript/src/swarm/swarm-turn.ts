@@ -176,7 +176,8 @@ function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<ToolContext
     async commitFlush() {
       await turn.commits.commitFlush({ agentName })
     },
-    changeToAgent: name => turn.navigation.changeToAgent(name),
+    // Who hands over in a turn that was given up would change the agent under the next one.
+    changeToAgent: async name => !attempt.signal.aborted && (await turn.navigation.changeToAgent(name)),
     execute(message) {
       work.next = message
     },
