@@ -47,3 +47,7 @@ test('formatRecord() names the code of evidence that was left out', () => {
     'verifiable-credential: fail (wrong-domain), it is for another agent',
   )
 })
+
+test('formatRecord() tells with which message one was answered', () => {
+  expect(formatRecord({ ...record, merged_into: 7 })).toContain('\n  together with #7\n')
+})

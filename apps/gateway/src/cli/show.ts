@@ -13,6 +13,7 @@ export function formatRecord({
   duplicates,
   error,
   correlation_id,
+  merged_into,
   namesakes = [],
 }: MessageRecord): string {
   const { sender } = message
@@ -40,6 +41,7 @@ export function formatRecord({
       [
         [state, ...flags].join(', '),
         ...(error ? [error] : []),
+        ...(merged_into === undefined ? [] : [`together with #${merged_into}`]),
         ...(duplicates ? [`sent again ${duplicates} times`] : []),
         `correlation ${correlation_id}`,
       ],
