@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Unavailable } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from './house.ts'
 import type { PeopleTestHouse } from './people-house.ts'
@@ -188,3 +189,33 @@ test('a code that was asked for before a restart still counts after it, once', a
   )
   await eventually(async () => (await people.house.deliveries()).every(({ state }) => state !== 'queued'))
 })
+
+test.each(['link again@alice.test', 'confirm'])(
+  '"%s" is done once, when the turn is run again because its end was not written',
+  async text => {
+    const { desk } = people.house.gateway()
+    const commit = desk.commit.bind(desk)
+    let failures = 0
+    const from = { from: 'alice@rfc9421.test' }
+    const said = text === 'confirm' ? `confirm ${await people.mailedCode('again@alice.test')}` : text
+    desk.commit = async (turn, answer) => {
+      if (answer.isAside && failures < 2) {
+        failures += 1
+        throw new Unavailable('Cannot store: the disk is full')
+      }
+      return commit(turn, answer)
+    }
+    try {
+      const answer = await people.dm(said, from)
+      expect(answer.text).toContain(text === 'confirm' ? 'Done: again@alice.test' : 'I have sent a code')
+    } finally {
+      desk.commit = commit
+    }
+    expect(failures).toBe(2)
+    await eventually(async () =>
+      (await people.house.deliveries()).every(({ state }) => state === 'sent' || state === 'dead'),
+    )
+    const mails = people.house.world.mail.received.filter(({ envelope }) => envelope.to.includes('again@alice.test'))
+    expect(mails).toHaveLength(text === 'confirm' ? 2 : 1)
+  },
+)
