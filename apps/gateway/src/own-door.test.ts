@@ -1,5 +1,5 @@
 import type { FetchAnswer, StreamAnswer } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
 import { Hono } from 'hono'
 import { expect, test, vi } from 'vitest'
 import { openOwnDoor } from './own-door.ts'
@@ -49,6 +49,18 @@ test('openOwnDoor() keeps to the bounds of the request', async () => {
   controller.abort(new Error('enough'))
   await expect(never).rejects.toThrow('enough')
   await expect(door.fetch('https://agents.test/a2a/big', { signal: controller.signal })).rejects.toThrow('enough')
+})
+
+test('openOwnDoor() waits no longer than the request does, for the answer or for its end, and reads no more than it may', async () => {
+  leaves.mockClear()
+  const late = new Unavailable('Cannot fetch: no answer in time')
+  await expect(door.fetch('https://agents.test/a2a/never', { timeoutMs: 20 })).rejects.toThrow(late)
+  await expect(door.fetch('https://agents.test/a2a/stream', { timeoutMs: 20 })).rejects.toThrow(late)
+  expect(leaves).toHaveBeenCalledTimes(1)
+  const large = door.fetch('https://agents.test/a2a/stream', { maxBytes: 2 })
+  await expect(large).rejects.toThrow(new Undeliverable('Cannot fetch: answer is too large'))
+  expect(leaves).toHaveBeenCalledTimes(2)
+  leaves.mockClear()
 })
 
 test('openOwnDoor() leaves a stream that begins when nobody waits for it any more', async () => {

@@ -1,5 +1,5 @@
 import type { FetchRequest, StreamRequest, World } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import { Unavailable, Undeliverable } from '@postern/core'
 import type { Hono } from 'hono'
 
 type WaysOut = Pick<World, 'fetch' | 'openStream'>
@@ -13,6 +13,7 @@ export interface OwnHouse {
 /** What agents may be called by; the operator's rooms are none of it. */
 const openPaths = /^\/(a2a|actor|agents|inbox|\.well-known)(\/|$)/
 const defaultMaxBytes = 1024 * 1024
+const defaultTimeoutMs = 10_000
 
 /** What the server is told of who comes: no address of the network, which others may share. */
 const ownVisit = { isOwnVisit: true } as const
@@ -45,11 +46,10 @@ export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: Ow
   return {
     async fetch(url, request = {}) {
       if (!isOurs(url)) return fetch(url, request)
-      const answer = await knock(url, request)
-      const body = new Uint8Array(await endWith(request.signal, answer.arrayBuffer()))
-      if (body.length > (request.maxBytes ?? defaultMaxBytes))
-        throw new Undeliverable('Cannot fetch: answer is too large')
-      return { status: answer.status, headers: answer.headers, url, body }
+      return withinTime(request, async signal => {
+        const { status, headers, body } = await knock(url, { ...request, signal })
+        return { status, headers, url, body: await readAll(readPieces(body, signal), request.maxBytes) }
+      })
     },
     ...(openStream && {
       async openStream(url: string, request: StreamRequest = {}) {
@@ -59,6 +59,36 @@ export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: Ow
       },
     }),
   }
+}
+
+/** From the first byte to the last: our own routes may have an answer without end, too. */
+async function withinTime<Value>(
+  { timeoutMs = defaultTimeoutMs, signal }: FetchRequest,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const over = new AbortController()
+  const expire = () => over.abort(new Unavailable('Cannot fetch: no answer in time'))
+  const leave = () => over.abort(signal?.reason)
+  const timer = setTimeout(expire, timeoutMs)
+  if (signal?.aborted) leave()
+  signal?.addEventListener('abort', leave, { once: true })
+  try {
+    return await work(over.signal)
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', leave)
+  }
+}
+
+async function readAll(pieces: AsyncIterable<Uint8Array>, maxBytes = defaultMaxBytes): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  let size = 0
+  for await (const piece of pieces) {
+    size += piece.length
+    if (size > maxBytes) throw new Undeliverable('Cannot fetch: answer is too large')
+    read.push(piece)
+  }
+  return new Uint8Array(Buffer.concat(read))
 }
 
 /** The work itself goes on; nobody waits for it any more. */
