@@ -108,6 +108,16 @@ describe('from the mailbox to the account', () => {
   })
 })
 
+test('a code is read out of an answer with a signature, and what it answers quoted under it', async () => {
+  const from = { from: 'quoter@alice.test' }
+  const asked = await people.write('link acct:bob@gotosocial.test', from)
+  const code = await people.postedCode('https://gotosocial.test/users/bob')
+  const quoted = asked.text.replace(/^/gm, '> ')
+  const text = `Confirm ${code}\n\n-- \nQuoter\n+1 555 0100\n\nOn Mon, 2 Nov 2026 at 10:00, Desk <desk@agents.test> wrote:\n\n${quoted}\n`
+  const confirmed = await people.write(text, { ...from, inReplyTo: asked.thread })
+  expect(confirmed.text).toContain('Done: @bob@gotosocial.test is linked')
+})
+
 describe('what is no command', () => {
   test.each(['please link alice@alice.test', 'linked?? to what', 'unlink', 'I forget me'])(
     '"%s" goes to the agent',
