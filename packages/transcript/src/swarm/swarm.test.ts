@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { type Json, type NormalizedMessage, Rejection } from '@postern/core'
 import { describe, expect, it } from 'vitest'
 import {
   type AgentSpec,
@@ -6,9 +6,12 @@ import {
   createMemoryShelf,
   createMemoryTranscript,
   createNavigateTool,
+  createSwarmAgent,
   createSwarmBus,
+  diffSwarmState,
   type ModelAnswer,
   openSwarmClient,
+  readSwarmState,
   type SwarmDeps,
   type SwarmMessage,
   type SwarmSpec,
@@ -534,6 +537,20 @@ describe('navigation', () => {
     ])
   })
 
+  it('W-31: what a chat shows is the active agent and the stack, and a change of them', async () => {
+    const { deps } = openRoom()
+    const { navigation } = await openThree(deps)
+    const before = readSwarmState(navigation)
+    expect(before).toEqual({ activeAgent: 'D', navigationStack: [] })
+    await navigation.changeToAgent('A')
+    const after = readSwarmState(navigation)
+    expect(diffSwarmState(before, after)).toEqual([
+      { op: 'replace', path: '/activeAgent', value: 'A' },
+      { op: 'replace', path: '/navigationStack', value: ['A'] },
+    ])
+    expect(diffSwarmState(after, after)).toEqual([])
+  })
+
   it('W-22: a restart finds the active agent, the stack and the history', async () => {
     const { deps } = openRoom()
     const before = await openThree(deps)
@@ -616,5 +633,76 @@ describe('operators and policies', () => {
     )
     expect(await client.complete('hi')).toBe('No.')
     expect(JSON.stringify(await client.history.listRaw())).not.toContain('secret')
+  })
+})
+
+describe('createSwarmAgent()', () => {
+  const png = Buffer.from('89504e470d0a1a0a', 'hex')
+  const message = (text: string, thread_id = 'same'): NormalizedMessage => ({
+    id: `m-${text}`,
+    thread_id,
+    sender: { address: '@ann@social.example', auth_method: 'none', verified: false },
+    recipient: '@desk@host.example',
+    parts: [
+      { kind: 'text', mime: 'text/plain', content: text },
+      {
+        kind: 'file',
+        mime: 'image/png',
+        bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64) },
+      },
+    ],
+    recipient_capabilities: { mention_relay: { kind: 'none' } },
+    received_via: 'web',
+    received_at: '2026-03-13T10:00:00.000Z',
+    raw: null,
+  })
+  function contextOf() {
+    let value: Json | undefined
+    const state = {
+      get: async () => value,
+      set(next: Json) {
+        value = next
+      },
+    }
+    return { signal: new AbortController().signal, state, attachment: async () => ({ bytes: new Uint8Array(png) }) }
+  }
+
+  it('W-21 and W-22: triage hands over, and the specialist still speaks at the next message', async () => {
+    const { deps } = openRoom()
+    const refunds = scripted('Which order?', 'Done.')
+    const triage = agent('triage', scripted(callOf('navigate_to_refunds')), {
+      tools: [createNavigateTool({ to: 'refunds' })],
+    })
+    const desk = createSwarmAgent(swarm([triage, agent('refunds', refunds)]), deps)
+    const context = contextOf()
+    expect(await desk.handle(message('money back'), context)).toBe('Which order?')
+    expect(await desk.handle(message('order 7'), context)).toBe('Done.')
+    const last = refunds.seen[1]?.at(-1)
+    expect(last).toMatchObject({
+      content: 'order 7',
+      images: [png.toString('base64')],
+      payload: { message_id: 'm-order 7', sender: '@ann@social.example' },
+    })
+    expect(refunds.seen[1]?.map(({ content }) => content)).toContain('Which order?')
+  })
+
+  it('two conversations that bear one name share nothing', async () => {
+    const { deps } = openRoom()
+    const model = scripted('one', 'two')
+    const desk = createSwarmAgent(swarm([agent('a', model)]), deps)
+    await desk.handle(message('my secret'), contextOf())
+    await desk.handle(message('hello'), contextOf())
+    expect(JSON.stringify(model.seen[1])).not.toContain('my secret')
+  })
+
+  it('a turn that is given up by the gateway ends with its reason, and says nothing', async () => {
+    const { deps } = openRoom()
+    const stop = new AbortController()
+    const model = scripted(async () => {
+      stop.abort(new Error('shutting down'))
+      return { content: 'too late' }
+    })
+    const desk = createSwarmAgent(swarm([agent('a', model)]), deps)
+    await expect(desk.handle(message('hi'), { ...contextOf(), signal: stop.signal })).rejects.toThrow('shutting down')
   })
 })
