@@ -277,6 +277,41 @@ describe('tools under policy', () => {
     expect(ran).toEqual([])
   })
 
+  it('E-39: a tool that fails when it is allowed leaves its action accepted, with the failure and no detail of it', async () => {
+    const { actions, run } = openActions()
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const id = (await actions.list(ann.owner))[0]?.action_id ?? ''
+    const apply = () => Promise.reject(new Error('card 1234 declined'))
+    const failed = await actions.resolve(ann.owner, id, {
+      decision: 'accepted',
+      resolver: 'x',
+      mayResolve: () => true,
+      apply,
+    })
+    expect(failed).toMatchObject({ status: 'accepted', resolution_error: 'the tool failed', resolution_result: null })
+    expect(buildDecisionEnvelope(failed)).toMatchObject({
+      payload: { success: false, error: 'the tool failed' },
+      metadata: { action_id: id, action_status: 'accepted' },
+    })
+  })
+
+  it('E-39: expire ends what is over, once; a removed action leaves the lists and stays for the audit', async () => {
+    const { actions, run, pass } = openActions()
+    await callUnderPolicy({ ...call, expires_at: '2026-03-13T10:00:05.000Z' }, 'preview', { actions, run })
+    await callUnderPolicy(call, 'preview', { actions, run })
+    const [open, short] = await actions.list(ann.owner)
+    pass(5000)
+    expect(await actions.expire(ann.owner)).toEqual([short?.action_id])
+    expect(await actions.expire(ann.owner)).toEqual([])
+    expect(await actions.remove(ann.owner, open?.action_id ?? '', 'operator:eve')).toBe(true)
+    expect(await actions.remove(ann.owner, open?.action_id ?? '', 'operator:eve')).toBe(false)
+    expect((await actions.list(ann.owner)).map(({ status }) => status)).toEqual(['expired'])
+    expect(await actions.get(ann.owner, open?.action_id ?? '')).toMatchObject({
+      status: 'deleted',
+      resolver: 'operator:eve',
+    })
+  })
+
   it('a decision is remembered for its workspace, user, agent and tool alone', async () => {
     const { shelf } = openRoom()
     const memory = createPolicyMemory(shelf)
