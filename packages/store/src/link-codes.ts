@@ -3,6 +3,7 @@ import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkReque
 import { linkLimits } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import type { EndLinks } from './link-ending.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
 import type { RemoveMessage } from './remove-message.ts'
@@ -24,7 +25,7 @@ interface CodeRow {
 /** Codes on their way, and links that come of them. Synchronous: inside a write. */
 export interface LinkCodeTable {
   request(batch: Batch, request: LinkRequest, now: number): LinkAsked
-  confirm(confirmation: LinkConfirmation, now: number): LinkConfirmed
+  confirm(batch: Batch, confirmation: LinkConfirmation, now: number): LinkConfirmed
   /** All codes from or to these addresses, with what carried them. */
   forget(batch: Batch, agent: string | undefined, keys: readonly string[], now: number): void
 }
@@ -32,7 +33,7 @@ export interface LinkCodeTable {
 export function createLinkCodeTable(
   db: DatabaseSync,
   people: PersonTable,
-  removeMessage: RemoveMessage,
+  { removeNotice, endLinks }: { readonly removeNotice: RemoveNotice; readonly endLinks: EndLinks },
 ): LinkCodeTable {
   const insert = prepareQuery(
     db,
@@ -64,8 +65,6 @@ export function createLinkCodeTable(
     'SELECT notice FROM person_links WHERE agent = ? AND asker = ? AND target = ?',
   )
   const findRefusal = createRefusalFinder(db, people)
-  // What carried a code is of no use to anybody once it is over.
-  const removeNotice = createNoticeRemoval(db, removeMessage)
   const listOld = prepareQuery<{ message: number; notice: string }>(
     db,
     'SELECT message, notice FROM link_codes WHERE asked_at < ? ORDER BY asked_at LIMIT +?',
@@ -79,9 +78,22 @@ export function createLinkCodeTable(
 
   function removeAll(batch: Batch, codes: readonly { message: number; notice: string }[], now: number): void {
     for (const { message, notice } of codes) {
+      // What carried a code is of no use to anybody once it is over.
       removeNotice(batch, notice, now)
       remove.run(message)
     }
+  }
+
+  /** What was linked with an address stays with who had it then: somebody else who has it now begins anew. */
+  function claim(batch: Batch, { agent, key, subject }: Owner, now: number): void {
+    const known = people.findSubject(agent, key)?.subject
+    if (typeof known === 'string' && subject !== undefined && known !== subject) {
+      const before = people.findKeys(agent, key)
+      for (const each of before) people.endState(agent, each)
+      endLinks(batch, { agent, key }, now)
+      people.dropUnlinked(agent, before)
+    }
+    people.know(agent, key, subject)
   }
 
   /** The person who asks keeps what the agent knows of him; the other's state gives way. */
@@ -102,6 +114,7 @@ export function createLinkCodeTable(
       if (known) return { outcome: 'sent', notice: known.notice }
       removeAll(batch, listOld.all(now - keptMs, mostPurged), now)
       const [from, to] = [formatPersonKey(asker), formatPersonKey(target)]
+      if (people.findSubject(agent, from)) claim(batch, { agent, key: from, subject: asker.subject }, now)
       const host = asker.address.slice(asker.address.lastIndexOf('@') + 1)
       const reason = findRefusal({ agent, from, to, host }, now)
       if (reason) return { outcome: 'refused', reason }
@@ -110,7 +123,7 @@ export function createLinkCodeTable(
       insert.run(message, agent, ...whose, digest, notice, now, now + linkLimits.codeMs)
       return { outcome: 'sent', notice }
     },
-    confirm({ agent, asker, message, digest, notice }, now) {
+    confirm(batch, { agent, asker, message, digest, notice }, now) {
       const from = formatPersonKey(asker)
       const used = findUsed.get(agent, from, digest, message)
       if (used)
@@ -128,8 +141,8 @@ export function createLinkCodeTable(
         return { outcome: 'wrong', triesLeft: Math.max(...waiting.map(({ tries }) => linkLimits.tries - tries - 1)) }
       }
       use.run(now, message, code.message)
-      people.know(agent, from, asker.subject)
-      people.know(agent, code.target, code.target_subject ?? undefined)
+      claim(batch, { agent, key: from, subject: asker.subject }, now)
+      claim(batch, { agent, key: code.target, subject: code.target_subject ?? undefined }, now)
       const outcome = join(agent, [from, code.target], { asked: code.message, confirmed: message, notice, at: now })
       if (outcome === 'full') {
         people.dropUnlinked(agent, [from, code.target])
@@ -139,6 +152,12 @@ export function createLinkCodeTable(
     },
     forget: (batch, agent, keys, now) => removeAll(batch, listOf.all(agent ?? null, JSON.stringify(keys)), now),
   }
+}
+
+interface Owner {
+  readonly agent: string
+  readonly key: string
+  readonly subject: string | undefined
 }
 
 interface Proof {

@@ -23,8 +23,9 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
   const { db, write, now } = store
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
-  const codes = createLinkCodeTable(db, people, removeMessage)
-  const endLinks = createLinkEnding(db, createNoticeRemoval(db, removeMessage))
+  const removeNotice = createNoticeRemoval(db, removeMessage)
+  const endLinks = createLinkEnding(db, removeNotice)
+  const codes = createLinkCodeTable(db, people, { removeNotice, endLinks })
   const list = prepareQuery<LinkRow>(
     db,
     `SELECT place, agent, asker, target, asked_in AS asked, confirmed_in AS confirmed, since FROM person_links
@@ -46,7 +47,7 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
       return people.find(agent, key)
     },
     requestLink: request => write(batch => codes.request(batch, request, now())),
-    confirmLink: confirmation => write(() => codes.confirm(confirmation, now())),
+    confirmLink: confirmation => write(batch => codes.confirm(batch, confirmation, now())),
     unlink: (agent, identity, other) =>
       write(batch => {
         const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]

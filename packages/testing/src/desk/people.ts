@@ -153,6 +153,28 @@ function describeLinks(open: OpenDesk): void {
     }),
   )
   test(
+    'who has got the account anew and links a mailbox of his is not joined with what was the other’s',
+    withDesk(open, async ({ desk }) => {
+      await link(desk, ada, adasMail)
+      const successor = { ...ada, subject: 'https://social.test/another-ada' }
+      await link(desk, successor, mailbox('eve'))
+      const both = ['activitypub @ada@social.test', 'email @eve@mail.test']
+      expect(await addressesOf(desk, successor)).toEqual(both)
+      expect(await addressesOf(desk, mailbox('eve'))).toEqual(both)
+      expect(await addressesOf(desk, adasMail)).toEqual([])
+      expect(await addressesOf(desk, ada)).toEqual([])
+    }),
+  )
+  test(
+    'nor is he whom another one links to the account that he has got anew',
+    withDesk(open, async ({ desk }) => {
+      await link(desk, ada, adasMail)
+      await link(desk, eve, { ...ada, subject: 'https://social.test/another-ada' })
+      expect(await addressesOf(desk, eve)).toEqual(['activitypub @ada@social.test', 'activitypub @eve@social.test'])
+      expect(await addressesOf(desk, adasMail)).toEqual([])
+    }),
+  )
+  test(
     'an address that nobody has spoken from belongs to who speaks first',
     withDesk(open, async ({ desk }) => {
       const { subject: _, ...unknown } = account('late')
