@@ -12,7 +12,7 @@ let house: TestHouse
 beforeAll(async () => {
   const auth = { tokens: [{ name: 'ann', sha256: hash('sha256', token) }] }
   const agents = { chat: { use: './agents/chatter.ts' } }
-  house = await openTestHouse(() => ({ web: { enabled: true, auth }, agents, default_agent: 'chat' }))
+  house = await openTestHouse(() => ({ web: { enabled: true, trace: false, auth }, agents, default_agent: 'chat' }))
 })
 afterAll(() => house.close())
 
@@ -75,6 +75,22 @@ describe('a chat', () => {
     expect(copied.length).toBe(messages.length)
     expect((await ask(elsewhere, { messages: copied })).json.added).toBe(0)
     expect((await ask(elsewhere)).json.messages).toEqual(copied)
+  })
+
+  test('S-34: shows what was said, and what was done only to operators', async () => {
+    await chat('tool', 'thread-trace', 'run-trace')
+    const path = '/api/v1/agent/history?threadId=thread-trace'
+    const headers = { authorization: `Bearer ${token}` }
+    const said = (await (await fetch(`${house.url()}${path}`, { headers })).json()) as { messages: { role: string }[] }
+    expect(said.messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    const refused = await fetch(`${house.url()}${path}&include=trace`, { headers })
+    expect([refused.status, await refused.json()]).toMatchObject([
+      403,
+      { code: 'forbidden', detail: 'Cannot read history: traces are for operators' },
+    ])
+    const thread = `web:${JSON.stringify(['chat', 'thread-trace'])}`
+    const done = (await ask({ owner, thread, format: 'jsonl' })).json.messages
+    expect(done.map(({ kind }) => kind)).toEqual(['text', 'tool_call', 'tool_result', 'text'])
   })
 
   test('what is not of the format is refused, and nothing of it is stored', async () => {

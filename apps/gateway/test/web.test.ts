@@ -246,6 +246,12 @@ describe('a run', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
+  test('C-31: who takes protobuf alone is told that there is none', async () => {
+    const body = JSON.stringify({ threadId: name('thread'), runId: name('run'), messages: [] })
+    const headers = { accept: 'application/vnd.ag-ui.event+proto' }
+    expect((await call('/api/v1/agent/runs', { method: 'POST', headers, body })).status).toBe(406)
+  })
+
   test('C-17: goes on without its client, and is in the history later', async () => {
     const threadId = name('thread')
     const leaving = new AbortController()

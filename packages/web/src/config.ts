@@ -52,6 +52,8 @@ export const webConfigSchema = z
     auth: z
       .strictObject({ issuers: z.array(issuerSchema).default([]), tokens: z.array(tokenSchema).default([]) })
       .prefault({}),
+    /** Whether people see what was done for them (`include=trace`), not only what was said; operators see it by `postern export`. */
+    trace: z.boolean().default(false),
     /** Origins whose pages may call (CORS). */
     origins: z.array(originSchema).default([]),
     attachments: z

@@ -17,6 +17,7 @@ export async function answerHistory(c: Context, rooms: WebRooms): Promise<Respon
   const [after, before] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
   const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
   const isTrace = c.req.query('include') === 'trace'
+  if (isTrace && !rooms.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
   const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before }
   const entries = await rooms.transcript.read(thread, {
     ...range,

@@ -18,6 +18,7 @@ export const devDefaults: readonly Filling[] = [
   ['origin', 'https://agents.test'],
   ['email/budgets', noMailBudgets],
   ['web/enabled', true],
+  ['web/trace', true],
   ['payments', { use: 'builtin:test' }],
   [
     'agents',
