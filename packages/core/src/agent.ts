@@ -68,6 +68,8 @@ export interface AgentContext extends AgentActs, AgentDemands {
   /** The bytes of a file or artifact, checked against their digest. */
   attachment(part: FilePart | ArtifactPart): Promise<AttachmentBytes>
   readonly state: AgentState
+  /** The desk's number of the conversation; absent where there is no desk. */
+  readonly thread?: number | undefined
   /**
    * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for what it says; one hop further along the chain of
    * the message that is being answered. A string is one markdown text.

@@ -1,5 +1,5 @@
 import type { AgentAnswer, AgentChunk } from './agent.ts'
-import type { Part } from './part.ts'
+import type { Part, ToolCallPart } from './part.ts'
 import { partSchema } from './part.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import { normalizedResponseSchema, partialResponseSchema } from './response.ts'
@@ -77,7 +77,12 @@ function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
 function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
-  return { ...before, ...next, parts, ...(acts.length > 0 && { acts }) }
+  const trace = [...(before.trace ?? []), ...(next.trace ?? [])].reduce(appendPart, []).filter(isCall)
+  return { ...before, ...next, parts, ...(acts.length > 0 && { acts }), ...(trace.length > 0 && { trace }) }
+}
+
+function isCall(part: Part): part is ToolCallPart {
+  return part.kind === 'tool_call'
 }
 
 /** Streamed text of one kind runs on; a tool call that comes again under its id replaces its beginning. */

@@ -142,6 +142,7 @@ function createContext(
     history: () => view,
     attachment: part => working.readAttachment(part, signal),
     state,
+    thread: turn.thread,
     call: createAgentCall(turn, working, signal),
     identity: createSenderIdentity(turn.content.sender),
     ...(known && { person: known.shown }),

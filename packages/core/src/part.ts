@@ -54,8 +54,15 @@ const toolCallPartSchema = z.object({
   args: z.unknown().optional(),
   result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
+  /** Which of several agents behind one address called it. */
+  agent: z.string().optional(),
+  /** Its beginning was told by an earlier answer, which demanded this (the demand's public id); here is its end alone. */
+  continues: z.string().optional(),
 })
 const policyPartSchema = z.object({ kind: z.literal('policy'), policy: policySchema })
+
+/** What was done behind an answer. */
+export const traceSchema = z.array(toolCallPartSchema).max(500)
 
 export const knownPartSchema = z.discriminatedUnion('kind', [
   textPartSchema,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { actSchema } from './act.ts'
-import { partSchema } from './part.ts'
+import { partSchema, traceSchema } from './part.ts'
 import { visibilities } from './visibility.ts'
 
 export const responseStatuses = [
@@ -11,6 +11,16 @@ export const responseStatuses = [
   'failed',
   'working',
 ] as const
+
+/** What stands behind an answer: kept with it and shown where somebody watches (web chat, history), on no other wire. */
+const behindShape = {
+  /** Who speaks, where several agents stand behind one address. */
+  speaker: z.string().max(128).optional(),
+  /** What a chat may show of the agent beside its words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands. */
+  chat_state: z.record(z.string(), z.json()).optional(),
+  /** Calls that are no part of the answer, such as those by which agents hand over. */
+  trace: traceSchema.optional(),
+}
 
 /** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */
 export const normalizedResponseSchema = z
@@ -25,6 +35,7 @@ export const normalizedResponseSchema = z
     visibility: z.enum(visibilities).optional(),
     subject: z.string().optional(),
     as: z.literal('message').optional(),
+    ...behindShape,
     created_at: z.iso.datetime(),
   })
   .refine(({ parts, status }) => parts.length > 0 || status !== 'completed', {
@@ -42,6 +53,7 @@ export const partialResponseSchema = z.object({
   /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
   as: z.literal('message').optional(),
   acts: z.array(actSchema).max(50).optional(),
+  ...behindShape,
 })
 
 export type ResponseStatus = (typeof responseStatuses)[number]

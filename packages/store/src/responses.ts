@@ -67,7 +67,10 @@ export function createResponseTable(db: DatabaseSync): ResponseTable {
     db,
     'UPDATE responses SET envelope = ?, edited_at = ? WHERE seq = ? AND retracted_at IS NULL',
   )
-  const retract = prepareQuery(db, 'UPDATE responses SET retracted_at = ?, listed = 0 WHERE seq = ?')
+  const retract = prepareQuery(
+    db,
+    "UPDATE responses SET retracted_at = ?, listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state') WHERE seq = ?",
+  )
   const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)
   const findPlace = prepareQuery<ResponsePlace>(

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Entry, Part } from '@postern/core'
+import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
 import { parseJson, prepareQuery } from '../database.ts'
 import { splitParts } from './split-parts.ts'
@@ -14,6 +14,8 @@ interface SaidRow {
   readonly agent: string
   readonly run_id: string | null
   readonly asked_at: string | null
+  /** Of an answer: what stands behind it. */
+  readonly behind: string | null
 }
 
 /** What the desk keeps of a conversation, as entries of the transcript. Nothing is copied: the desk has the words. */
@@ -27,9 +29,11 @@ export interface DeskEntries {
 }
 
 /** The latency of an answer counts from the message it answers. */
-const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at
+const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+  CASE WHEN json_type(r.envelope, '$.speaker') IS NOT NULL OR json_type(r.envelope, '$.trace') IS NOT NULL THEN r.envelope END AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
-  LEFT JOIN entries q ON q.seq = e.answers WHERE e.seq = ?`
+  LEFT JOIN entries q ON q.seq = e.answers
+  LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
 
 export function createDeskEntries(db: DatabaseSync): DeskEntries {
   const place = 'coalesce(answers, seq)'
@@ -65,6 +69,7 @@ export function createDeskEntries(db: DatabaseSync): DeskEntries {
 }
 
 function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
+  const { speaker = row.agent, trace = [] } = readBehind(row)
   const pieces = splitParts(parseJson<readonly Part[]>(row.content), row.role)
   const author = parseJson<Entry['author']>(row.author)
   const isAnswer = row.role === 'assistant'
@@ -76,15 +81,26 @@ function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
       address: author.address,
       ...(author.display_name !== undefined && { display_name: author.display_name }),
     },
-    ...(isAnswer && { agent_key: row.agent }),
+    ...(isAnswer && { agent_key: speaker }),
     ...(row.run_id !== null && { run_id: row.run_id }),
-    ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
   }
-  return pieces.map((piece, index) => ({
+  const said = pieces.map((piece, index) => ({
     entry_id: index === 0 ? `desk-${row.seq}` : `desk-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
     ...common,
+    ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
     ...(index === 0 && latency !== undefined && { latency_ms: Math.max(0, latency) }),
     ...piece,
   }))
+  const done = trace.flatMap(call => splitParts([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })))
+  return [
+    ...done.map(({ agent_key = speaker, piece }, index) => {
+      return { entry_id: `desk-${row.seq}.t${index}`, ...common, agent_key, ...piece }
+    }),
+    ...said,
+  ]
+}
+
+function readBehind({ behind }: SaidRow): Pick<NormalizedResponse, 'speaker' | 'trace'> {
+  return behind === null ? {} : parseJson<NormalizedResponse>(behind)
 }

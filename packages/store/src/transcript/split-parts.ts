@@ -1,4 +1,5 @@
-import type { Json, Part, ToolCallPart } from '@postern/core'
+import type { ApprovalAction, Json, Part, PolicyPart, ToolCallPart } from '@postern/core'
+import { readApproval, refusedCall } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
 import { contentOfText } from '@postern/transcript'
 
@@ -33,14 +34,37 @@ function writeWords(parts: readonly Part[], role: Speaker): Piece {
 function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' }>): readonly Piece[] {
   if (part.kind === 'tool_call') return writeToolCall(part)
   const { policy } = part
+  const approval = readApproval(policy)
   const id = typeof policy.demand === 'string' ? policy.demand : undefined
+  if (approval && id !== undefined) return [writeApproval(part, approval, id)]
   const wait = id === undefined ? undefined : ({ id, reason: 'policy', state: 'open' } as const)
   return [
     { kind: 'policy', role: 'assistant', scope: 'conversation', content: { parts: [part] }, ...(wait && { wait }) },
   ]
 }
 
-function writeToolCall({ id, name, args, result, error }: ToolCallPart): readonly Piece[] {
+/** In place of the result of a call that somebody has to allow first. */
+function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
+  const { expires_at } = part.policy
+  const until = typeof expires_at === 'string' ? { expires_at } : {}
+  const metadata = { tool_call_id }
+  return {
+    kind: 'approval_required',
+    role: 'tool',
+    scope: 'agent',
+    content: { parts: [part] },
+    tool: { call_id: tool_call_id, name: action.kind },
+    wait: {
+      id,
+      reason: 'approval',
+      state: 'open',
+      ...until,
+      action: { ...action, ...until, status: 'pending', metadata },
+    },
+  }
+}
+
+function writeToolCall({ id, name, args, result, error, continues }: ToolCallPart): readonly Piece[] {
   const isObject = args !== null && typeof args === 'object' && !Array.isArray(args)
   const call: Piece = {
     kind: 'tool_call',
@@ -62,5 +86,12 @@ function writeToolCall({ id, name, args, result, error }: ToolCallPart): readonl
     ...(error && { error }),
     ...(result !== undefined && { result: result as Json }),
   }
-  return [call, { kind: 'tool_result', role: 'tool', scope: 'agent', content: contentOfText(''), tool: ended }]
+  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content: contentOfText(''), tool: ended }
+  if (continues === undefined) return [call, end]
+  // What it waited for is over: accepted where it was run, whatever came of it.
+  return [{ ...end, wait: { id: continues, reason: 'approval', state: isRefused(error) ? 'rejected' : 'accepted' } }]
+}
+
+function isRefused(error: ToolCallPart['error']): boolean {
+  return error?.message === refusedCall
 }

@@ -1,0 +1,38 @@
+import { z } from 'zod'
+import type { Policy } from './part.ts'
+
+/** The `code` of a demand that waits for somebody to allow a call of a tool. */
+export const approvalCode = 'approval:required'
+
+/** The end of a call that was not allowed. */
+export const refusedCall = 'It was not allowed.'
+
+const member = 'dev.postern.action'
+
+/** What a tool is to do, as far as whoever decides is shown it. Arguments are named; what they are stands in `preview`. */
+export const approvalActionSchema = z.object({
+  action_id: z.string(),
+  /** The tool. */
+  kind: z.string(),
+  summary: z.string(),
+  preview: z.json(),
+  arguments: z.array(z.string()),
+  tool_call_id: z.string(),
+  /** Which of several agents behind one address wants it. */
+  agent: z.string().optional(),
+})
+
+export type ApprovalAction = z.infer<typeof approvalActionSchema>
+
+/** For `requireConsent`. */
+export function describeApproval(action: ApprovalAction): {
+  readonly code: string
+  readonly data: Record<string, unknown>
+} {
+  return { code: approvalCode, data: { [member]: action } }
+}
+
+/** The call that a demand, or the decision on it, is about; undefined when it is about something else. */
+export function readApproval({ code, data }: Pick<Policy, 'code' | 'data'>): ApprovalAction | undefined {
+  return code === approvalCode ? approvalActionSchema.safeParse(data?.[member]).data : undefined
+}
