@@ -49,6 +49,8 @@ export interface AnswerState {
   take(event: unknown): void
   /** The task, for asking again. */
   taskId(): string | undefined
+  /** What it has said and not taken back. */
+  soFar(): readonly Part[]
   /** Undefined while the agent is at work. */
   finished(): FinishedAnswer | undefined
 }
@@ -87,6 +89,7 @@ export function createAnswerState(expected: { readonly taskId: string | undefine
       if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
     },
     taskId: () => heard.task?.id,
+    soFar: () => inlineParts([...heard.artifacts.values()].flat()),
     finished() {
       if (heard.status === undefined) return undefined
       const artifacts = [...heard.artifacts.values()].flat()

@@ -1,4 +1,4 @@
-import type { World } from '@postern/core'
+import type { Part, World } from '@postern/core'
 import { TurnAborted } from '@postern/core'
 import type { AnswerState, FinishedAnswer } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
@@ -8,6 +8,10 @@ import { refuseAgent } from './trust.ts'
 
 export interface TaskLine extends Line {
   readonly world: Line['world'] & Pick<World, 'sleep' | 'log'>
+  /** `SendMessageConfiguration`, such as where to push what comes later. */
+  readonly configuration?: Readonly<Record<string, unknown>> | undefined
+  /** Told with each piece that comes; what has been said so far is put together only for who asks. */
+  onWords?(soFar: () => readonly Part[]): void
 }
 
 /** Longest time for taking a task back, ms. */
@@ -34,13 +38,23 @@ export async function followTask(message: object, line: TaskLine, taskId: string
   }
 }
 
+/** How a task stands now; undefined while it is at work. @throws Unavailable, Undeliverable */
+export async function readTask(id: string, line: Line): Promise<FinishedAnswer | undefined> {
+  const state = createAnswerState({ taskId: id })
+  state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
+  return state.finished()
+}
+
 async function hearAnswer(message: object, line: TaskLine, state: AnswerState): Promise<void> {
+  const { configuration } = line
+  const params = { message, ...(configuration && { configuration }) }
   if (!line.to.canStream || !line.world.openStream) {
-    return state.take(await exchangeUnary('SendMessage', { message }, line))
+    return state.take(await exchangeUnary('SendMessage', params, line))
   }
-  for await (const event of exchangeStream('SendStreamingMessage', { message }, line)) {
+  for await (const event of exchangeStream('SendStreamingMessage', params, line)) {
     state.take(event)
     if (state.finished()) return
+    line.onWords?.(state.soFar)
   }
 }
 

@@ -1,0 +1,41 @@
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+const member = 'urn:mentionable:auth:chat-room-member:v0.1'
+
+type Answer = PartialResponse | string
+
+const deeds: Readonly<Record<string, (context: AgentContext) => Answer>> = {
+  order: context =>
+    keep(
+      context,
+      context.requireConsent({
+        title: 'Your order',
+        message: 'May I hand it on to the baker?',
+        action_label: 'Yes, do',
+      }),
+    ),
+  pay: context =>
+    keep(context, context.requirePayment({ message: 'A cake is not for nothing.', amount: '4.50', currency: 'EUR' })),
+  secret: context => context.refuse({ message: 'That I tell nobody.' }),
+}
+
+/** Knows again later what it has asked. */
+function keep(context: AgentContext, answer: PartialResponse): PartialResponse {
+  const policy = answer.parts?.find(part => part.kind === 'policy')?.policy
+  if (policy?.state !== undefined) context.state.set(policy.state)
+  return answer
+}
+
+/** Serves members of the room, and asks them first. */
+export async function handle(message: NormalizedMessage, context: AgentContext): Promise<Answer> {
+  const { policy_resolution: decided, parts } = message
+  if (!context.identity.has({ method: member, issuer: 'chat.test' })) return 'I serve members of the chat room only.'
+  if (decided) {
+    if (decided.in_reply_to_state !== (await context.state.get())) return 'That is not what I asked.'
+    return decided.outcome === 'granted' ? 'Then it is done.' : 'Then I leave it.'
+  }
+  const words = plainTextOf(parts).toLowerCase().split(/\W+/)
+  const [, deed] = Object.entries(deeds).find(([word]) => words.includes(word)) ?? []
+  return deed?.(context) ?? 'What can I do for you: order, pay, secret?'
+}

@@ -1,0 +1,96 @@
+import type { FinishedAnswer, TaskLine } from '@postern/a2a'
+import { findCard, followTask, readInterface, readTask, verifyCard } from '@postern/a2a'
+import type { World } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import type { ConnectorConfig } from './config.ts'
+import type { KeyRing } from './key-ring.ts'
+import { issueToken } from './tokens.ts'
+
+export type LineWorld = Pick<World, 'fetch' | 'openStream' | 'now' | 'sleep' | 'log'>
+
+/** An agent whose card was found and verified. */
+export interface KnownAgent {
+  readonly to: TaskLine['to']
+  /** Only there a link of a policy may lead. */
+  readonly origin: string
+  readonly canPush: boolean
+}
+
+export interface AgentCall extends Pick<TaskLine, 'configuration' | 'onWords'> {
+  readonly agent: KnownAgent
+  readonly message: object
+  /** Of the task it goes on with. */
+  readonly taskId?: string | undefined
+}
+
+/** Our way to agents: WebFinger, card, token, message, stream. */
+export interface AgentLine {
+  /** @throws Unavailable, Undeliverable */
+  look(address: string): Promise<KnownAgent>
+  /** @throws Unavailable, Undeliverable */
+  call(call: AgentCall): Promise<FinishedAnswer>
+  /** How a task stands now; undefined while the agent is at work. @throws Unavailable, Undeliverable */
+  read(agent: KnownAgent, taskId: string): Promise<FinishedAnswer | undefined>
+}
+
+export interface LineRooms {
+  readonly config: Pick<ConnectorConfig, 'origin'>
+  readonly keys: KeyRing
+  readonly world: LineWorld
+  /** Aborts when we close. */
+  readonly closing: AbortSignal
+}
+
+const times = { lookMs: 20_000, callMs: 5 * 60_000, keptMs: 5 * 60_000 } as const
+const maxKnown = 500
+const maxAnswer = 2 * 1024 * 1024
+
+export function createAgentLine({ config, keys, world, closing }: LineRooms): AgentLine {
+  const known = new Map<string, { readonly agent: KnownAgent; readonly until: number }>()
+
+  async function resolve(address: string, signal: AbortSignal): Promise<KnownAgent> {
+    const found = await findCard(address, world, signal)
+    // Everything has to be where the card is: what it signs, and what it leads to.
+    const isAllowedOrigin = () => false
+    await verifyCard(found, { world, isAllowedOrigin }, signal)
+    const capabilities = found.document.capabilities as { readonly pushNotifications?: unknown } | undefined
+    return {
+      to: readInterface(found, isAllowedOrigin),
+      origin: new URL(found.url).origin,
+      canPush: capabilities?.pushNotifications === true,
+    }
+  }
+
+  /** One end for the whole of it, and none that outlives us. */
+  async function within<Value>(ms: number, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(ms)])
+    return work(signal).catch(error => {
+      throw signal.aborted ? new Unavailable('Cannot call agent: it did not answer in time', { cause: error }) : error
+    })
+  }
+
+  const lineTo = ({ to }: KnownAgent, signal: AbortSignal): TaskLine => ({
+    to,
+    world,
+    signal,
+    maxBytes: maxAnswer,
+    timeoutMs: times.callMs,
+    credentials: async () => ({ authorization: `Bearer ${issueToken(to.url, config, keys, world.now())}` }),
+  })
+
+  return {
+    async look(address) {
+      const before = known.get(address)
+      if (before && world.now() < before.until) return before.agent
+      const agent = await within(times.lookMs, signal => resolve(address, signal))
+      if (known.size >= maxKnown) known.clear()
+      known.set(address, { agent, until: world.now() + times.keptMs })
+      return agent
+    },
+    call: ({ agent, message, taskId, configuration, onWords }) =>
+      within(times.callMs, signal =>
+        followTask(message, { ...lineTo(agent, signal), configuration, ...(onWords && { onWords }) }, taskId),
+      ),
+    read: (agent, taskId) => within(times.lookMs, signal => readTask(taskId, lineTo(agent, signal))),
+  }
+}

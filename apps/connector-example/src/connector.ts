@@ -1,0 +1,107 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { getRequestListener } from '@hono/node-server'
+import type { Log } from '@postern/core'
+import { createGuardedFetch, toProblem } from '@postern/http'
+import { Hono } from 'hono'
+import { createAgentLine } from './agent-line.ts'
+import { createCallbackRoutes } from './callback.ts'
+import type { ConnectorConfig } from './config.ts'
+import { checkConfig } from './config.ts'
+import { createDemandBook } from './demands.ts'
+import { createDispatch } from './dispatch.ts'
+import { createDocumentRoutes } from './documents.ts'
+import { openKeyRing } from './key-ring.ts'
+import { createLobbyRoutes } from './lobby-routes.ts'
+import { pageHeaders, renderProblem } from './page.ts'
+import { createRoomRoutes } from './room-routes.ts'
+import { createRooms } from './rooms.ts'
+import { createSessions } from './session.ts'
+import { createStaticRoutes } from './static-routes.ts'
+import { createTaskBook } from './task-book.ts'
+
+export interface ConnectorOptions {
+  readonly log: Log
+  /** ms; default the clock of the machine. */
+  readonly now?: (() => number) | undefined
+}
+
+export interface Connector {
+  readonly app: Hono
+  /** @returns the port it listens on */
+  listen(): Promise<number>
+  rotateKeys(): Promise<string>
+  /** Resolves when no agent is being called. */
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A chat room whose people agents can believe. @throws ConfigError */
+export async function openConnector(
+  given: ConnectorConfig,
+  { log, now = Date.now }: ConnectorOptions,
+): Promise<Connector> {
+  const config = checkConfig(given)
+  const closing = new AbortController()
+  const keys = await openKeyRing(config.keyFile, now)
+  const fetch = createGuardedFetch({ loopback: config.loopback, userAgent: 'postern-chat-room' })
+  const world = { fetch, openStream: fetch.openStream, now, sleep, log }
+  const line = createAgentLine({ config, keys, world, closing: closing.signal })
+  const rooms = createRooms(config.limits, now)
+  rooms.open('lobby')
+  const tasks = createTaskBook(config)
+  const dispatch = createDispatch({ config, keys, world, line, rooms, demands: createDemandBook(), tasks })
+  const sessions = createSessions(keys.sessionSecret, now)
+  const house = { config, sessions, rooms, dispatch, closing: closing.signal, now }
+  const app = new Hono()
+  app.use(async function setPageHeaders(context, next) {
+    await next()
+    for (const [name, value] of Object.entries(pageHeaders)) {
+      if (!context.res.headers.has(name)) context.res.headers.set(name, value)
+    }
+  })
+  app.get('/healthz', context => context.json({ status: 'ok' }))
+  app.route('/', createDocumentRoutes(config, keys))
+  app.route('/', createStaticRoutes())
+  app.route('/', createCallbackRoutes({ tasks, dispatch, log, now }))
+  app.route('/', createLobbyRoutes(house))
+  app.route('/', createRoomRoutes(house))
+  app.notFound(async () => showProblem(404, 'There is nothing here'))
+  app.onError(async error => {
+    const { status, headers } = toProblem(error, log)
+    const words = status === 500 ? 'Something went wrong here' : error.message
+    return showProblem(status, words, headers.get('retry-after'))
+  })
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000 }, getRequestListener(app.fetch))
+
+  return {
+    app,
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(config.port, config.host, resolve)
+      })
+      return (server.address() as AddressInfo).port
+    },
+    rotateKeys: keys.rotate,
+    idle: dispatch.idle,
+    async close() {
+      closing.abort()
+      await dispatch.idle()
+      fetch.close()
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+}
+
+async function showProblem(status: number, words: string, retryAfter: string | null = null): Promise<Response> {
+  const page = String(await renderProblem(words))
+  const headers = { 'content-type': 'text/html; charset=UTF-8', ...(retryAfter && { 'retry-after': retryAfter }) }
+  return new Response(page, { status, headers })
+}
+
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal && { signal }).catch(() => undefined)
+}

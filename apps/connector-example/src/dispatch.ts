@@ -1,0 +1,183 @@
+import type { Part } from '@postern/core'
+import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import type { AgentLine, LineWorld } from './agent-line.ts'
+import { createCallSlots } from './call-slots.ts'
+import type { ConnectorConfig } from './config.ts'
+import type { DemandBook, HeldDemand } from './demands.ts'
+import { findMentions, findNewMentions } from './find-mentions.ts'
+import type { KeyRing } from './key-ring.ts'
+import { readAnswer } from './read-answer.ts'
+import type { Room, Rooms } from './rooms.ts'
+import type { Person } from './session.ts'
+import { closeDemands, settleDemand, showAnswer } from './show-answer.ts'
+import type { TaskBook, TaskSeat } from './task-book.ts'
+import type { Turn } from './turn.ts'
+import { renderMessage } from './turn.ts'
+
+export interface DispatchRooms {
+  readonly config: ConnectorConfig
+  readonly keys: KeyRing
+  readonly world: LineWorld
+  readonly line: AgentLine
+  readonly rooms: Rooms
+  readonly demands: DemandBook
+  readonly tasks: TaskBook
+}
+
+export interface PressedButton {
+  readonly token: string
+  readonly outcome: 'granted' | 'declined'
+}
+
+export interface Dispatch {
+  /** A person has said something: he is heard in the room, and by the agents he names. */
+  hear(room: Room, person: Person, text: string): void
+  /** A person has decided what an agent asked of him. @throws Rejection */
+  decide(room: Room, person: Person, button: PressedButton): void
+  /** An agent has gone on with a task by itself: somebody has decided elsewhere. @throws Unavailable, Undeliverable */
+  refresh(seat: TaskSeat): Promise<void>
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+}
+
+/** How often what an agent says is shown while it speaks, ms. */
+const paceMs = 100
+
+export function createDispatch(house: DispatchRooms): Dispatch {
+  const { config, keys, world, line, rooms, demands, tasks } = house
+  const { limits, agentsDomain } = config
+  const ownHost = new URL(config.origin).host
+  const tooMany = 'You are waiting for several agents already'
+  const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
+  const running = new Set<Promise<void>>()
+
+  function start(turn: Turn, leave: () => void): void {
+    const work = runTurn(turn).finally(() => {
+      leave()
+      running.delete(work)
+    })
+    running.add(work)
+  }
+
+  async function runTurn(turn: Turn): Promise<void> {
+    const { address, seat, decision } = turn
+    const { room } = turn.matter
+    const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
+    try {
+      const agent = await line.look(address)
+      const configuration = tasks.configure(seat, agent)
+      const message = renderMessage(turn, { config, keys, now: world.now })
+      const onWords = createPacer<() => readonly Part[]>(
+        soFar => room.change(entry.id, { text: readAnswer(soFar()).text }),
+        world,
+      )
+      const answer = await line.call({ agent, message, taskId: seat.taskId, configuration, onWords })
+      if (decision) settleDemand(decision.demand, decision.outcome, rooms)
+      showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
+      wake(turn, readAnswer(answer.parts).text)
+    } catch (error) {
+      room.change(entry.id, { state: 'failed', problem: describeFailure(error, world) })
+      tasks.fail(seat)
+      if (decision) keepDecision(decision.demand, error)
+    }
+  }
+
+  /** Agents that an answer names in its text: on our platform that is how they are told (mentionable §8.1, inline). */
+  function wake({ matter, address, hop }: Turn, text: string): void {
+    if (hop >= limits.maxHops) return
+    for (const next of findNewMentions(text, agentsDomain)) {
+      if (next === address || matter.left <= 0) continue
+      send({ matter, address: next, text: `${address}:\n${text}`, speaker: undefined, hop: hop + 1 })
+    }
+  }
+
+  function send(turn: Omit<Turn, 'seat'>): void {
+    const { matter, address, speaker } = turn
+    if (address.endsWith(`@${ownHost}`)) return
+    matter.left -= 1
+    const { room, person } = matter
+    try {
+      const leave = slots.take(person.id)
+      start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave)
+    } catch (error) {
+      const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
+      room.change(id, { problem: describeFailure(error, world) })
+    }
+  }
+
+  async function readAgain(seat: TaskSeat): Promise<void> {
+    const { address, taskId } = seat
+    const room = rooms.find(seat.room)
+    if (!room || taskId === undefined) return
+    const agent = await line.look(address)
+    const answer = await line.read(agent, taskId)
+    if (!answer || !tasks.isNews(seat, answer)) return
+    closeDemands(room, seat.entryId)
+    const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
+    showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
+  }
+
+  /** What could not be said may be said again; what was refused is over. */
+  function keepDecision(demand: HeldDemand, error: unknown): void {
+    const isLost = error instanceof Unavailable
+    if (isLost) demands.putBack(demand)
+    settleDemand(demand, isLost ? 'open' : 'over', rooms)
+  }
+
+  return {
+    hear(room, person, text) {
+      room.say({ author: { kind: 'person', ...person }, text })
+      const matter = { room, person, left: limits.agentsPerMessage }
+      for (const address of findMentions(text, agentsDomain).slice(0, limits.agentsPerMessage)) {
+        send({ matter, address, text, speaker: person, hop: 0 })
+      }
+    },
+    decide(room, person, { token, outcome }) {
+      const leave = slots.take(person.id)
+      try {
+        const demand = demands.take(token, { room: room.name, person, outcome })
+        const { address, taskId } = demand
+        settleDemand(demand, 'sent', rooms)
+        const seat = tasks.seat({ room: room.name, address, person, taskId })
+        const matter = { room, person, left: limits.agentsPerMessage }
+        const text = outcome === 'granted' ? 'Agreed.' : 'No.'
+        start({ matter, address, text, speaker: person, hop: 0, seat, decision: { demand, outcome } }, leave)
+      } catch (error) {
+        leave()
+        throw error
+      }
+    },
+    async refresh(seat) {
+      if (seat.isBusy) return
+      seat.isBusy = true
+      try {
+        await readAgain(seat)
+      } finally {
+        seat.isBusy = false
+      }
+    },
+    async idle() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}
+
+/** Passes on what comes, but not more often than every tenth of a second. */
+function createPacer<Value>(show: (value: Value) => void, { now }: Pick<LineWorld, 'now'>): (value: Value) => void {
+  let shownAt = Number.NEGATIVE_INFINITY
+  return value => {
+    if (now() - shownAt < paceMs) return
+    shownAt = now()
+    show(value)
+  }
+}
+
+/** In words that everybody in the room may read. */
+function describeFailure(error: unknown, { log }: Pick<LineWorld, 'log'>): string {
+  if (error instanceof Unavailable || error instanceof Undeliverable || error instanceof Rejection) {
+    log.info({ err: error }, 'an agent could not be called')
+    return error.message
+  }
+  log.error({ err: error }, 'a call failed')
+  return 'Something went wrong here'
+}

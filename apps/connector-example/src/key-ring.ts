@@ -1,0 +1,102 @@
+import type { JsonWebKey, KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+
+const makeKeyPair = promisify(generateKeyPair)
+
+/** Times of a key, ms. */
+export const keyTimes = {
+  /** A new key is published this long before it signs: those who read our documents look again at most every 30 s. */
+  lead: 60_000,
+  /** A key that signs no more is published for this long; what it signed lives for ten minutes at most. */
+  kept: 24 * 3_600_000,
+} as const
+
+export interface SigningKey {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+interface StoredKey {
+  readonly kid: string
+  readonly signs_from: number
+  readonly private_jwk: JsonWebKey
+}
+
+interface KeyFile {
+  readonly session_secret: string
+  readonly keys: readonly StoredKey[]
+}
+
+export interface KeyRing {
+  /** What sessions are signed with: nobody's business but ours. */
+  readonly sessionSecret: Uint8Array
+  /** The key that signs now. */
+  signing(): SigningKey
+  /** That one, and one that is about to take its place. */
+  active(): readonly SigningKey[]
+  /** Those that signed before, and still count. */
+  previous(): readonly SigningKey[]
+  /** Makes a new key, which signs as soon as everybody can know it. */
+  rotate(): Promise<string>
+}
+
+/** Ed25519 keys in one file that only its owner can read; made when it is not there. */
+export async function openKeyRing(path: string, now: () => number): Promise<KeyRing> {
+  let file = readKeyFile(path) ?? { session_secret: randomBytes(32).toString('base64url'), keys: [] }
+  if (file.keys.length === 0) keep({ ...file, keys: [await makeKey(0)] })
+  const loaded = new Map<string, SigningKey>()
+
+  function keep(next: KeyFile): void {
+    // Whole or not at all: a connector without its keys is another one.
+    writeFileSync(`${path}.new`, JSON.stringify(next), { mode: 0o600 })
+    renameSync(`${path}.new`, path)
+    file = next
+  }
+
+  function load({ kid, private_jwk: key }: StoredKey): SigningKey {
+    const known = loaded.get(kid)
+    if (known) return known
+    const privateKey = createPrivateKey({ key, format: 'jwk' })
+    const made = { kid, privateKey, publicKey: createPublicKey(privateKey) }
+    loaded.set(kid, made)
+    return made
+  }
+
+  /** Place of the newest key whose time has come. */
+  const signingAt = () => file.keys.findLastIndex(key => key.signs_from <= now())
+
+  return {
+    sessionSecret: Buffer.from(file.session_secret, 'base64url'),
+    signing: () => load(file.keys[Math.max(0, signingAt())] as StoredKey),
+    active: () => file.keys.slice(Math.max(0, signingAt())).map(load),
+    previous: () => file.keys.slice(0, Math.max(0, signingAt())).filter(isKept).map(load),
+    async rotate() {
+      const made = await makeKey(now() + keyTimes.lead)
+      keep({ ...file, keys: [...file.keys.filter((key, at) => at >= signingAt() || isKept(key)), made] })
+      return made.kid
+    },
+  }
+
+  /** For a while after its successor began to sign. */
+  function isKept(key: StoredKey): boolean {
+    const successor = file.keys[file.keys.indexOf(key) + 1]
+    return successor === undefined || now() < successor.signs_from + keyTimes.kept
+  }
+}
+
+function readKeyFile(path: string): KeyFile | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as KeyFile
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function makeKey(signs_from: number): Promise<StoredKey> {
+  const { privateKey } = await makeKeyPair('ed25519')
+  return { kid: `k${randomBytes(6).toString('hex')}`, signs_from, private_jwk: privateKey.export({ format: 'jwk' }) }
+}

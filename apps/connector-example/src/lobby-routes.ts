@@ -1,0 +1,45 @@
+import { createRateLimit } from '@postern/http'
+import { Hono } from 'hono'
+import { deleteCookie, setCookie } from 'hono/cookie'
+import { renderLobby, renderLogin } from './page.ts'
+import type { Rooms } from './rooms.ts'
+import { makePerson } from './session.ts'
+import type { VisitRooms } from './visit.ts'
+import { checkOwnPage, cookieName, findViewer, readForm, takeForm, visitorNetwork } from './visit.ts'
+
+export interface LobbyRooms extends VisitRooms {
+  readonly rooms: Rooms
+  now(): number
+}
+
+const first = 'lobby'
+
+/** Coming in, going, and finding a room. */
+export function createLobbyRoutes(house: LobbyRooms): Hono {
+  const { config, sessions, rooms, now } = house
+  const logins = createRateLimit({ perMinute: config.limits.loginsPerMinute }, now)
+  const cookie = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !config.dev } as const
+
+  return new Hono()
+    .get('/', context => {
+      const viewer = findViewer(context, house)
+      return context.html(viewer ? renderLobby(config.name, rooms.list(), viewer) : renderLogin(config.name))
+    })
+    .post('/login', async context => {
+      checkOwnPage(context)
+      logins.take(visitorNetwork(context, config))
+      const person = makePerson((await readForm(context.req.raw)).get('name') ?? '')
+      setCookie(context, cookieName(config), sessions.issue(person), cookie)
+      return context.redirect(`/rooms/${first}`, 303)
+    })
+    .post('/logout', async context => {
+      await takeForm(context, house)
+      deleteCookie(context, cookieName(config), cookie)
+      return context.redirect('/', 303)
+    })
+    .post('/rooms', async context => {
+      const { form } = await takeForm(context, house)
+      const { name } = rooms.open(form.get('name') ?? '')
+      return context.redirect(`/rooms/${name}`, 303)
+    })
+}

@@ -1,0 +1,24 @@
+import { ConfigError } from '@postern/core'
+import { readFlags } from './config.ts'
+import { openConnector } from './connector.ts'
+import { createLineLog } from './line-log.ts'
+
+const print = (text: string) => process.stdout.write(`${text}\n`)
+
+try {
+  const config = readFlags(process.argv.slice(2), process.env)
+  const log = createLineLog(print)
+  const connector = await openConnector(config, { log })
+  const port = await connector.listen()
+  print(`${config.name} is at http://${config.host}:${port}, and speaks for ${config.origin}`)
+  process.on('SIGHUP', () => {
+    void connector.rotateKeys().then(kid => print(`a new key, ${kid}, signs from the next minute on`))
+  })
+  for (const signal of ['SIGINT', 'SIGTERM']) {
+    process.once(signal, () => void connector.close().then(() => process.exit(0)))
+  }
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,154 @@
+import { isoTime } from '@postern/core'
+import { html } from 'hono/html'
+import type { ShownDemand } from './demands.ts'
+import type { Entry, Room } from './rooms.ts'
+import type { Person } from './session.ts'
+
+/** Text that is already escaped. */
+export type Markup = ReturnType<typeof html>
+
+/** Nothing inline, nothing from elsewhere, shown in no frame. */
+export const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cross-origin-opener-policy': 'same-origin',
+} as const
+
+/** Who looks at it, and what his forms have to hold. */
+export interface Viewer {
+  readonly person: Person
+  readonly formToken: string
+}
+
+interface Shell {
+  readonly title: string
+  readonly script?: string | undefined
+}
+
+export function renderPage({ title, script }: Shell, body: Markup): Markup {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<link rel="stylesheet" href="/static/chat.css">
+${script ? html`<script src="${script}" defer></script>` : ''}
+</head>
+<body>
+${body}
+</body>
+</html>`
+}
+
+export function renderLogin(name: string): Markup {
+  return renderPage(
+    { title: name },
+    html`<h1>${name}</h1>
+<form method="post" action="/login">
+<label>What shall we call you? <input name="name" required maxlength="32" autocomplete="nickname" autofocus></label>
+<button>Come in</button>
+</form>`,
+  )
+}
+
+export function renderLobby(name: string, rooms: readonly Room[], viewer: Viewer): Markup {
+  return renderPage(
+    { title: name },
+    html`<h1>${name}</h1>
+${renderHead(viewer)}
+<ul>${rooms.map(room => html`<li><a href="/rooms/${room.name}">${room.name}</a> (${room.people.size})</li>`)}</ul>
+<form method="post" action="/rooms">${hidden(viewer)}
+<label>Room <input name="name" required maxlength="32" pattern="[a-z0-9]([a-z0-9\\-]*[a-z0-9])?"></label>
+<button>Enter</button>
+</form>`,
+  )
+}
+
+export interface RoomView {
+  readonly room: Room
+  readonly entries: readonly Entry[]
+  readonly revision: number
+  readonly viewer: Viewer
+  readonly maxChars: number
+}
+
+export function renderRoom({ room, entries, revision, viewer, maxChars }: RoomView): Markup {
+  const here = `/rooms/${room.name}`
+  return renderPage(
+    { title: room.name, script: '/static/room.js' },
+    html`<h1>${room.name}</h1>
+${renderHead(viewer)}
+<p>Here: ${[...room.people.values()].map(({ name }) => html`<bdi>${name}</bdi> `)}</p>
+<ol id="entries" data-events="${here}/events?after=${revision}">${entries.map(entry => renderEntry(entry, here, viewer))}</ol>
+<form method="post" action="${here}/messages" id="say">${hidden(viewer)}
+<textarea name="text" required maxlength="${maxChars}" rows="3" aria-label="Message" placeholder="@agent@domain …"></textarea>
+<button>Say it</button>
+</form>
+<p><a href="${here}">Look what is new</a> · <a href="/">Other rooms</a></p>`,
+  )
+}
+
+function renderHead({ person, formToken }: Viewer): Markup {
+  return html`<form method="post" action="/logout">${hidden({ formToken })}You are <bdi>${person.name}</bdi>. <button class="quiet">Leave</button></form>`
+}
+
+function hidden({ formToken }: Pick<Viewer, 'formToken'>): Markup {
+  return html`<input type="hidden" name="csrf" value="${formToken}">`
+}
+
+const stateWords: Readonly<Record<Entry['state'], string>> = { said: '', working: '…', failed: '' }
+
+/** One thing that was said, as this viewer may see it. */
+export function renderEntry(entry: Entry, here: string, viewer: Viewer): Markup {
+  const { id, author, at, text, state, problem, demands } = entry
+  const name = author.kind === 'agent' ? author.address : author.name
+  const time = isoTime(at)
+  return html`<li id="e-${id}" class="${author.kind} ${state}"><p class="by"><bdi>${name}</bdi>${author.kind === 'agent' ? html` <small>agent</small>` : ''} <time datetime="${time}">${time.slice(11, 16)}</time></p>
+<p class="text" dir="auto">${text}${stateWords[state]}</p>
+${problem ? html`<p class="problem">${problem}</p>` : ''}
+${demands.map(demand => renderDemand(demand, here, viewer))}</li>`
+}
+
+const endings: Readonly<Record<ShownDemand['status'], string>> = {
+  open: '',
+  told: '',
+  sent: 'Being told …',
+  granted: 'Agreed.',
+  declined: 'Not agreed.',
+  over: 'This is over.',
+}
+
+function renderDemand(demand: ShownDemand, here: string, viewer: Viewer): Markup {
+  const { kind, title, message, price, retryAfterSeconds, status } = demand
+  return html`<div class="demand" data-kind="${kind}"><blockquote dir="auto">${title ? html`<strong>${title}</strong> ` : ''}${message}</blockquote>
+${price ? html`<p><strong>${price}</strong></p>` : ''}
+${retryAfterSeconds === undefined ? '' : html`<p>Try again in ${retryAfterSeconds} seconds.</p>`}
+${status === 'open' ? renderChoice(demand, here, viewer) : html`<p>${endings[status]}</p>`}</div>`
+}
+
+/** Buttons and links for whom it is asked of; the others see who that is. */
+function renderChoice(demand: ShownDemand, here: string, viewer: Viewer): Markup {
+  const { asked, token, url, actionLabel, kind } = demand
+  if (asked?.id !== viewer.person.id) return html`<p>Asked of <bdi>${asked?.name ?? 'nobody here'}</bdi>.</p>`
+  const isConsent = kind === 'consent_required'
+  const link =
+    !isConsent && url
+      ? html`<p><a class="button" href="${url}" rel="noreferrer" target="_blank">${actionLabel ?? 'Go on'}</a></p>`
+      : ''
+  if (token === undefined) return html`${link}`
+  return html`${link}<form method="post" action="${here}/decisions">${hidden(viewer)}<input type="hidden" name="demand" value="${token}">
+${isConsent ? html`<button name="decision" value="grant">${actionLabel ?? 'I agree'}</button>` : ''}
+<button name="decision" value="decline" class="quiet">No</button></form>`
+}
+
+export function renderProblem(problem: string): Markup {
+  return renderPage(
+    { title: 'That did not work' },
+    html`<h1>That did not work</h1><p>${problem}.</p><p><a href="/">Back</a></p>`,
+  )
+}

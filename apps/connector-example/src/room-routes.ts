@@ -1,0 +1,80 @@
+import { Rejection } from '@postern/core'
+import { createRateLimit } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { createCallSlots } from './call-slots.ts'
+import type { Dispatch } from './dispatch.ts'
+import type { LobbyRooms } from './lobby-routes.ts'
+import { renderRoom } from './page.ts'
+import { cleanText } from './read-answer.ts'
+import { streamEntries } from './room-events.ts'
+import type { Room } from './rooms.ts'
+import { requireViewer, takeForm, visitorNetwork } from './visit.ts'
+
+export interface ChatRooms extends LobbyRooms {
+  readonly dispatch: Dispatch
+  readonly closing: AbortSignal
+}
+
+const outcomes: Readonly<Record<string, 'granted' | 'declined'>> = { grant: 'granted', decline: 'declined' }
+
+/** One room: what was said in it, and saying something. */
+export function createRoomRoutes(house: ChatRooms): Hono {
+  const { config, rooms, dispatch, closing, now } = house
+  const { limits } = config
+  const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
+  const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
+  const streams = createCallSlots(
+    { total: limits.streams, perKey: limits.streamsPerPerson },
+    'Too many windows are open',
+  )
+
+  function findRoom(context: Context): Room {
+    const room = rooms.find(context.req.param('room') ?? '')
+    if (!room) throw new Rejection('no_recipient', 'There is no such room')
+    return room
+  }
+
+  /** A form of somebody in this room, who does not send too many. */
+  async function takeRoomForm(context: Context) {
+    const room = findRoom(context)
+    const { viewer, form } = await takeForm(context, house)
+    perNetwork.take(visitorNetwork(context, config))
+    perPerson.take(viewer.person.id)
+    room.enter(viewer.person)
+    return { room, person: viewer.person, form }
+  }
+
+  return new Hono()
+    .get('/rooms/:room', context => {
+      const room = findRoom(context)
+      const viewer = requireViewer(context, house)
+      room.enter(viewer.person)
+      const entries = room.after(0)
+      const revision = room.revision()
+      return context.html(renderRoom({ room, entries, revision, viewer, maxChars: limits.textChars }))
+    })
+    .post('/rooms/:room/messages', async context => {
+      const { room, person, form } = await takeRoomForm(context)
+      const text = cleanText(form.get('text') ?? '').trim()
+      if (text === '') throw new Rejection('malformed', 'Nothing was said')
+      if (text.length > limits.textChars) throw new Rejection('too_large', 'That is too long')
+      dispatch.hear(room, person, text)
+      return context.redirect(`/rooms/${room.name}`, 303)
+    })
+    .post('/rooms/:room/decisions', async context => {
+      const { room, person, form } = await takeRoomForm(context)
+      const outcome = outcomes[form.get('decision') ?? '']
+      if (outcome === undefined) throw new Rejection('malformed', 'Neither yes nor no')
+      dispatch.decide(room, person, { token: form.get('demand') ?? '', outcome })
+      return context.redirect(`/rooms/${room.name}`, 303)
+    })
+    .get('/rooms/:room/events', context => {
+      const room = findRoom(context)
+      const viewer = requireViewer(context, house)
+      room.enter(viewer.person)
+      const asked = Number(context.req.header('last-event-id') ?? context.req.query('after'))
+      const after = Number.isSafeInteger(asked) ? asked : 0
+      return streamEntries(context, { room, viewer, after, leave: streams.take(viewer.person.id), closing })
+    })
+}

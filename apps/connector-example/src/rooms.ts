@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { Rejection } from '@postern/core'
+import type { ConnectorLimits } from './config.ts'
+import type { ShownDemand } from './demands.ts'
+import type { Person } from './session.ts'
+
+export type Author =
+  | { readonly kind: 'person'; readonly id: string; readonly name: string }
+  | { readonly kind: 'agent'; readonly address: string }
+
+/** One thing that was said. */
+export interface Entry {
+  readonly id: string
+  /** Grows with every change in the room: whoever knows one, knows what is newer. */
+  readonly revision: number
+  /** ms */
+  readonly at: number
+  readonly author: Author
+  readonly text: string
+  readonly state: 'said' | 'working' | 'failed'
+  /** Why it goes no further. */
+  readonly problem?: string | undefined
+  readonly demands: readonly ShownDemand[]
+}
+
+type Saying = Pick<Entry, 'author' | 'text'> & Partial<Pick<Entry, 'state'>>
+
+export interface Room {
+  readonly name: string
+  readonly people: ReadonlyMap<string, Person>
+  /** @throws Rejection `forbidden` when the room is full */
+  enter(person: Person): void
+  say(saying: Saying): Entry
+  /** Nothing happens to what is not there any more. */
+  change(id: string, changes: Partial<Pick<Entry, 'text' | 'state' | 'problem' | 'demands'>>): void
+  find(id: string): Entry | undefined
+  /** The newest one. */
+  revision(): number
+  /** What has changed since, in the order in which it was said. */
+  after(revision: number): readonly Entry[]
+  /** Resolves with the next change, or when `signal` aborts. */
+  changed(signal: AbortSignal): Promise<void>
+  /** One conversation with each agent: its A2A `contextId`. */
+  contextFor(address: string): string
+}
+
+export interface Rooms {
+  /** The room of this name, made if there is none. @throws Rejection */
+  open(name: string): Room
+  find(name: string): Room | undefined
+  list(): readonly Room[]
+}
+
+const namePattern = /^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/
+const maxContexts = 200
+
+/** All in memory: after a restart every room is empty, and every conversation a new one. */
+export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
+  const rooms = new Map<string, Room>()
+  return {
+    open(name) {
+      const known = rooms.get(name)
+      if (known) return known
+      if (!namePattern.test(name)) {
+        throw new Rejection('malformed', 'The name of a room has up to 32 small letters, figures and hyphens')
+      }
+      if (rooms.size >= limits.rooms) throw new Rejection('forbidden', 'There are enough rooms')
+      const made = createRoom(name, limits, now)
+      rooms.set(name, made)
+      return made
+    },
+    find: name => rooms.get(name),
+    list: () => [...rooms.values()],
+  }
+}
+
+function createRoom(name: string, limits: ConnectorLimits, now: () => number): Room {
+  const people = new Map<string, Person>()
+  const entries = new Map<string, Entry>()
+  const contexts = new Map<string, string>()
+  const waiters = new Set<() => void>()
+  let revision = 0
+
+  function put(entry: Omit<Entry, 'revision'>): Entry {
+    revision += 1
+    const placed = { ...entry, revision }
+    entries.set(entry.id, placed)
+    const [oldest] = entries.keys()
+    if (entries.size > limits.entriesPerRoom && oldest !== undefined) entries.delete(oldest)
+    for (const wake of [...waiters]) wake()
+    return placed
+  }
+
+  return {
+    name,
+    people,
+    enter(person) {
+      if (people.has(person.id)) return
+      if (people.size >= limits.peoplePerRoom) throw new Rejection('forbidden', 'This room is full')
+      people.set(person.id, person)
+    },
+    say: ({ author, text, state = 'said' }) => put({ id: randomUUID(), at: now(), author, text, state, demands: [] }),
+    change(id, changes) {
+      const entry = entries.get(id)
+      if (entry) put({ ...entry, ...changes })
+    },
+    find: id => entries.get(id),
+    revision: () => revision,
+    after: known => [...entries.values()].filter(entry => entry.revision > known),
+    changed: signal =>
+      new Promise(resolve => {
+        const wake = () => {
+          waiters.delete(wake)
+          signal.removeEventListener('abort', wake)
+          resolve()
+        }
+        waiters.add(wake)
+        signal.addEventListener('abort', wake)
+        if (signal.aborted) wake()
+      }),
+    contextFor(address) {
+      const known = contexts.get(address)
+      if (known) return known
+      if (contexts.size >= maxContexts) contexts.clear()
+      const made = randomUUID()
+      contexts.set(address, made)
+      return made
+    },
+  }
+}

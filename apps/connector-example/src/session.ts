@@ -1,0 +1,65 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { Rejection } from '@postern/core'
+
+/** Somebody who sits at one browser. `name` is what he calls himself; `id` nobody else ever has. */
+export interface Person {
+  readonly id: string
+  readonly name: string
+}
+
+const lifeMs = 24 * 3_600_000
+const maxName = 32
+/** Letters, figures, and whatever marks people put into names; no `@`, which begins an agent's address, nothing invisible. */
+const namePattern = /^(?!.*@)[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u
+
+/** @throws Rejection `malformed` */
+export function makePerson(given: string): Person {
+  const name = given.normalize('NFC').trim().replace(/ +/g, ' ')
+  if (name === '' || [...name].length > maxName || !namePattern.test(name)) {
+    throw new Rejection('malformed', `A name has up to ${maxName} letters, figures and marks, and no @`)
+  }
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+  return { name, id: `${slug || 'person'}-${randomBytes(8).toString('hex')}` }
+}
+
+export interface Sessions {
+  /** The value of a cookie that says who this browser is. */
+  issue(person: Person): string
+  /** Undefined for a cookie that is not ours, or over. */
+  read(cookie: string | undefined): Person | undefined
+  /** What a form of his has to hold. */
+  formToken(person: Person): string
+  /** @throws Rejection `forbidden` */
+  checkForm(person: Person, token: string): void
+}
+
+export function createSessions(secret: Uint8Array, now: () => number): Sessions {
+  const mac = (purpose: string, text: string) =>
+    createHmac('sha256', secret).update(`${purpose}\n${text}`).digest('base64url')
+  const formToken = ({ id }: Person) => mac('form', id)
+
+  return {
+    issue({ id, name }) {
+      const text = Buffer.from(JSON.stringify({ id, name, until: now() + lifeMs })).toString('base64url')
+      return `${text}.${mac('session', text)}`
+    },
+    read(cookie = '') {
+      const [text = '', signature = '', ...others] = cookie.split('.')
+      if (others.length > 0 || !isSame(signature, mac('session', text))) return undefined
+      const { id, name, until } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Person & { until: number }
+      return now() < until ? { id, name } : undefined
+    },
+    formToken,
+    checkForm(person, token) {
+      if (!isSame(token, formToken(person))) throw new Rejection('forbidden', 'This form is not from here')
+    },
+  }
+}
+
+function isSame(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}

@@ -1,0 +1,83 @@
+import type { FinishedAnswer } from '@postern/a2a'
+import type { Policy } from '@postern/core'
+import { isDemandKind } from '@postern/core'
+import type { DemandBook, HeldDemand, ShownDemand } from './demands.ts'
+import { cleanText, readAnswer } from './read-answer.ts'
+import type { Room, Rooms } from './rooms.ts'
+import type { TaskBook, TaskSeat } from './task-book.ts'
+
+/** Where an answer is shown, and what it answers. */
+export interface AnswerPlace {
+  readonly room: Room
+  readonly entryId: string
+  /** Of the agent: only there its links may lead. */
+  readonly origin: string
+  readonly seat: TaskSeat
+}
+
+export interface ShowingRooms {
+  readonly demands: DemandBook
+  readonly tasks: TaskBook
+}
+
+/** A whole answer, in the room; what decides its policies stays in the book. */
+export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, { demands, tasks }: ShowingRooms): void {
+  const { room, entryId, seat } = place
+  const { text, policies } = readAnswer(answer.parts)
+  const shown = policies.map(policy => showPolicy(policy, answer, place, demands))
+  const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
+  room.change(entryId, { text, state: 'said', demands: shown })
+  tasks.settle(seat, { answer, entryId, isWaiting, isQuestion: isWaiting && shown.length === 0 })
+}
+
+function showPolicy(
+  policy: Policy,
+  { taskId }: FinishedAnswer,
+  { room, entryId, origin, seat: { address, person: asked } }: AnswerPlace,
+  book: DemandBook,
+): ShownDemand {
+  const { kind, title, message, action_label: label, state, retry_after_seconds: wait } = policy
+  const isOpen = isDemandKind(kind) && asked !== undefined && taskId !== undefined
+  const url = isOpen ? checkLink(policy, origin) : undefined
+  const isOurs = isOpen && state !== undefined
+  return {
+    kind,
+    message: cleanText(message).slice(0, 4_000),
+    ...(title && { title: cleanText(title).slice(0, 200) }),
+    ...(label && { actionLabel: cleanText(label).slice(0, 80) }),
+    ...(url && { url }),
+    ...(kind === 'payment_required' && { price: readPrice(policy) }),
+    ...(wait !== undefined && { retryAfterSeconds: wait }),
+    ...(isOpen && { asked }),
+    ...(isOurs && { token: book.hold({ room: room.name, entryId, address, taskId, kind, state, asked }) }),
+    status: isOpen ? 'open' : 'told',
+  }
+}
+
+/** A policy's link leads to its agent's own host, or nowhere (mentionable §7.1). */
+function checkLink({ url }: Policy, origin: string): string | undefined {
+  return url !== undefined && URL.parse(url)?.origin === origin ? url : undefined
+}
+
+function readPrice(policy: Policy): string | undefined {
+  const { amount, currency } = policy as { readonly amount?: unknown; readonly currency?: unknown }
+  const isPrice = typeof amount === 'string' && typeof currency === 'string'
+  return isPrice ? cleanText(`${amount} ${currency}`).slice(0, 40) : undefined
+}
+
+/** What has become of a demand, where it is shown. */
+export function settleDemand({ room, entryId, token }: HeldDemand, status: ShownDemand['status'], rooms: Rooms): void {
+  const entry = rooms.find(room)?.find(entryId)
+  const settled = entry?.demands.map(demand => (demand.token === token ? { ...demand, status } : demand))
+  if (settled) rooms.find(room)?.change(entryId, { demands: settled })
+}
+
+/** It was decided elsewhere: nothing in this entry waits any more. */
+export function closeDemands(room: Room, entryId: string | undefined): void {
+  const entry = entryId === undefined ? undefined : room.find(entryId)
+  if (!entry) return
+  const closed = entry.demands.map(demand =>
+    demand.status === 'open' ? { ...demand, status: 'over' as const } : demand,
+  )
+  room.change(entry.id, { demands: closed })
+}

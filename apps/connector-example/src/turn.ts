@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import type { ConnectorConfig } from './config.ts'
+import type { HeldDemand } from './demands.ts'
+import { dropOwnName } from './find-mentions.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { Room } from './rooms.ts'
+import type { Person } from './session.ts'
+import type { TaskSeat } from './task-book.ts'
+import { vouchForPerson } from './vouch.ts'
+
+/** What one message of a person has led to so far. */
+export interface Matter {
+  readonly room: Room
+  readonly person: Person
+  /** Agents that may still be woken. */
+  left: number
+}
+
+/** One message to one agent. */
+export interface Turn {
+  readonly matter: Matter
+  readonly address: string
+  readonly text: string
+  /** Absent: an agent speaks, and nobody vouches for it. */
+  readonly speaker: Person | undefined
+  /** Agents the matter has passed through. */
+  readonly hop: number
+  readonly seat: TaskSeat
+  readonly decision?: { readonly demand: HeldDemand; readonly outcome: 'granted' | 'declined' }
+}
+
+export interface SpeakingRooms {
+  readonly config: ConnectorConfig
+  readonly keys: KeyRing
+  now(): number
+}
+
+/** The A2A message of a turn, with all we say for it in `metadata.mentionable`. */
+export function renderMessage(turn: Turn, rooms: SpeakingRooms): object {
+  const { matter, address, text, seat, decision } = turn
+  const messageId = decision?.demand.messageId ?? randomUUID()
+  return {
+    messageId,
+    role: 'ROLE_USER',
+    parts: [{ text: dropOwnName(text, address), mediaType: 'text/plain' }],
+    contextId: matter.room.contextFor(address),
+    ...(seat.taskId && { taskId: seat.taskId }),
+    metadata: { mentionable: renderMentionable(turn, messageId, rooms) },
+  }
+}
+
+function renderMentionable({ matter, address, speaker, hop, decision }: Turn, messageId: string, rooms: SpeakingRooms) {
+  const max_hops = rooms.config.limits.maxHops
+  const place = { room: matter.room.name, audience: address, messageId }
+  return {
+    ...(speaker && vouchForPerson({ ...place, person: speaker }, rooms)),
+    ...(hop > 0 && { agent_chain: { hop, max_hops, is_final: hop >= max_hops } }),
+    ...(decision && {
+      policy_resolution: { in_reply_to_state: decision.demand.state, outcome: decision.outcome },
+    }),
+    mention_relay: { kind: 'inline' },
+  }
+}

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import { issuePlatformCredential, signAttestation } from '@postern/identity'
+import type { ConnectorConfig } from './config.ts'
+import { issuersOf } from './documents.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { Person } from './session.ts'
+
+/** What we verify of somebody: that it is the session which entered the room under this name. */
+export const memberMethod = 'urn:mentionable:auth:chat-room-member:v0.1'
+const assurance = 'platform'
+
+/** `room:lobby/ann-1f0c…`: nobody else is ever called so, for the second half is random. */
+export function subjectIn(room: string, person: Person): string {
+  return `room:${room}/${person.id}`
+}
+
+export interface VouchedMessage {
+  readonly room: string
+  readonly person: Person
+  /** The agent, `@name@domain`. */
+  readonly audience: string
+  readonly messageId: string
+}
+
+/** Members of `metadata.mentionable` that say who spoke; for this agent and this message only. */
+export function vouchForPerson(
+  { room, person, audience, messageId }: VouchedMessage,
+  { config, keys, now }: { readonly config: ConnectorConfig; readonly keys: KeyRing; now(): number },
+): Readonly<Record<string, unknown>> {
+  const { host, did } = issuersOf(config)
+  const { kid, privateKey } = keys.signing()
+  const claim = { subject: subjectIn(room, person), method: memberMethod, assurance, issuedAt: now() }
+  const profile = { display_name: person.name }
+  const source = { connector: host, channel: room }
+  const attested = { issuer: host, audience, messageId, id: randomUUID(), claims: { profile }, source }
+  const evidence = signAttestation({ ...claim, ...attested }, { kid, privateKey })
+  if (!config.credentials) return { identity_evidence: [evidence] }
+  const bound = { issuer: did, domain: audience, challenge: messageId, profile, source }
+  const credential = issuePlatformCredential({ ...claim, ...bound }, { fragment: kid, privateKey })
+  return { identity_evidence: [evidence], verifiable_credentials: [credential] }
+}
