@@ -35,6 +35,7 @@ export type RunEnding =
   | { readonly kind: 'interrupt'; readonly interrupts: readonly Interrupt[] }
 
 const stage = 'execution'
+const blockBreak = '\n\n'
 
 type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
 
@@ -43,7 +44,10 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   const startedAt = now()
   /** Calls by their ids, and whether they have ended. */
   const begun = new Map<string, { readonly name: string; hasEnded: boolean }>()
+  /** The text of all messages, as one. */
   let told = ''
+  /** The text that was told last, where more of its kind runs on. */
+  let last: { readonly mime: string; readonly isBegun: boolean } | undefined
   let open: string | undefined
   let messageCount = 0
   let isStepOpen = false
@@ -62,6 +66,19 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     open = undefined
   }
 
+  /** Begins with a break where something stands before it in the same message. */
+  function sayBlock(block: string, response: string): void {
+    if (block === '') return
+    if (told !== '') told += blockBreak
+    say(open === undefined ? block : `${blockBreak}${block}`, response)
+    told += block
+  }
+
+  function sayOn(text: string, response: string): void {
+    say(text, response)
+    told += text
+  }
+
   function say(delta: string, response: string): void {
     if (delta === '') return
     if (open === undefined) {
@@ -75,12 +92,12 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       }
       emit(start)
     }
-    told += delta
     emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: open, delta })
   }
 
   function callTool({ id, name, args = {}, result, error }: ToolCallPart): void {
     if (!begun.has(id)) {
+      last = undefined
       endMessage()
       emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name })
       emit({ type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args) })
@@ -94,10 +111,33 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     emit({ type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content })
   }
 
+  /** As answers are put together of their pieces: text of one kind runs on. */
   function tell(part: Part, response: string): void {
     if (part.kind === 'tool_call') callTool(part)
-    else if (part.kind === 'text') say(part.content, response)
-    else say(`${told === '' || told.endsWith('\n') ? '' : '\n\n'}${writeReference(part, place.fileAddress)}`, response)
+    else tellBlock(part, writeBlock(part, place.fileAddress), response)
+  }
+
+  function tellBlock(part: Part, block: string, response: string): void {
+    const runsOn = part.kind === 'text' && part.mime === last?.mime && last.isBegun
+    if (runsOn) sayOn(block, response)
+    else sayBlock(block, response)
+    last = part.kind === 'text' ? { mime: part.mime, isBegun: runsOn || block !== '' } : undefined
+  }
+
+  /** The rest of it; of an answer that has become another one, the whole as a message of its own. */
+  function tellRest(parts: readonly Part[], response: string): void {
+    const blocks = parts.flatMap(part => (part.kind === 'tool_call' ? [] : writeBlock(part, place.fileAddress)))
+    const whole = blocks.filter(Boolean).join(blockBreak)
+    if (whole === told) return
+    if (whole.startsWith(told)) {
+      const rest = whole.slice(told.length)
+      const isBegun = open !== undefined
+      say(isBegun ? rest : rest.replace(/^\n+/, ''), response)
+    } else {
+      endMessage()
+      say(whole, response)
+    }
+    told = whole
   }
 
   function endStep(response?: string): void {
@@ -128,15 +168,15 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       for (const part of parts) tell(part, response)
     },
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
-    complete(response) {
-      const whole = plainTextOf(response.parts.filter(({ kind }) => kind === 'text'))
+    complete({ id, parts }) {
       const isUntold = told === '' && begun.size === 0
-      for (const part of response.parts) {
-        if (part.kind === 'tool_call') callTool(part)
-        else if (isUntold) tell(part, response.id)
+      for (const part of parts) {
+        // Whole parts: what stands apart in it runs not on.
+        if (isUntold) last = undefined
+        if (isUntold || part.kind === 'tool_call') tell(part, id)
       }
-      if (!isUntold && whole.startsWith(told)) say(whole.slice(told.length), response.id)
-      endStep(response.id)
+      if (!isUntold) tellRest(parts, id)
+      endStep(id)
     },
     finish(ending) {
       const pendingToolCallIds = [...begun].filter(([, call]) => isLeft(call)).map(([id]) => id)
@@ -153,7 +193,8 @@ function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]):
 }
 
 /** What a text cannot show, as markdown: an assistant's content is one string. */
-function writeReference(part: Part, fileAddress: RunPlace['fileAddress']): string {
+function writeBlock(part: Part, fileAddress: RunPlace['fileAddress']): string {
+  if (part.kind === 'text') return part.content
   if (part.kind === 'link') return `[${part.title ?? part.url}](${part.url})`
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''

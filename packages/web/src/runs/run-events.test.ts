@@ -1,0 +1,174 @@
+import type { BaseEvent, Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import type { Event } from '@ag-ui/core'
+import { EventSchema } from '@ag-ui/core/schemas'
+import type { NormalizedResponse, Part } from '@postern/core'
+import { collectAnswer, completeResponse } from '@postern/core'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { RunWriter } from './run-events.ts'
+import { createRunWriter } from './run-events.ts'
+
+function writeRun(tell: (writer: RunWriter) => void): readonly Event[] {
+  const events: Event[] = []
+  const place = { threadId: 't', runId: 'r', agent: 'chat', now: () => 1, clientTools: new Set(['theirs']) }
+  const writer = createRunWriter(place, event => void events.push(event))
+  writer.start()
+  tell(writer)
+  return events
+}
+
+/** What the real client makes of a stream; it refuses one that breaks a rule. */
+async function readAsClient(events: readonly Event[]): Promise<readonly Message[]> {
+  const body = events.map(event => `data: ${JSON.stringify(EventSchema.parse(event))}\n\n`).join('')
+  const headers = { 'content-type': 'text/event-stream' }
+  const client = new HttpAgent({
+    url: 'http://x.test/',
+    threadId: 't',
+    fetch: async () => new Response(body, { headers }),
+  })
+  const seen: BaseEvent[] = []
+  await client.runAgent({ runId: 'r' }, { onEvent: ({ event }) => void seen.push(event) })
+  expect(seen).toHaveLength(events.length)
+  return client.messages
+}
+
+const text = (content: string, mime: 'text/plain' | 'text/markdown' = 'text/markdown'): Part => ({
+  kind: 'text',
+  mime,
+  content,
+})
+
+function answer(parts: readonly Part[], id = 'answer'): NormalizedResponse {
+  const content = { thread_id: 't', id: 'm', recipient: '@chat@x.test' }
+  return completeResponse({ parts: [...parts] }, { content } as never, { id, createdAt: '2026-01-01T00:00:00.000Z' })
+}
+
+const wordsOf = (messages: readonly Message[]) =>
+  messages.filter(({ role, content }) => role === 'assistant' && content).map(({ content }) => content)
+
+describe('createRunWriter()', () => {
+  it('keeps apart what stands apart in an answer that comes at once', async () => {
+    const events = writeRun(writer => {
+      writer.complete(answer([text('here'), text('there')]))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['here\n\nthere'])
+  })
+
+  it('tells what was not streamed of an answer: links and files, too', async () => {
+    const link: Part = { kind: 'link', url: 'https://x.test/a', title: 'A' }
+    const events = writeRun(writer => {
+      writer.piece([text('see ')], 'answer')
+      writer.piece([text('this')], 'answer')
+      writer.complete(answer([text('see this'), link]))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['see this\n\n[A](https://x.test/a)'])
+  })
+
+  it('an answer that has become another one is told whole, as a message of its own', async () => {
+    const events = writeRun(writer => {
+      writer.piece([text('half of ')], 'answer')
+      writer.complete(answer([text('another one')]))
+      writer.finish({ kind: 'success' })
+    })
+    const messages = await readAsClient(events)
+    expect(messages.map(({ id, content }) => [id, content])).toEqual([
+      ['answer', 'half of '],
+      ['answer-2', 'another one'],
+    ])
+  })
+
+  it('nothing is told twice of text that calls of tools split', async () => {
+    const call: Part = { kind: 'tool_call', id: 'c', name: 'search', args: {}, result: 'found' }
+    const parts = [text('before'), call, text('after')]
+    const events = writeRun(writer => {
+      for (const part of parts) writer.piece([part], 'answer')
+      writer.complete(answer(parts))
+      writer.finish({ kind: 'success' })
+    })
+    expect(wordsOf(await readAsClient(events))).toEqual(['before', 'after'])
+  })
+})
+
+const words = fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('', '\n', '\n\n', 'a', 'ab'))
+const partOf: fc.Arbitrary<Part> = fc.oneof(
+  fc.record({
+    kind: fc.constant('text' as const),
+    mime: fc.constantFrom('text/plain' as const, 'text/markdown' as const),
+    content: words,
+  }),
+  fc.record({
+    kind: fc.constant('tool_call' as const),
+    id: fc.constantFrom('c1', 'c2', 'c3'),
+    name: fc.constantFrom('search', 'theirs'),
+    args: fc.constant({ q: 1 }),
+  }),
+  fc.record({
+    kind: fc.constant('tool_call' as const),
+    id: fc.constantFrom('c1', 'c2', 'c3'),
+    name: fc.constantFrom('search', 'theirs'),
+    args: fc.constant({}),
+    result: fc.oneof(fc.string({ maxLength: 4 }), fc.constant({ n: 1 }), fc.constant(null)),
+  }),
+  fc.record({ kind: fc.constant('link' as const), url: fc.constant('https://x.test/a') }),
+)
+const chunkOf = fc.record({ isInterim: fc.boolean(), parts: fc.array(partOf, { minLength: 1, maxLength: 3 }) })
+
+interface Script {
+  readonly chunks: readonly { readonly isInterim: boolean; readonly parts: readonly Part[] }[]
+  readonly changed: readonly Part[] | undefined
+  readonly ending: 'success' | 'cancelled' | 'fail'
+}
+
+/** As the house puts the pieces together. */
+async function collect({ chunks, changed }: Script): Promise<NormalizedResponse> {
+  const given = chunks.map(({ isInterim, parts }) => ({ ...(isInterim && { status: 'working' as const }), parts }))
+  async function* stream() {
+    yield* given
+  }
+  const { parts = [] } = (await collectAnswer(stream() as never, () => undefined)) ?? {}
+  const told = changed ?? parts
+  return answer(told.length > 0 ? told : [text('.')])
+}
+
+function play({ chunks, ending }: Script, response: NormalizedResponse): readonly Event[] {
+  return writeRun(writer => {
+    for (const { isInterim, parts } of chunks) {
+      if (isInterim) writer.interim(parts)
+      else writer.piece(parts, 'answer')
+    }
+    if (ending === 'success') writer.complete(response)
+    if (ending === 'fail') writer.fail('failed', 'agent_failed')
+    else writer.finish({ kind: ending })
+    writer.piece([text('late')], 'answer')
+  })
+}
+
+const plain = (lines: readonly unknown[]) => lines.join('').replace(/\n/g, '')
+
+describe('whatever an agent does', () => {
+  it('the real client takes the stream, and has the whole answer in order', async () => {
+    const scripts = fc.record({
+      chunks: fc.array(chunkOf, { maxLength: 8 }),
+      changed: fc.option(fc.array(partOf, { maxLength: 3 }), { nil: undefined }),
+      ending: fc.constantFrom('success' as const, 'cancelled' as const, 'fail' as const),
+    })
+    await fc.assert(
+      fc.asyncProperty(scripts, async script => {
+        const response = await collect(script)
+        const messages = await readAsClient(play(script, response))
+        expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length)
+        if (script.ending !== 'success') return
+        const wanted = response.parts.flatMap(part =>
+          part.kind === 'text' ? part.content : part.kind === 'link' ? `[${part.url}](${part.url})` : [],
+        )
+        const got = plain(wordsOf(messages))
+        if (script.changed) expect(got.endsWith(plain(wanted))).toBe(true)
+        else if (!script.chunks.at(-1)?.isInterim && script.chunks.length > 0) expect(got).toBe(plain(wanted))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
