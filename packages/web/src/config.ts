@@ -26,6 +26,10 @@ const issuerSchema = z
       .optional(),
   })
   .refine(({ jwks, secret }) => (jwks === undefined) !== (secret === undefined), 'needs either "jwks" or "secret"')
+  .refine(
+    ({ secret, algorithms }) => algorithms?.every(name => (name === 'HS256') === (secret !== undefined)) ?? true,
+    'takes HS256 with "secret" alone, and with "jwks" every other algorithm',
+  )
 
 const tokenSchema = z.strictObject({
   /** Who comes with it. */
@@ -34,7 +38,9 @@ const tokenSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the token in hexadecimal'),
 })
 
-const bucketSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
+const bucketSchema = z
+  .string()
+  .regex(/^(?!supabase\.)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
 
 const s3Schema = z.strictObject({
   kind: z.literal('s3'),

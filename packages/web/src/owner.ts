@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
 import type { House, NormalizedMessage } from '@postern/core'
 import { isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
-import type { JWTVerifyGetKey } from 'jose'
-import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
-import type { WebConfig, WebIssuer } from './config.ts'
+import { decodeJwt, jwtVerify } from 'jose'
+import type { WebConfig } from './config.ts'
+import { createKeyFinder } from './issuer-keys.ts'
 
 /** Who is at the other end: proven by his bearer token alone, whatever body or query say. */
 export interface WebOwner {
@@ -18,8 +17,6 @@ export interface WebOwner {
 /** Reads `Authorization`. @throws Rejection unsigned, signature_invalid, expired; Unavailable when keys cannot be had */
 export type ReadOwner = (authorization: string | undefined) => Promise<WebOwner>
 
-/** Keys are read anew after so long, ms. */
-const keyAge = 5 * 60_000
 const toleranceSeconds = 30
 
 export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<House, 'world' | 'agents'>): ReadOwner {
@@ -42,26 +39,30 @@ export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<H
     }).catch(cause => {
       throw cause instanceof Unavailable ? cause : refuseToken(cause)
     })
-    return nameOwner(config.issuer, String(payload.sub), agents.domain)
+    return nameOwner(config.issuer, payload.sub, `${tagOf(config.issuer)}.web.${agents.domain}`)
   }
 
   return async authorization => {
     const [, token] = /^Bearer +([\x21-\x7e]{1,8192})$/i.exec(authorization ?? '') ?? []
     if (token === undefined) throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
     const name = names.get(hash('sha256', token))
-    return name === undefined ? readToken(token) : nameOwner(agents.origin, name, agents.domain)
+    return name === undefined ? readToken(token) : nameOwner(agents.origin, name, `web.${agents.domain}`)
   }
 }
 
-function nameOwner(issuer: string, subject: string, domain: string): WebOwner {
-  if (subject.length > 512 || !subject.isWellFormed()) {
+function nameOwner(issuer: string, subject: unknown, host: string): WebOwner {
+  if (typeof subject !== 'string' || subject === '' || subject.length > 512 || !subject.isWellFormed()) {
     throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
   }
-  // A name of his own at a host below ours, so that nobody is taken for an agent.
-  const local = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
-    ? subject
-    : hash('sha256', `${issuer} ${subject}`).slice(0, 16)
-  return { owner: `web:${JSON.stringify([issuer, subject])}`, subject, issuer, address: `@${local}@web.${domain}` }
+  const isPlain = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
+  // No plain name begins like the others, so that nobody can be called like one of them.
+  const local = isPlain ? subject : `_${hash('sha256', subject).slice(0, 24)}`
+  return { owner: `web:${JSON.stringify([issuer, subject])}`, subject, issuer, address: `@${local}@${host}` }
+}
+
+/** People of an issuer have a host of their own below ours: nobody is taken for an agent, or for another issuer's of the same name. */
+function tagOf(issuer: string): string {
+  return `i${hash('sha256', issuer).slice(0, 10)}`
 }
 
 /** The sender as agents see him. */
@@ -94,27 +95,4 @@ function refuseToken(cause: unknown): Rejection {
   return isExpired
     ? new Rejection('expired', 'Cannot verify token: it is expired', { cause })
     : new Rejection('signature_invalid', 'Cannot verify token: it does not hold', { cause })
-}
-
-function createKeyFinder({ jwks, secret }: WebIssuer, { fetch, now }: House['world']): JWTVerifyGetKey {
-  if (secret !== undefined) {
-    const key = Buffer.from(secret)
-    return async () => key
-  }
-  let keys: ReturnType<typeof createLocalJWKSet> | undefined
-  let readAt = Number.NEGATIVE_INFINITY
-  return async (header, token) => {
-    if (!keys || now() - readAt > keyAge) {
-      keys = await readKeys(jwks ?? '', fetch)
-      readAt = now()
-    }
-    return keys(header, token)
-  }
-}
-
-async function readKeys(url: string, fetch: House['world']['fetch']) {
-  const { status, body } = await fetch(url, { timeoutMs: 5000, maxBytes: 256 * 1024 })
-  if (status !== 200) throw new Unavailable(`Cannot verify token: its issuer's keys answered ${status}`)
-  const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
-  return createLocalJWKSet(document as Parameters<typeof createLocalJWKSet>[0])
 }
