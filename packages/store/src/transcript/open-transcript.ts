@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { Rejection } from '@postern/core'
-import type { EntryBody, ThreadAlias, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
-import { identifyEntry, isChatVisible, nameEntry, splitMessages, textOfContent } from '@postern/transcript'
+import type { EntryBody, ThreadAlias, ThreadKey, TranscriptStore } from '@postern/transcript'
+import { nameEntry, splitMessages } from '@postern/transcript'
 import type { Store } from '../store.ts'
-import type { DeskNews, DeskThreadName } from './desk-binding.ts'
+import type { DeskThreadName } from './desk-binding.ts'
 import { createDeskBindings } from './desk-binding.ts'
 import { createDeskEntries } from './desk-entries.ts'
-import type { TranscriptTable } from './entry-table.ts'
 import { createTranscriptTable } from './entry-table.ts'
+import type { Places } from './place-entries.ts'
+import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
 import { createRangeReader } from './range-query.ts'
 import type { TranscriptThread } from './thread-table.ts'
 import { createTranscriptThreads, holderOf } from './thread-table.ts'
-
-type Places = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>
 
 /** A transcript that the conversations of the desk can be part of. */
 export interface DeskTranscript extends TranscriptStore {
@@ -156,90 +155,4 @@ export function createSqliteTranscript({ db, write, now }: Store): DeskTranscrip
         return thread !== undefined && threads.unlock(thread.id, token, now())
       }),
   }
-}
-
-/** Ids of their writers may repeat in a session's list; our own do not. */
-function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody[] {
-  const seen = new Set<string>()
-  return entries.filter(({ entry_id }) => !seen.has(entry_id) && seen.add(entry_id))
-}
-
-interface Placed {
-  readonly asked: readonly TranscriptEntry[]
-  readonly places: Places
-}
-
-type PlacedThread = Pick<TranscriptThread, 'id'> & Places
-
-/** A message that is there already stays as it is stored. */
-function appendMessages(
-  table: TranscriptTable,
-  thread: PlacedThread,
-  messages: readonly (readonly EntryBody[])[],
-): Placed {
-  let places: Places = thread
-  const asked = messages.flatMap(message => {
-    const again = findAgain(table, thread.id, message)
-    if (again) return again
-    const placed = placeEntries(table, { id: thread.id, ...places }, message)
-    places = placed.places
-    for (const entry of placed.asked) table.addNames(thread.id, entry)
-    return placed.asked
-  })
-  return { asked, places }
-}
-
-function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskNews): Places {
-  let places: Places = thread
-  for (const [seq, entries] of said) {
-    for (const [piece, entry] of entries.entries()) {
-      const placed = placeEntry(table, { id: thread.id, ...places }, entry, { seq, piece })
-      table.addNames(thread.id, placed.entry)
-      places = placed.places
-    }
-  }
-  return places
-}
-
-function placeEntries(table: TranscriptTable, thread: PlacedThread, entries: readonly EntryBody[]): Placed {
-  let places: Places = thread
-  const asked = entries.map(entry => {
-    const known = table.findByName(thread.id, nameEntry(entry))
-    if (known) return known
-    const placed = placeEntry(table, { id: thread.id, ...places }, entry)
-    places = placed.places
-    return placed.entry
-  })
-  return { asked, places }
-}
-
-/** The next place of the thread, and of its chat where the entry is visible there. */
-function placeEntry(
-  table: TranscriptTable,
-  { id, last_seq, last_chat_seq }: PlacedThread,
-  entry: EntryBody,
-  desk?: { readonly seq: number; readonly piece: number },
-): { readonly entry: TranscriptEntry; readonly places: Places } {
-  const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, id, entry))
-  const places = { last_seq: last_seq + 1, last_chat_seq: last_chat_seq + (isVisible ? 1 : 0) }
-  const chat_seq = isVisible ? places.last_chat_seq : undefined
-  return { entry: table.insert(id, entry, { seq: places.last_seq, chat_seq, desk }), places }
-}
-
-/** The stored message whose writer gave it the same id in the same dialect. */
-function findAgain(
-  table: TranscriptTable,
-  thread: number,
-  [head]: readonly EntryBody[],
-): readonly TranscriptEntry[] | undefined {
-  if (!head) return undefined
-  const [, ...nativeNames] = identifyEntry(head)
-  const same = nativeNames.map(name => table.findByName(thread, name)).find(found => found !== undefined)
-  if (!same || same.entry_id === head.entry_id) return undefined
-  return same.group_id === undefined ? [same] : table.listGroup(thread, same.group_id)
-}
-
-function repeatsLastAnswer(table: TranscriptTable, thread: number, final: EntryBody): boolean {
-  const last = table.findLastAnswer(thread)
-  return last !== undefined && textOfContent(last.content) === textOfContent(final.content)
 }
