@@ -78,6 +78,7 @@ export async function openGateway(
     baseDir,
     world,
     fetchFor: world.fetchFor,
+    stores: desk,
     log,
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)

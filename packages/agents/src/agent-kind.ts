@@ -1,5 +1,6 @@
 import type { Agent, GuardedFetch, Log, OpenStream, World } from '@postern/core'
 import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
+import type { RecordShelf, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
 import { laneConfigShape } from './lane-config.ts'
@@ -29,9 +30,37 @@ export const commonAgentSchema = z.strictObject({
 export type CommonAgentConfig = z.output<typeof commonAgentSchema>
 
 /** What an agent needs of the world beyond its own turn. */
-export interface AgentWorld extends Pick<World, 'now' | 'sleep'> {
+export interface AgentWorld extends Pick<World, 'now' | 'sleep' | 'randomBytes'> {
   /** A way out to one origin that the operator named and therefore trusts, private or not. */
   fetchFor(origin: string): GuardedFetch & { readonly openStream: OpenStream }
+}
+
+/** Where agents keep what is more than their state of a thread. */
+export interface AgentStores {
+  readonly shelf: RecordShelf
+  readonly transcript: TranscriptStore & {
+    /** Makes a conversation of the desk part of a thread. False when there is none of this number. */
+    bindDesk(thread: ThreadKey, conversation: number): Promise<boolean>
+  }
+}
+
+/** Humans who answer in an agent's place. */
+export interface OperatorHouse {
+  /** What one of them says. Rejects when the signal aborts. */
+  ask(question: OperatorQuestion): Promise<string>
+}
+
+export interface OperatorQuestion {
+  readonly agent: string
+  /** Which of several agents behind one address asks. */
+  readonly member: string
+  /** Who is waiting. */
+  readonly from: string
+  readonly text: string
+  readonly correlationId: string
+  /** Where to send it, too. */
+  readonly mail?: string | undefined
+  readonly signal: AbortSignal
 }
 
 /** Everything a kind may use to open one of its agents. */
@@ -42,6 +71,9 @@ export interface Opening {
   /** Folder that relative paths in the configuration start from. */
   readonly baseDir: string
   readonly log: Log
+  readonly stores: AgentStores
+  /** Absent where there are none. */
+  readonly operators?: OperatorHouse | undefined
 }
 
 export interface OpenedAgent {

@@ -1,6 +1,7 @@
 import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
 import { ConfigError, createSlidingWindowPolicy } from '@postern/core'
-import type { AgentWorld, CommonAgentConfig, OpenedAgent } from './agent-kind.ts'
+import { createMemoryShelf, createMemoryTranscript } from '@postern/transcript'
+import type { AgentStores, AgentWorld, CommonAgentConfig, OpenedAgent, OperatorHouse } from './agent-kind.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import { parseDeadline } from './duration.ts'
@@ -21,6 +22,9 @@ export interface AgentHouseOptions {
   /** Folder that module paths start from: the configuration file's. */
   readonly baseDir: string
   readonly log: Log
+  /** Default: as long as the process lives. */
+  readonly stores?: AgentStores | undefined
+  readonly operators?: OperatorHouse | undefined
 }
 
 /** The agents of this gateway: who they are, and how they run. */
@@ -29,6 +33,11 @@ export interface AgentHouse extends AgentDirectory {
   /** Its picture, when it is a file; `AgentProfile.iconUrl` says where it is served. */
   findIcon(name: string): AgentIcon | undefined
   close(): Promise<void>
+}
+
+function openMemoryStores(world: AgentWorld): AgentStores {
+  const transcript = createMemoryTranscript(world)
+  return { shelf: createMemoryShelf(), transcript: { ...transcript, bindDesk: async () => false } }
 }
 
 interface Resident {
@@ -81,9 +90,9 @@ function checkDefaultAgent(defaultAgent: string | undefined, names: readonly str
 
 async function openResident(name: string, input: unknown, options: AgentHouseOptions): Promise<Resident> {
   const { config, kind } = readAgentConfig(name, input)
-  const { world, baseDir, log, version, origin } = options
+  const { world, baseDir, log, version, origin, stores = openMemoryStores(options.world), operators } = options
   const icon = await readIcon(config.icon, { key: `agents.${name}.icon`, baseDir })
-  const opened = await kind.open(config, { name, world, baseDir, log })
+  const opened = await kind.open(config, { name, world, baseDir, log, stores, operators })
   log.debug({ agent: name, use: config.use }, 'agent opened')
   const profile = {
     ...describeAgent(config, opened, name),

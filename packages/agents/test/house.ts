@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentContext, Log, NormalizedMessage } from '@postern/core'
 import { createDemandList, createSenderIdentity, mintTransportEvidence, normalizedMessageSchema } from '@postern/core'
@@ -10,6 +11,7 @@ export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 /** The real clock and network; only what `fetchFor` names is let through. */
 export const testWorld: AgentWorld = {
   now: Date.now,
+  randomBytes,
   sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => {}),
   fetchFor: origin => createGuardedFetch({ allowPrivate: [origin], userAgent: 'Postern tests' }),
 }

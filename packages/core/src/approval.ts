@@ -15,7 +15,7 @@ export const approvalActionSchema = z.object({
   /** The tool. */
   kind: z.string(),
   summary: z.string(),
-  preview: z.json(),
+  preview: z.unknown(),
   arguments: z.array(z.string()),
   tool_call_id: z.string(),
   /** Which of several agents behind one address wants it. */

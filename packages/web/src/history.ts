@@ -10,6 +10,8 @@ export interface HistoryMessage {
   readonly id: string
   readonly seq: number
   readonly role: string
+  /** Of several agents behind one address, the one who said it. */
+  readonly name?: string | undefined
   readonly content: string
   readonly metadata: Record<string, unknown>
   readonly timestamp: string
@@ -45,11 +47,13 @@ export async function showHistory(
 }
 
 async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {
-  const { entry_id, native_id, chat_seq, seq, role, content, at } = entry
+  const { entry_id, native_id, chat_seq, seq, kind, role, agent_key, content, at } = entry
   return {
     id: native_id ?? entry_id,
     seq: chat_seq ?? seq,
-    role,
+    // What has to be allowed is asked by the agent.
+    role: kind === 'approval_required' ? 'assistant' : role,
+    ...(agent_key !== undefined && role === 'assistant' && { name: agent_key }),
     content: textOfEntry(entry),
     metadata: {
       ...showStage(entry),
@@ -60,8 +64,9 @@ async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms[
 }
 
 /** Trace entries tell what was called; bubbles their text. */
-function textOfEntry({ content, tool }: TranscriptEntry): string {
-  if (!tool) return 'parts' in content ? plainTextOf(content.parts) : textOfContent(content)
+function textOfEntry({ kind, content, tool }: TranscriptEntry): string {
+  if (!tool || kind === 'approval_required')
+    return 'parts' in content ? plainTextOf(content.parts) : textOfContent(content)
   return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
 }
 

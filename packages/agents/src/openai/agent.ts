@@ -1,4 +1,9 @@
-import type { Agent, AgentChunk, AgentContext, Json, NormalizedMessage } from '@postern/core'
+import type { Agent, AgentChunk, AgentContext, HistoricalMessage, Json, NormalizedMessage } from '@postern/core'
+import { policiesOf } from '@postern/core'
+import type { Approvals } from '../approval/approvals.ts'
+import type { ToolRules } from '../approval/config.ts'
+import { describeCallEnd, endDecidedCall } from '../approval/decided-call.ts'
+import { readPreview } from '../approval/describe-call.ts'
 import type { ModelDoor } from './completion.ts'
 import { openCompletion } from './completion.ts'
 import { endAnswer } from './ending.ts'
@@ -17,6 +22,9 @@ export interface Model {
   readonly settings: { readonly [name: string]: Json | undefined }
   readonly prompt: string
   readonly tools: ReadonlyMap<string, Tool>
+  /** Which of them wait to be allowed. */
+  readonly rules: ToolRules
+  readonly approvals: Approvals
   /** How often in one turn it may call tools. */
   readonly maxRounds: number
   readonly showsCalls: boolean
@@ -39,6 +47,7 @@ async function* converse(
 ): AsyncGenerator<AgentChunk, void, undefined> {
   const endsAt = model.door.world.now() + model.timeoutMs
   const messages = [...(await openConversation(model, message, context))]
+  messages.push(...(yield* goOnWithCall(model, message, context)))
   const ids = new Set<string>()
   let hasSpoken = false
   for (let left = model.maxRounds; ; left -= 1) {
@@ -50,12 +59,27 @@ async function* converse(
       return
     }
     checkCalls(round, left)
-    messages.push(...(yield* runCalls(model, round, { message, context, ids })))
+    const results = yield* runCalls(model, round, { message, context, ids })
+    if (!results) return
+    messages.push(...results)
   }
 }
 
+/** The message decides on a call of an earlier turn: it runs, or does not, and the model hears of it. */
+async function* goOnWithCall(
+  { approvals, tools }: Model,
+  message: NormalizedMessage,
+  context: AgentContext,
+): AsyncGenerator<AgentChunk, readonly ChatMessage[], undefined> {
+  const decided = await approvals.findDecided(message)
+  if (!decided) return []
+  const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: { ...context, message } })
+  yield part
+  return describeCallEnd(part, outcome)
+}
+
 async function openConversation(model: Model, message: NormalizedMessage, context: AgentContext) {
-  return composePrompt({
+  const messages = composePrompt({
     prompt: model.prompt,
     turns: context.history().turns,
     message,
@@ -63,6 +87,8 @@ async function openConversation(model: Model, message: NormalizedMessage, contex
     images: model.seesImages ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
   })
+  const asked = await listAskedCalls(context.history().turns, model.approvals)
+  return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...asked)
 }
 
 function describeRequest({ settings, tools }: Model, messages: readonly ChatMessage[], mayCall: boolean): object {
@@ -81,6 +107,20 @@ function checkCalls({ finish }: Round, left: number): void {
   if (left <= 0) throw new Error('The model goes on calling tools; raise "max_rounds"')
 }
 
+/** Calls that the last answer asked for and that nobody decided on in this message: the model is told how they stand. */
+async function listAskedCalls(
+  turns: readonly HistoricalMessage[],
+  approvals: Approvals,
+): Promise<readonly ChatMessage[]> {
+  const last = turns.findLast(({ role }) => role === 'assistant')
+  const calls = await Promise.all(policiesOf(last?.parts ?? []).map(approvals.describe))
+  return calls.flatMap(call => {
+    if (!call) return []
+    const { kind: name, apply_input, metadata } = call.action
+    return describeCallEnd({ id: String(metadata.tool_call_id), name, args: apply_input.args }, call.outcome)
+  })
+}
+
 interface CallRoom {
   readonly message: NormalizedMessage
   readonly context: AgentContext
@@ -88,17 +128,30 @@ interface CallRoom {
   readonly ids: Set<string>
 }
 
-/** One after the other, in the order of the model: what one does, the next may rely on. */
+/**
+ * One after the other, in the order of the model: what one does, the next may rely on. Undefined: one has to be allowed first; the turn ends
+ * with the question, and calls behind it are left undone.
+ */
 async function* runCalls(
-  { tools, showsCalls }: Model,
+  { tools, showsCalls, rules, approvals }: Model,
   { text, calls }: Round,
   { message, context, ids }: CallRoom,
-): AsyncGenerator<AgentChunk, readonly ChatMessage[], undefined> {
+): AsyncGenerator<AgentChunk, readonly ChatMessage[] | undefined, undefined> {
   const called = calls.map(call => ({ call, id: nameCall(call.id, ids) }))
   const toolContext = { ...context, message }
   const results: ChatMessage[] = []
   for (const { call, id } of called) {
     const begun = beginCall(call, id, { tools, context: toolContext })
+    const rule = rules[call.name]
+    if (begun.tool && rule?.policy === 'preview') {
+      const waiting = { ...begun.part, preview: await readPreview(begun.tool, begun.part.args, toolContext) }
+      const asked = { ...waiting, expiresAfterHours: rule.expires_after_hours }
+      const demand = await approvals.ask(asked, context)
+      // Whoever decides sees it anyway.
+      yield begun.part
+      yield demand
+      return undefined
+    }
     if (showsCalls) yield begun.part
     const outcome = await begun.end()
     if (showsCalls) yield { ...begun.part, ...outcome }

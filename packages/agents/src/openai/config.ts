@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { commonAgentSchema } from '../agent-kind.ts'
+import { toolPolicyShape } from '../approval/config.ts'
 import { modulePathPattern } from '../import-module.ts'
 
 /** Members of a request that are not the operator's to set by hand. */
@@ -27,6 +28,7 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   stream: z.boolean().default(true),
   /** A module whose exports the model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
+  ...toolPolicyShape,
   /** How often in one turn the model may call tools before it has to answer. */
   max_rounds: z.int().min(1).max(50).default(8),
   /** Whether calls and what came of them are part of the answer: peers see them, and later turns know of them. */

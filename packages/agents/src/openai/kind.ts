@@ -2,10 +2,11 @@ import type { Json } from '@postern/core'
 import type { z } from 'zod'
 import type { OpenedAgent, Opening } from '../agent-kind.ts'
 import { defineAgentKind } from '../agent-kind.ts'
+import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../duration.ts'
 import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
-import { openToolbox } from './tools.ts'
+import { openToolbox, selectTools } from './tools.ts'
 
 type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
 
@@ -18,7 +19,7 @@ export const openaiKind = defineAgentKind({
 })
 
 async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
-  const { name, world, baseDir } = opening
+  const { name, world, baseDir, stores } = opening
   const { tools: path, base_url, api_key, deadline } = config
   const toolbox = path === undefined ? undefined : await openToolbox(path, `agents.${name}.tools`, baseDir)
   const agent = createModelAgent({
@@ -30,7 +31,9 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     },
     settings: readSettings(config),
     prompt: config.prompt,
-    tools: toolbox?.tools ?? new Map(),
+    tools: selectTools(toolbox?.tools ?? new Map(), config.tool_policies, `agents.${name}.tool_policies`),
+    rules: config.tool_policies,
+    approvals: openApprovals({ name, shelf: stores.shelf, world }),
     maxRounds: config.max_rounds,
     showsCalls: config.show_tools,
     seesImages: config.images,

@@ -8,6 +8,8 @@ import type { Tool, ToolContext } from './tools.ts'
 /** A call of the model's, read: begun as it is shown, and what will come of it. */
 export interface BegunCall {
   readonly part: ToolCallPart
+  /** What runs; absent where it cannot run. */
+  readonly tool?: Tool | undefined
   /** Never throws but when the turn is over: what goes wrong, the model has to hear. */
   end(): Promise<ToolOutcome>
 }
@@ -25,10 +27,10 @@ export function beginCall(
   const part: ToolCallPart = { kind: 'tool_call', id, name, args: read.args }
   const fault = tool ? (read.fault ?? tool.findFault(read.args)) : 'There is no such tool.'
   if (!tool || fault) return { part, end: async () => ({ error: { message: fault ?? failed } }) }
-  return { part, end: () => runTool(tool, read.args, context) }
+  return { part, tool, end: () => runTool(tool, read.args, context) }
 }
 
-async function runTool(tool: Tool, args: unknown, context: ToolContext): Promise<ToolOutcome> {
+export async function runTool(tool: Tool, args: unknown, context: ToolContext): Promise<ToolOutcome> {
   try {
     return { result: toToolResult(await endWithTurn(tool.run(args, context), context.signal)) }
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { AgentContext, NormalizedMessage } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import { z } from 'zod'
+import type { ToolRules } from '../approval/config.ts'
 import { importModule } from '../import-module.ts'
 
 /** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
@@ -16,6 +17,9 @@ export interface ToolDefinition {
   /** Returns JSON, or text. What it throws is logged; the model is told only that it failed. */
   // biome-ignore lint/suspicious/noExplicitAny: whoever writes the schema knows the type of the arguments
   run(args: any, context: ToolContext): unknown
+  /** Under the policy `preview`: what a run with these arguments would do, in words, for whoever has to allow it. Changes nothing. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  preview?(args: any, context: ToolContext): unknown
 }
 
 export interface Tool {
@@ -23,8 +27,18 @@ export interface Tool {
   readonly description: string
   readonly parameters: { readonly [keyword: string]: unknown }
   run(args: unknown, context: ToolContext): unknown
+  preview?(args: unknown, context: ToolContext): unknown
   /** Says what is wrong with arguments; undefined when nothing is. */
   findFault(args: unknown): string | undefined
+}
+
+/** Without those that are never to run. @throws ConfigError for a rule on a tool that there is not */
+export function selectTools(tools: Toolbox['tools'], rules: ToolRules, key: string): Toolbox['tools'] {
+  const unknown = Object.keys(rules).find(name => !tools.has(name))
+  if (unknown !== undefined) {
+    throw new ConfigError(`${key}.${unknown}`, 'there is no such tool', `Name one of: ${[...tools.keys()].join(', ')}`)
+  }
+  return new Map([...tools].filter(([name]) => rules[name]?.policy !== 'forbidden'))
 }
 
 /** Functions of the operator's that a model may call. */
@@ -39,6 +53,7 @@ const definitionSchema = z.looseObject({
   description: z.string().min(1),
   parameters: z.record(z.string(), z.unknown()).default({ type: 'object', properties: {} }),
   run: z.custom<ToolDefinition['run']>(value => typeof value === 'function', 'must be a function'),
+  preview: z.custom<NonNullable<ToolDefinition['preview']>>(value => typeof value === 'function').optional(),
 })
 
 /** Reads the module of an agent's tools; it may also export `close()`. @throws ConfigError */
@@ -62,13 +77,14 @@ function readTool(name: string, value: unknown, key: string): Tool {
     const [issue] = parsed.error.issues
     throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, mend)
   }
-  const { description, parameters, run } = parsed.data
+  const { description, parameters, run, preview } = parsed.data
   const schema = readSchema(name, parameters, key)
   return {
     name,
     description,
     parameters,
     run: (args, context) => run.call(value, args, context),
+    ...(preview && { preview: (args: unknown, context: ToolContext) => preview.call(value, args, context) }),
     findFault: args => describeFault(schema.safeParse(args)),
   }
 }

@@ -47,20 +47,14 @@ function writeOther(part: Extract<Part, { readonly kind: 'tool_call' | 'policy' 
 function writeApproval(part: PolicyPart, { tool_call_id, ...action }: ApprovalAction, id: string): Piece {
   const { expires_at } = part.policy
   const until = typeof expires_at === 'string' ? { expires_at } : {}
-  const metadata = { tool_call_id }
+  const pending = { ...action, ...until, status: 'pending', metadata: { tool_call_id } }
   return {
     kind: 'approval_required',
     role: 'tool',
     scope: 'agent',
     content: { parts: [part] },
     tool: { call_id: tool_call_id, name: action.kind },
-    wait: {
-      id,
-      reason: 'approval',
-      state: 'open',
-      ...until,
-      action: { ...action, ...until, status: 'pending', metadata },
-    },
+    wait: { id, reason: 'approval', state: 'open', ...until, action: pending as Json },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Desk, NormalizedResponse, Part, PartialResponse, World } from '@postern/core'
+import type { Behind } from './run-events.ts'
 
 /** A turn whose answer somebody watches. */
 export interface Watched {
@@ -15,6 +16,8 @@ export interface TurnEnding {
 
 export interface TurnWatcher {
   piece(parts: readonly Part[], response: string): void
+  /** What stands behind the words; before those of the same piece. */
+  behind(behind: Behind): void
   interim(parts: readonly Part[]): void
   beat(): void
   end(ending: TurnEnding): void
@@ -59,7 +62,8 @@ export function followTurn(
     run ??= notice.run
     if (notice.run !== run || notice.index !== next) return
     next += 1
-    const { status, parts = [] } = notice.chunk
+    const { status, parts = [], speaker, chat_state, trace } = notice.chunk
+    watcher.behind({ speaker, chat_state, trace })
     if (parts.length === 0) return
     if (status === 'working') watcher.interim(parts)
     else watcher.piece(parts, notice.response)

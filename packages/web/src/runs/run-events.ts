@@ -1,7 +1,9 @@
 import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { ApprovalAction, Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
+import { plainTextOf, readApproval } from '@postern/core'
+import type { ChatState } from './chat-state.ts'
+import { diffState } from './chat-state.ts'
 
 export interface RunPlace {
   readonly threadId: string
@@ -11,9 +13,13 @@ export interface RunPlace {
   readonly now: () => number
   /** Tools that the client runs itself. */
   readonly clientTools: ReadonlySet<string>
+  /** Whether what is done behind the words is told, too. */
+  readonly showsTrace?: boolean | undefined
   /** Where stored bytes are read. */
   readonly fileAddress?: ((digest: string) => string) | undefined
 }
+
+export type Behind = Pick<NormalizedResponse, 'speaker' | 'chat_state' | 'trace'>
 
 /** Tells a run in the grammar of AG-UI 1.0: what is opened is closed, and nothing comes behind the end. */
 export interface RunWriter {
@@ -22,6 +28,8 @@ export interface RunWriter {
   warn(text: string): void
   /** A piece of the answer, in order; text of one message runs on. */
   piece(parts: readonly Part[], response: string): void
+  /** Who speaks, what a chat may show, and what is done behind the words. */
+  behind(behind: Behind): void
   /** Said meanwhile; no part of the answer. */
   interim(parts: readonly Part[]): void
   /** What the answer has beyond what was told already. */
@@ -52,6 +60,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   let messageCount = 0
   let isStepOpen = false
   let isOver = false
+  let speaker = place.agent
+  let state: ChatState | undefined
 
   const emit = (event: Unstamped<Event>): void => {
     if (!isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
@@ -88,14 +98,30 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
         type: EventType.TEXT_MESSAGE_START,
         messageId: open,
         role: 'assistant',
-        name: place.agent,
+        name: speaker,
       }
       emit(start)
     }
     emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId: open, delta })
   }
 
-  function callTool({ id, name, args = {}, result, error }: ToolCallPart): void {
+  function showState(next: ChatState): void {
+    const delta = state && diffState(state, next)
+    if (!delta) emit({ type: EventType.STATE_SNAPSHOT, snapshot: next })
+    else if (delta.length > 0) emit({ type: EventType.STATE_DELTA, delta: [...delta] })
+    state = next
+  }
+
+  function tellBehind({ speaker: who = speaker, chat_state, trace = [] }: Behind): void {
+    if (who !== speaker) endMessage()
+    speaker = who
+    if (place.showsTrace) for (const call of trace) callTool(call)
+    if (chat_state) showState(chat_state)
+  }
+
+  function callTool({ id, name, args = {}, result, error, continues }: ToolCallPart): void {
+    // An earlier run has told its beginning.
+    if (continues !== undefined && !begun.has(id)) begun.set(id, { name, hasEnded: false })
     if (!begun.has(id)) {
       last = undefined
       endMessage()
@@ -167,8 +193,10 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     piece(parts, response) {
       for (const part of parts) tell(part, response)
     },
+    behind: tellBehind,
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
-    complete({ id, parts }) {
+    complete({ id, parts, ...behind }) {
+      tellBehind(behind)
       const isUntold = told === '' && begun.size === 0
       for (const part of parts) {
         // Whole parts: what stands apart in it runs not on.
@@ -212,14 +240,20 @@ export function listInterrupts({ id, parts, status }: NormalizedResponse): reado
     const message = plainTextOf(parts)
     return [{ id, reason: 'input_required', ...(message !== '' && { message }) }]
   }
-  return demands.map(({ kind, demand, message, expires_at, url, title }) => ({
+  return demands.map(({ kind, demand, message, expires_at, url, title, code, data }) => ({
     id: String(demand),
-    reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}`,
+    ...nameReason(kind, readApproval({ code, data })),
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
     ...(kind === 'consent_required' && { responseSchema: approvalSchema }),
     metadata: { kind, ...(url && { url }), ...(title && { title }) },
   }))
+}
+
+/** A call that waits to be allowed names the call. */
+function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
+  if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
+  return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
 }
 
 const approvalSchema = {

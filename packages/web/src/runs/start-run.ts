@@ -5,6 +5,7 @@ import type { TranscriptEntry } from '@postern/transcript'
 import { findWebThread, showHistory } from '../history.ts'
 import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
+import type { ChatState } from './chat-state.ts'
 import type { Watched } from './follow-turn.ts'
 import type { ProvenRun } from './normalize.ts'
 import { normalizeRun } from './normalize.ts'
@@ -30,6 +31,8 @@ export interface StartedRun {
   readonly warnings: readonly string[]
   /** What is stored, for a client who has none of it, or only the beginning. */
   readonly snapshot: readonly object[] | undefined
+  /** As the last answer left it. */
+  readonly state: ChatState | undefined
 }
 
 /** Entries that a client's copy is held against. */
@@ -53,6 +56,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
   const common = {
     snapshot: await takeSnapshot(asked, recent, rooms),
+    state: await findChatState(recent, rooms),
     warnings: [...news.warnings, ...decided.warnings],
   }
   if (decided.watched) return { ...common, watched: decided.watched }
@@ -60,6 +64,15 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: undefined }
   return { ...common, warnings, watched: await admitRun(asked, news, content, rooms) }
+}
+
+async function findChatState(
+  recent: readonly TranscriptEntry[],
+  { house: { desk } }: WebRooms,
+): Promise<ChatState | undefined> {
+  const last = recent.findLast(({ role, native_id }) => role === 'assistant' && native_id !== undefined)
+  const found = last?.native_id === undefined ? undefined : await desk.findResponse(last.native_id)
+  return found?.response.chat_state
 }
 
 async function takeSnapshot(
@@ -71,7 +84,13 @@ async function takeSnapshot(
   const known = new Set(input.messages.map(({ id }) => id))
   if (said.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return undefined
   const messages = await showHistory(said, owner.owner, rooms)
-  return messages.map(({ id, role, content, metadata }) => ({ id, role, content, metadata }))
+  return messages.map(({ id, role, name, content, metadata }) => ({
+    id,
+    role,
+    ...(name && { name }),
+    content,
+    metadata,
+  }))
 }
 
 async function readNews(

@@ -12,13 +12,14 @@ import type { AskedRun, StartedRun } from './start-run.ts'
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
-  { house: { world, desk, fileAddress } }: WebRooms,
+  { config, house: { world, desk, fileAddress } }: WebRooms,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId, parentRunId, tools } = asked.input
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
-    const place = { threadId, runId, parentRunId, agent: asked.agent, clientTools, fileAddress, now: world.now }
+    const told = { agent: asked.agent, showsTrace: config.trace, fileAddress }
+    const place = { threadId, runId, parentRunId, clientTools, now: world.now, ...told }
     const writer = createRunWriter(place, sink.send)
     const close = () => {
       leave()
@@ -26,6 +27,7 @@ export function streamRun(
     }
     writer.start()
     if (started.snapshot) writer.snapshot(started.snapshot)
+    if (started.state) writer.behind({ chat_state: started.state })
     for (const warning of started.warnings) writer.warn(warning)
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
     const stop =
@@ -51,6 +53,7 @@ function endWithoutTurn({ input }: AskedRun, { warnings }: StartedRun, writer: R
 function createWatcher(writer: RunWriter, beat: () => void, done: () => void): TurnWatcher {
   return {
     piece: writer.piece,
+    behind: writer.behind,
     interim: writer.interim,
     beat,
     end(ending) {

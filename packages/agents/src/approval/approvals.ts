@@ -1,0 +1,142 @@
+import type {
+  AgentContext,
+  ApprovalAction,
+  Json,
+  NormalizedMessage,
+  PartialResponse,
+  Policy,
+  World,
+} from '@postern/core'
+import { describeApproval, isoTime, readApproval, refusedCall } from '@postern/core'
+import type { PendingAction, RecordShelf } from '@postern/transcript'
+import { createPendingActions } from '@postern/transcript'
+import type { ToolOutcome } from '../openai/tool-result.ts'
+import { describeCall } from './describe-call.ts'
+
+/** A call that somebody has to allow before it runs. */
+export interface WaitingCall {
+  readonly id: string
+  readonly name: string
+  readonly args?: unknown
+  /** What the tool says it will do with these arguments, for whom decides. */
+  readonly preview?: unknown
+  /** Which of several agents behind one address wants it. */
+  readonly agent?: string | undefined
+  readonly expiresAfterHours?: number | undefined
+}
+
+/** A call on which a message decides. */
+export interface DecidedCall {
+  readonly action: PendingAction
+  readonly shown: ApprovalAction
+  /** Public id of the demand. */
+  readonly demand: string
+  readonly isGranted: boolean
+  readonly resolver: string
+}
+
+/** A call as it stands. */
+export interface AskedCall {
+  readonly action: PendingAction
+  readonly outcome: ToolOutcome
+}
+
+/** Calls of one agent's tools that wait for a yes. They are on the shelf before anybody is asked. */
+export interface Approvals {
+  /** The answer that asks for it; the turn ends with it. */
+  ask(call: WaitingCall, context: Pick<AgentContext, 'requireConsent'>): Promise<PartialResponse>
+  /** What a message decides on; undefined when it is about something else. */
+  findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
+  /**
+   * What came of it. `run` is called for a granted call alone, and at most once, however often the turn is tried: that it was begun is on
+   * record before. A turn that dies while the tool runs does not run it again.
+   */
+  settle(decided: DecidedCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
+  /** How an asked call stands, for a model that goes on without a decision. */
+  describe(policy: Policy): Promise<AskedCall | undefined>
+}
+
+export interface ApprovalRoom {
+  /** The agent's name. */
+  readonly name: string
+  readonly shelf: RecordShelf
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+}
+
+const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
+
+export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
+  const actions = createPendingActions(shelf, world)
+  const owner = `agent:${name}`
+  return {
+    async ask({ id, name: kind, args, preview, agent, expiresAfterHours }, { requireConsent }) {
+      const apply_input = { args: args as Json }
+      const { summary, shownArgs } = describeCall(kind, args, preview)
+      const lasts = expiresAfterHours === undefined ? undefined : Math.max(60, Math.round(expiresAfterHours * 3_600))
+      const until = lasts === undefined ? {} : { expires_at: isoTime(world.now() + lasts * 1_000) }
+      const metadata = { tool_call_id: id }
+      const action = await actions.create(owner, { kind, summary, preview: shownArgs, apply_input, metadata, ...until })
+      const shown = {
+        action_id: action.action_id,
+        kind,
+        summary,
+        preview: shownArgs,
+        arguments: Object.keys(Object(args)),
+        tool_call_id: id,
+        ...(agent !== undefined && { agent }),
+      }
+      const words = { message: summary, title: `Allow ${kind}?`, action_label: 'Allow it' }
+      return requireConsent({ ...words, ...describeApproval(shown), ...(lasts !== undefined && { expires_in: lasts }) })
+    },
+    async findDecided({ policy_resolution: resolution }) {
+      const shown = resolution && readApproval(resolution)
+      const action = shown && (await actions.get(owner, shown.action_id))
+      if (!action || !resolution) return undefined
+      const { demand = action.action_id, outcome, resolver } = resolution
+      const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
+      return { action, shown, demand, isGranted: outcome === 'granted', resolver: who }
+    },
+    async settle({ action: { action_id, status }, isGranted, resolver }, run) {
+      if (status !== 'pending') return readEnd(await actions.get(owner, action_id))
+      let outcome: ToolOutcome | undefined
+      const decision = isGranted ? 'accepted' : 'rejected'
+      const ended = await actions.resolve(owner, action_id, {
+        decision,
+        resolver,
+        mayResolve: () => true,
+        async apply({ apply_input }) {
+          outcome = await run(apply_input.args ?? {})
+          return { ...outcome } as Json
+        },
+      })
+      return outcome ?? readEnd(ended)
+    },
+    async describe(policy) {
+      const shown = readApproval(policy)
+      const action = shown && (await actions.get(owner, shown.action_id))
+      if (!action) return undefined
+      const isOver = Date.parse(String(policy.expires_at)) <= world.now()
+      return {
+        action,
+        outcome: readEnd(action.status === 'pending' && isOver ? { ...action, status: 'expired' } : action),
+      }
+    },
+  }
+}
+
+const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => ToolOutcome>> = {
+  pending: () => ({ error: { message: 'It still waits to be allowed.' } }),
+  accepted: readResult,
+  rejected: () => ({ error: { message: refusedCall } }),
+  expired: () => ({ error: { message: 'Nobody allowed it in time.' } }),
+  deleted: () => ({ error: { message: refusedCall } }),
+}
+
+function readEnd(action: PendingAction | undefined): ToolOutcome {
+  return action ? ends[action.status](action) : { error: { message: brokenOff } }
+}
+
+function readResult({ resolution_result: result }: PendingAction): ToolOutcome {
+  const isKnown = typeof result === 'object' && result !== null && ('result' in result || 'error' in result)
+  return isKnown ? (result as ToolOutcome) : { error: { message: brokenOff } }
+}

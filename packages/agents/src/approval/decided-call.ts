@@ -1,0 +1,46 @@
+import type { Json, ToolCallPart } from '@postern/core'
+import type { ChatMessage } from '../openai/messages.ts'
+import { runTool } from '../openai/run-call.ts'
+import type { ToolOutcome } from '../openai/tool-result.ts'
+import { formatToolResult } from '../openai/tool-result.ts'
+import type { Toolbox, ToolContext } from '../openai/tools.ts'
+import type { Approvals, DecidedCall } from './approvals.ts'
+
+export interface DecidedRoom {
+  readonly tools: Toolbox['tools']
+  readonly approvals: Approvals
+  readonly context: ToolContext
+}
+
+/** Runs what was allowed, and gives its end. A tool that is not there any more, or is forbidden now, does not run. */
+export async function endDecidedCall(
+  decided: DecidedCall,
+  { tools, approvals, context }: DecidedRoom,
+): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
+  const { action, shown, demand } = decided
+  const tool = tools.get(action.kind)
+  const outcome = await approvals.settle(decided, async args => {
+    if (!tool) return { error: { message: 'There is no such tool.' } }
+    const fault = tool.findFault(args)
+    return fault === undefined ? runTool(tool, args, context) : { error: { message: fault } }
+  })
+  context.signal.throwIfAborted()
+  const { args } = action.apply_input
+  const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: demand } as const
+  return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
+}
+
+export interface EndedCall {
+  readonly id: string
+  readonly name: string
+  readonly args?: unknown
+}
+
+/** A call and its end as a model is told of them. */
+export function describeCallEnd({ id, name, args }: EndedCall, outcome: ToolOutcome): readonly ChatMessage[] {
+  const written = { name, arguments: JSON.stringify((args ?? {}) as Json) }
+  return [
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
+    { role: 'tool', tool_call_id: id, content: formatToolResult(outcome) },
+  ]
+}

@@ -1,0 +1,33 @@
+import type { Json } from '@postern/core'
+import { toToolResult } from '../openai/tool-result.ts'
+import type { Tool, ToolContext } from '../openai/tools.ts'
+
+/** Characters of arguments that are shown as they are. */
+const maxShown = 1_500
+
+/** What is asked of whoever decides: the tool's own words, or its name and all that it is called with. */
+export function describeCall(
+  name: string,
+  args: unknown,
+  preview: unknown,
+): { readonly summary: string; readonly shownArgs: Json } {
+  const shownArgs = (preview === undefined ? (args ?? null) : preview) as Json
+  if (typeof preview === 'string' && preview.trim() !== '') return { summary: preview.slice(0, maxShown), shownArgs }
+  const text = JSON.stringify(shownArgs)
+  const isCut = text.length > maxShown
+  return {
+    summary: `May I run "${name}" with ${text.slice(0, maxShown)}${isCut ? ' … (not shown whole)' : ''}?`,
+    shownArgs,
+  }
+}
+
+/** What the tool says of a call; undefined when it says nothing, or fails to. */
+export async function readPreview(tool: Tool, args: unknown, context: ToolContext): Promise<unknown> {
+  try {
+    const preview = await tool.preview?.(args, context)
+    return preview === undefined ? undefined : toToolResult(preview)
+  } catch (error) {
+    context.log.warn({ tool: tool.name, err: error }, 'a tool could not say what it would do')
+    return undefined
+  }
+}
