@@ -1,6 +1,7 @@
 import type { AgentContext } from './agent.ts'
 import { checkChainGoesOn } from './chain.ts'
 import { Undeliverable } from './errors.ts'
+import { nameSiblings } from './inline-mentions.ts'
 import { askSiblings, defaultJointLimits, needsJointAnswer } from './joint.ts'
 import type { Part } from './part.ts'
 import type { PartialResponse } from './response.ts'
@@ -34,14 +35,14 @@ export function createTurnCall(
   }
 }
 
-/** What the siblings say that an answer mentions, where this gateway has to ask them; nothing elsewhere. */
+/** What the siblings say that an answer mentions, where this gateway has to ask them; their names, where these wake them; nothing elsewhere. */
 export async function joinSiblings(
   turn: Turn,
   said: PartialResponse,
   { working, signals }: { readonly working: Working; readonly signals: readonly AbortSignal[] },
 ): Promise<readonly Part[]> {
   const { callAgent, joint: limits = defaultJointLimits, world } = working
-  if (!callAgent || !needsJointAnswer(turn.content, said)) return []
+  if (!callAgent || !needsJointAnswer(turn.content, said)) return nameSiblings(turn.content, said, limits.maxMentions)
   return askSiblings(turn.content, said, {
     ask: (address, parts, signal) =>
       createTurnCall(turn, working, { signal, nameCall: sibling => `joint ${sibling}` })(address, parts),
