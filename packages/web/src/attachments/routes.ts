@@ -4,6 +4,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebRooms } from '../rooms.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
+import { readForm } from './read-form.ts'
 import { showPlace } from './shelf.ts'
 
 /** Multipart wrapping around a file, bytes. */
@@ -69,14 +70,6 @@ function bytesHeaders(mime = 'application/octet-stream'): Record<string, string>
     'content-security-policy': "sandbox; default-src 'none'",
     'x-content-type-options': 'nosniff',
     'cache-control': 'private, max-age=300',
-  }
-}
-
-async function readForm(request: Request): Promise<FormData> {
-  try {
-    return await request.formData()
-  } catch (cause) {
-    throw new Rejection('malformed', 'Cannot store attachment: body is not multipart/form-data', { cause })
   }
 }
 

@@ -10,7 +10,11 @@ export interface RunRequest {
 }
 
 const maxName = 256
-const maxMessages = 2_000
+/** What a run may hold of each: looked at before anything is parsed, which takes seconds over hundreds of thousands. */
+const mostOf = { messages: 2_000, tools: 512, context: 512, resume: 64 } as const
+const mostMembers = 64
+/** Of all messages. */
+const mostParts = 8_000
 const knownMembers: ReadonlySet<string> = new Set([
   'threadId',
   'runId',
@@ -31,6 +35,7 @@ const knownMembers: ReadonlySet<string> = new Set([
 export function readRunInput(document: unknown): RunRequest {
   const warnings: string[] = []
   if (!isMap(document)) throw new Rejection('malformed', 'Cannot run: the body is no JSON object')
+  checkCounts(document)
   const unknown = Object.keys(document).filter(name => !knownMembers.has(name))
   if (unknown.length > 0) warnings.push(`unknown members were left out: ${unknown.slice(0, 8).join(', ')}`)
   const known = Object.fromEntries(Object.entries(document).filter(([name]) => knownMembers.has(name)))
@@ -41,14 +46,29 @@ export function readRunInput(document: unknown): RunRequest {
   if (!parsed.success) throw refuse(parsed.error.issues)
   const input = parsed.data as RunAgentInput
   for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])
-  if (input.messages.length > maxMessages)
-    throw new Rejection('too_large', `Cannot run: more than ${maxMessages} messages`)
+  for (const [at, { id }] of input.messages.entries()) checkName(`messages.${at}.id`, id)
   return { input, warnings }
 }
 
+function checkCounts(document: Record<string, unknown>): void {
+  if (Object.keys(document).length > mostMembers) throw refuseCount(mostMembers, 'members')
+  for (const [name, most] of Object.entries(mostOf)) {
+    const list = document[name]
+    if (Array.isArray(list) && list.length > most) throw refuseCount(most, name)
+  }
+  const messages: readonly unknown[] = Array.isArray(document.messages) ? document.messages : []
+  let parts = 0
+  for (const message of messages) parts += isMap(message) && Array.isArray(message.content) ? message.content.length : 0
+  if (parts > mostParts) throw refuseCount(mostParts, 'parts of messages')
+}
+
+function refuseCount(most: number, what: string): Rejection {
+  return new Rejection('too_large', `Cannot run: more than ${most} ${what}`)
+}
+
 function checkName(member: string, value: string): void {
-  if (value.length > 0 && value.length <= maxName && value.isWellFormed()) return
-  const description = `must have 1 to ${maxName} characters`
+  if (value.length > 0 && value.length <= maxName && value.isWellFormed() && !value.includes('\0')) return
+  const description = `must have 1 to ${maxName} characters, and no NUL`
   throw new Rejection('malformed', `Cannot run: ${member} ${description}`, {
     violations: [{ field: member, description }],
   })

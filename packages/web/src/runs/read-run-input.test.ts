@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest'
+import { readRunInput } from './read-run-input.ts'
+
+const run = (members: object) => ({ threadId: 't', runId: 'r', messages: [], ...members })
+const list = (length: number, make: (at: number) => unknown = () => ({})) => Array.from({ length }, (_, at) => make(at))
+
+describe('readRunInput()', () => {
+  it.each([
+    ['messages', run({ messages: list(2_001) }), '2000 messages'],
+    ['tools', run({ tools: list(513) }), '512 tools'],
+    ['contexts', run({ context: list(513) }), '512 context'],
+    ['decisions', run({ resume: list(65) }), '64 resume'],
+    ['members', run(Object.fromEntries(list(62, at => [`k${at}`, 1]) as [string, number][])), '64 members'],
+    ['parts', run({ messages: list(9, () => ({ content: list(1_000) })) }), '8000 parts of messages'],
+  ])('refuses too many %s before it looks at them', (_, document, what) => {
+    expect(() => readRunInput(document)).toThrow(
+      expect.objectContaining({ code: 'too_large', message: `Cannot run: more than ${what}` }),
+    )
+  })
+
+  it.each(['', 'a\0b', '\ud800', 'x'.repeat(257)])('refuses %j as a name of anything', name => {
+    const message = { id: name, role: 'user', content: 'hi' }
+    for (const document of [run({ threadId: name }), run({ runId: name }), run({ messages: [message] })]) {
+      expect(() => readRunInput(document)).toThrow(expect.objectContaining({ code: 'malformed' }))
+    }
+  })
+
+  it('takes names of any other characters', () => {
+    for (const name of ['../../x', 'a/b?c#d', '\u202e', '💬', "'; DROP TABLE", '%00']) {
+      expect(readRunInput(run({ threadId: name, runId: name })).input).toMatchObject({ threadId: name, runId: name })
+    }
+  })
+})
