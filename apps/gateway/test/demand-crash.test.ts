@@ -21,7 +21,12 @@ beforeAll(async () => {
   world = await openSimWorld()
   const directory = mkdtempSync(join(tmpdir(), 'postern-demand-crash-'))
   const port = await findFreePort()
-  const overrides = { listen: { port }, agents: { shop: shopkeeper }, email: {}, log: { level: 'error' } }
+  const overrides = {
+    listen: { port },
+    agents: { shop: shopkeeper },
+    email: { listen: { port: 0, protocol: 'smtp' } },
+    log: { level: 'error' },
+  }
   const configPath = join(directory, 'postern.config.json')
   writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
   gateway = createGatewayProcess(configPath)
