@@ -13,17 +13,25 @@ export interface StoredObject {
   readonly createdAt: number
 }
 
+/** What a row costs beside its bytes: many small objects are a large one. */
+export const leastObjectBytes = 16 * 1024
+
 export type NewObject = Pick<StoredObject, 'bucket' | 'path' | 'owner' | 'mime'> & { readonly bytes: Uint8Array }
 
 /** Files of people, each with one owner. What is put under a path stays what it is. */
 export interface ObjectStore {
-  /** Durable when it resolves. @throws Rejection forbidden when the path is taken; Unavailable */
-  putObject(object: NewObject): Promise<StoredObject>
+  /**
+   * Durable when it resolves. @throws Rejection forbidden when the path is taken, too_large when its owner would have more than `most` bytes
+   * (each object counts for `leastObjectBytes` at least); Unavailable
+   */
+  putObject(object: NewObject, most?: number): Promise<StoredObject>
   findObject(bucket: string, path: string): Promise<StoredObject | undefined>
   /** The newest of an owner that has these bytes. */
   findObjectByDigest(owner: string, digest: string): Promise<StoredObject | undefined>
   /** @throws Unavailable */
   readObject(object: Pick<StoredObject, 'bucket' | 'path'>): Promise<Uint8Array | undefined>
+  /** One of its owner's; false when there is none. */
+  removeObject(owner: string, object: Pick<StoredObject, 'bucket' | 'path'>): Promise<boolean>
   /** All that is somebody's; how many there were. */
   removeObjects(owner: string): Promise<number>
 }

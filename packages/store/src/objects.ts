@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, ObjectStore, StoredObject } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { leastObjectBytes, Rejection } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 
@@ -15,7 +15,7 @@ const columns = 'bucket, path, owner, mime, size, digest, created_at'
 export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
   return {
-    async putObject({ bucket, path, owner, mime, bytes }) {
+    async putObject({ bucket, path, owner, mime, bytes }, most = Number.POSITIVE_INFINITY) {
       const object = {
         bucket,
         path,
@@ -26,16 +26,34 @@ export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteSto
         createdAt: now(),
       }
       const isTaken = () => new Rejection('forbidden', 'Cannot store object: there is one of this name')
+      const checkRoom = () => {
+        const used = Number.isFinite(most) ? table.sumBytes(owner) : 0
+        if (used + Math.max(object.size, leastObjectBytes) <= most) return
+        throw new Rejection('too_large', `Cannot store object: with it there would be more than ${most} bytes of yours`)
+      }
       if (table.find(bucket, path)) throw isTaken()
+      checkRoom()
       // First the bytes: a row without them would be a promise we cannot keep.
       await elsewhere?.write(keyOf(object), bytes, mime)
-      const stored = await write(() => table.insert(object, elsewhere ? null : bytes))
+      const store = () => {
+        checkRoom()
+        return table.insert(object, elsewhere ? null : bytes)
+      }
+      const stored = await write(store).catch(async error => {
+        await elsewhere?.remove(keyOf(object))
+        throw error
+      })
       if (!stored) throw isTaken()
       return object
     },
     findObject: async (bucket, path) => table.find(bucket, path),
     findObjectByDigest: async (owner, digest) => table.findByDigest(owner, digest),
     readObject: async object => table.readBytes(object) ?? elsewhere?.read(keyOf(object)),
+    async removeObject(owner, object) {
+      const isRemoved = await write(() => table.removeOne(owner, object))
+      if (isRemoved) await elsewhere?.remove(keyOf(object))
+      return isRemoved
+    },
     async removeObjects(owner) {
       const removed = await write(() => table.removeOf(owner))
       if (elsewhere) for (const object of removed) await elsewhere.remove(keyOf(object))
@@ -63,6 +81,11 @@ function createObjectTable(db: DatabaseSync) {
     db,
     'DELETE FROM objects WHERE owner = ? RETURNING bucket, path',
   )
+  const removeOne = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
+  const sum = prepareQuery<{ bytes: number }>(
+    db,
+    `SELECT coalesce(sum(max(size, ${leastObjectBytes})), 0) AS bytes FROM objects WHERE owner = ?`,
+  )
   const read = (row: ObjectRow | undefined): StoredObject | undefined => {
     if (!row) return undefined
     const { created_at: createdAt, ...object } = row
@@ -76,6 +99,9 @@ function createObjectTable(db: DatabaseSync) {
     findByDigest: (owner: string, digest: string) => read(findByDigest.get(owner, digest)),
     readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
       readBytes.get(bucket, path)?.bytes ?? undefined,
+    removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
+      removeOne.run(owner, bucket, path).changes > 0,
+    sumBytes: (owner: string): number => sum.get(owner)?.bytes ?? 0,
     removeOf: (owner: string) => removeOf.all(owner),
   }
 }

@@ -71,6 +71,12 @@ export const webConfigSchema = z
           .min(1024)
           .max(100 * 1024 * 1024)
           .default(10 * 1024 * 1024),
+        /** Of one person, all together; each file counts for 16 KiB at least. */
+        max_total_bytes: z
+          .number()
+          .int()
+          .min(16 * 1024)
+          .default(1024 ** 3),
         /** By what the bytes are, not by what they are called. */
         types: z
           .array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/))
@@ -91,6 +97,10 @@ export const webConfigSchema = z
           .min(1024)
           .default(4 * 1024 * 1024),
         runs_per_owner: z.number().int().min(1).default(8),
+        /** Files of what is said in one run. */
+        files_per_run: z.number().int().min(0).max(256).default(16),
+        /** Messages of a session's whole list. */
+        session_messages: z.number().int().min(1).max(10_000).default(2_000),
       })
       .prefault({}),
   })

@@ -3,16 +3,21 @@ import { toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebRooms } from '../rooms.ts'
+import { createOpenRuns } from '../runs/open-runs.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
 import { readForm } from './read-form.ts'
+import type { Upload } from './shelf.ts'
 import { showPlace } from './shelf.ts'
 
 /** Multipart wrapping around a file, bytes. */
 const wrapping = 64 * 1024
+/** Of one person: their bytes are in memory. */
+const uploadsAtOnce = 4
 
 /** Uploads, fresh signed URLs, and the bytes behind them. */
 export function createAttachmentRoutes({ config, house, readOwner, shelf, openBody }: WebRooms): Hono {
   const { log } = house.world
+  const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
     try {
       return await handle(c)
@@ -20,19 +25,29 @@ export function createAttachmentRoutes({ config, house, readOwner, shelf, openBo
       return toProblem(error, log)
     }
   }
+
+  async function readUpload(c: Context): Promise<Omit<Upload, 'owner'>> {
+    const form = await readForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
+    const file = form.get('file')
+    if (!(file instanceof File)) {
+      throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
+    }
+    const [threadId, runId] = [readField(form, 'threadId') ?? 'unfiled', readField(form, 'runId')]
+    return { threadId, runId, name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) }
+  }
+
   return new Hono()
     .post(
       '/api/v1/agent/attachments',
       answer(async c => {
         const { owner } = await readOwner(c.req.header('authorization'))
-        const form = await readForm(await openBody(c.req.raw, config.attachments.max_bytes + wrapping))
-        const file = form.get('file')
-        if (!(file instanceof File))
-          throw new Rejection('malformed', 'Cannot store attachment: form field "file" is missing')
-        const [threadId, runId] = [readField(form, 'threadId') ?? 'unfiled', readField(form, 'runId')]
-        const bytes = new Uint8Array(await file.arrayBuffer())
-        const object = await shelf.store({ owner, threadId, runId, name: file.name, bytes })
-        return c.json({ ...showPlace(object), ...(await shelf.signer.sign(object)) }, 200, noStore)
+        const leave = open.enter(owner)
+        try {
+          const object = await shelf.store({ owner, ...(await readUpload(c)) })
+          return c.json({ ...showPlace(object), ...(await shelf.signer.sign(object)) }, 200, noStore)
+        } finally {
+          leave()
+        }
       }),
     )
     .get(
@@ -44,6 +59,17 @@ export function createAttachmentRoutes({ config, house, readOwner, shelf, openBo
         if (!object) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
         const { bucket, path } = showPlace(object)
         return c.json({ bucket, path, ...(await shelf.signer.sign(object)) }, 200, noStore)
+      }),
+    )
+    .delete(
+      '/api/v1/agent/attachments',
+      answer(async c => {
+        const { owner } = await readOwner(c.req.header('authorization'))
+        const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
+        const object = place && (await shelf.findOwn(owner, place))
+        const isRemoved = object !== undefined && (await shelf.removeObject(owner, object))
+        if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
+        return c.json({ deleted: true }, 200, noStore)
       }),
     )
     .get(

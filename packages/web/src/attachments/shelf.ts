@@ -26,6 +26,7 @@ export interface AttachmentShelf {
   /** What a signed URL names, when it is of ours or of the configured project, its token holds and the file is this owner's. */
   findByUrl(owner: string, url: string): Promise<StoredObject | undefined>
   readonly readObject: ObjectStore['readObject']
+  readonly removeObject: ObjectStore['removeObject']
   describe(place: ObjectPlace): Promise<StoredObject | undefined>
   readonly findByDigest: ObjectStore['findObjectByDigest']
 }
@@ -72,7 +73,11 @@ export function createWebShelf({ config, house, objects, key }: ShelfRooms): Att
     if (known) return known.owner === owner ? known : undefined
     const { status, body } = await world.fetch(url, { maxBytes: attachments.max_bytes, timeoutMs: 15_000 })
     if (status !== 200) return undefined
-    return objects.putObject({ bucket: `${foreignPrefix}${bucket}`, path, owner, mime: checkBytes(body), bytes: body })
+    const mime = checkBytes(body)
+    return objects.putObject(
+      { bucket: `${foreignPrefix}${bucket}`, path, owner, mime, bytes: body },
+      attachments.max_total_bytes,
+    )
   }
 
   return {
@@ -81,7 +86,7 @@ export function createWebShelf({ config, house, objects, key }: ShelfRooms): Att
       const mime = checkBytes(bytes)
       const folders = [folderOf(owner), threadId, runId ?? randomHex(world, 8)].map(toSegment)
       const path = [...folders, `${randomHex(world, 4)}-${toSegment(name ?? 'file')}`].join('/')
-      return objects.putObject({ bucket: attachments.bucket, path, owner, mime, bytes })
+      return objects.putObject({ bucket: attachments.bucket, path, owner, mime, bytes }, attachments.max_total_bytes)
     },
     findOwn,
     async findByUrl(owner, url) {
@@ -95,6 +100,7 @@ export function createWebShelf({ config, house, objects, key }: ShelfRooms): Att
       return isHeld ? takeForeign(owner, url, named) : undefined
     },
     readObject: objects.readObject,
+    removeObject: objects.removeObject,
     describe: ({ bucket, path }) => objects.findObject(bucket, path),
     findByDigest: objects.findObjectByDigest,
   }

@@ -48,6 +48,10 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
         const body = await readBody(c, principal, rooms)
         if (!Array.isArray(body.messages))
           throw new Rejection('malformed', 'Cannot update session: "messages" is no list')
+        const most = rooms.config.limits.session_messages
+        if (body.messages.length > most) {
+          throw new Rejection('too_large', `Cannot update session: more than ${most} messages`)
+        }
         const [provider, model, token] = ['provider', 'model', 'token'].map(name => readText(body, name))
         const provider_response_id = readText(body, 'provider_response_id')
         const change = { messages: body.messages, provider, model, provider_response_id, token }

@@ -1,17 +1,17 @@
 import { Rejection } from '@postern/core'
 
-/** How many runs of one owner are told at a time. */
+/** How many runs of one owner are told at a time, or files taken. */
 export interface OpenRuns {
   /** Gives what ends it; ending it twice counts once. @throws Rejection rate_limited */
   enter(owner: string): () => void
 }
 
-export function createOpenRuns(most: number): OpenRuns {
+export function createOpenRuns(most: number, refusal = 'Cannot run: too many runs are open'): OpenRuns {
   const counts = new Map<string, number>()
   return {
     enter(owner) {
       const count = counts.get(owner) ?? 0
-      if (count >= most) throw new Rejection('rate_limited', 'Cannot run: too many runs are open', { retryAfter: 5 })
+      if (count >= most) throw new Rejection('rate_limited', refusal, { retryAfter: 5 })
       counts.set(owner, count + 1)
       let isOpen = true
       return () => {

@@ -25,12 +25,20 @@ export async function readContentParts(
   shelf: AttachmentShelf,
 ): Promise<ReadParts> {
   if (typeof content === 'string') return { parts: writeText(content), blobs: [], warnings: [] }
-  const read = await Promise.all((Array.isArray(content) ? content : []).map(part => readPart(part, place, shelf)))
+  const read: ReadParts[] = []
+  // One after the other: of all files at once nobody has the memory.
+  for (const part of Array.isArray(content) ? content : []) read.push(await readPart(part, place, shelf))
   return {
     parts: read.flatMap(({ parts }) => parts),
     blobs: read.flatMap(({ blobs }) => blobs),
     warnings: read.flatMap(({ warnings }) => warnings),
   }
+}
+
+/** How many files are said: read again in every copy, a large one would fill the memory. */
+export function countFiles(contents: readonly Message['content'][]): number {
+  const parts = contents.flatMap(content => (Array.isArray(content) ? content : []))
+  return parts.filter(part => part.type !== 'text').length
 }
 
 const nothing: ReadParts = { parts: [], blobs: [], warnings: [] }

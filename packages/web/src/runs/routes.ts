@@ -39,11 +39,12 @@ async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<R
   const owner = await rooms.readOwner(c.req.header('authorization'))
   const agent = findAgentName(c.req.param('agent'), rooms)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
-  const request = await rooms.openBody(c.req.raw, rooms.config.limits.run_bytes)
-  const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
-  const { input, warnings } = readRunInput(document)
+  // Before its body comes: many who send slowly would fill the memory.
   const leave = open.enter(owner.owner)
   try {
+    const request = await rooms.openBody(c.req.raw, rooms.config.limits.run_bytes)
+    const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
+    const { input, warnings } = readRunInput(document)
     const asked: AskedRun = { owner, agent, input, document, from: peerAddress(c.env) }
     const started = await startRun(asked, rooms)
     const all = [...warnings, ...started.warnings]

@@ -10,7 +10,7 @@ import type { Watched } from './follow-turn.ts'
 import type { ProvenRun } from './normalize.ts'
 import { normalizeRun } from './normalize.ts'
 import type { ReadParts } from './read-parts.ts'
-import { readContentParts } from './read-parts.ts'
+import { countFiles, readContentParts } from './read-parts.ts'
 import type { RunNews } from './reconcile.ts'
 import { reconcileRun } from './reconcile.ts'
 import { decideInterrupts } from './resume.ts'
@@ -97,10 +97,15 @@ async function readNews(
   { said, toolResults }: RunNews,
   answers: readonly string[],
   { owner, input }: AskedRun,
-  { shelf }: WebRooms,
+  { shelf, config }: WebRooms,
 ): Promise<ReadParts> {
   const place = { owner: owner.owner, threadId: input.threadId, runId: input.runId }
-  const read = await Promise.all(said.map(({ content }) => readContentParts(content, place, shelf)))
+  const most = config.limits.files_per_run
+  if (countFiles(said.map(({ content }) => content)) > most) {
+    throw new Rejection('too_large', `Cannot run: more than ${most} files`)
+  }
+  const read: ReadParts[] = []
+  for (const { content } of said) read.push(await readContentParts(content, place, shelf))
   const results = toolResults.map(({ call, content, error }) => ({
     kind: 'tool_call' as const,
     id: call.call_id,
