@@ -123,8 +123,9 @@ function createIssue(db: DatabaseSync): DemandTable['issue'] {
   const insert = prepareQuery(
     db,
     `INSERT INTO demands (id, digest, agent, via, thread_id, message, kind, subject, address, policy, issued_at, expires_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
-       (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE number = ?6), ?9, ?10, ?11)`,
+     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,
+       (SELECT json_extract(envelope, '$.sender.address') FROM messages WHERE number = ?6), ?9, ?10, ?11
+     WHERE NOT EXISTS (SELECT 1 FROM responses WHERE message = ?6 AND retracted_at IS NOT NULL)`,
   )
   const expireOldest = prepareQuery(
     db,

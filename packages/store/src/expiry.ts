@@ -1,8 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryRecord, MessageState, TaskDesk, TaskExpiry } from '@postern/core'
+import type { TaskDesk, TaskExpiry } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addTaskBytes, addToTotal } from './batch.ts'
+import { addTaskBytes } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import { createRowRemoval } from './message-rows.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
@@ -100,38 +101,25 @@ interface RemovedMessage {
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>) {
+function createMessageRemoval(db: DatabaseSync, tables: Pick<Tables, 'blobs'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
      FROM messages m JOIN threads t ON t.id = m.thread_id JOIN entries e ON e.seq = m.number LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.number = ?`,
   )
-  const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
-  const endDeliveries = prepareQuery<{ state: DeliveryRecord['state'] }>(
-    db,
-    'DELETE FROM deliveries WHERE message = ? RETURNING state',
-  )
-  const endResponse = prepareQuery<{ id: string }>(db, 'DELETE FROM responses WHERE message = ? RETURNING id')
+  const endRows = createRowRemoval(db, tables)
   const endName = prepareQuery(
     db,
     'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
-  const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
-  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
   const endEntry = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
     const { id, agent, via, scope, thread_id, owner, bytes } = message
-    for (const { state } of endDeliveries.all(number)) addToTotal(batch, `deliveries.${state}`, -1)
-    addToTotal(batch, `messages.${endTurn.get(number)?.state ?? 'ignored'}`, -1)
-    const blobBytes = blobs.release(batch, number)
-    for (const name of [id, ...endResponse.all(number).map(response => response.id)]) {
-      endName.run(name, agent, via, scope, number)
-    }
-    endDuplicates.run(number)
-    endMessage.run(number)
+    const { responses, blobBytes } = endRows(batch, number)
+    for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, via, scope, number)
     endEntry.run(number)
     if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes))
     return thread_id
@@ -158,6 +146,8 @@ function createTaskRemoval(db: DatabaseSync) {
   )
   const endState = prepareQuery(db, 'DELETE FROM agent_states WHERE thread_id = ?')
   const endQuotas = prepareQuery(db, 'DELETE FROM turn_quotas WHERE thread_id = ?')
+  // The number of a thread may be given again.
+  const endBindings = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE desk_thread = ?')
 
   function removeThread(thread: number, owner: string): void {
     const removed = endThread.get(thread, owner)
@@ -165,6 +155,7 @@ function createTaskRemoval(db: DatabaseSync) {
     endKey.run(removed.key, removed.agent, removed.via, owner, thread)
     endState.run(thread)
     endQuotas.run(thread)
+    endBindings.run(thread)
   }
 
   return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {

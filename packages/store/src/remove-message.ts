@@ -1,32 +1,27 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { DeliveryRecord, MessageState } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { addToTotal } from './batch.ts'
 import { prepareQuery } from './database.ts'
+import { createRowRemoval } from './message-rows.ts'
 import type { Tables } from './tables.ts'
 
 /** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
-export function createRemoveMessage(db: DatabaseSync, { forget }: Pick<Tables, 'forget'>): RemoveMessage {
+export function createRemoveMessage(
+  db: DatabaseSync,
+  { forget, blobs }: Pick<Tables, 'forget' | 'blobs'>,
+): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
-    'SELECT thread_id, id, object, agent, via FROM messages WHERE number = ?',
+    `SELECT m.thread_id, m.id, m.object, m.agent, m.via, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+     WHERE m.number = ?`,
   )
-  const endName = prepareQuery(db, 'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND is_key = 0')
+  const endName = prepareQuery(
+    db,
+    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0',
+  )
   const unlist = prepareQuery(db, 'UPDATE responses SET listed = 0 WHERE message = ? AND listed = 1')
-  const endDeliveries = prepareQuery<{ state: DeliveryRecord['state'] }>(
-    db,
-    'DELETE FROM deliveries WHERE message = ? RETURNING state',
-  )
-  const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
-  const endResponses = prepareQuery<{ seq: number; id: string }>(
-    db,
-    'DELETE FROM responses WHERE message = ? RETURNING seq, id',
-  )
-  const endBlobUses = prepareQuery(db, 'DELETE FROM blob_uses WHERE message = ?')
-  const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
-  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
+  const endRows = createRowRemoval(db, { blobs })
   const endEntry = createEntryRemoval(db)
   return (batch, message, now) => {
     const found = find.get(message)
@@ -34,15 +29,12 @@ export function createRemoveMessage(db: DatabaseSync, { forget }: Pick<Tables, '
     // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
     forget(batch, message, now)
     unlist.run(message)
-    for (const { state } of endDeliveries.all(message)) addToTotal(batch, `deliveries.${state}`, -1)
-    addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
-    const { id, object, agent, via } = found
-    const responses = endResponses.all(message)
+    const { id, object, agent, via, scope } = found
+    const { responses } = endRows(batch, message)
     for (const { seq } of responses) endEntry(seq)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
-      if (name !== null) endName.run(name, agent, via)
+      if (name !== null) endName.run(name, agent, via, scope)
     }
-    for (const end of [endBlobUses, endDuplicates, endMessage]) end.run(message)
     endEntry(message)
     return found.thread_id
   }
@@ -55,10 +47,12 @@ interface RemovedMessage {
   readonly object: string | null
   readonly agent: string
   readonly via: string
+  /** Of its thread: what its ids mean elsewhere is not his. */
+  readonly scope: string
 }
 
 /** The newest number is kept, empty, so that it is not given again. */
-function createEntryRemoval(db: DatabaseSync): (seq: number) => void {
+export function createEntryRemoval(db: DatabaseSync): (seq: number) => void {
   const blank = prepareQuery(
     db,
     `UPDATE entries SET content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL,

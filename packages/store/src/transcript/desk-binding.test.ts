@@ -125,6 +125,27 @@ describe('bindDesk()', () => {
     await desk.close()
   })
 
+  it('ends with its conversation: who gets its number later is not shown in it', async () => {
+    const desk = await openDesk()
+    const { transcript } = desk
+    const admit = async (id: string, owner: string) => {
+      const intake = makeIntake(id, [text(`words of ${owner}`)])
+      const task = { owner, id: `run-${id}`, context: 't-1' }
+      await desk.admit({ ...intake, thread: { scope: owner, references: [] }, task }, 'c')
+      await answer(desk, [text('re')])
+    }
+    await admit('m1', 'bob')
+    await admit('m2', 'ann')
+    await admit('m3', 'bob')
+    const thread = await transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    expect(await transcript.bindDesk(thread, conversation)).toBe(true)
+    expect(await transcript.read(thread)).toHaveLength(2)
+    expect(await desk.expireTasks({ owner: 'ann', most: 0, limit: 10 })).toEqual({ removed: 1, isDone: true })
+    await admit('m4', 'cyd')
+    expect(await transcript.read(thread)).toEqual([])
+    await desk.close()
+  })
+
   it('does not expire with tasks: chats are kept until they are forgotten', async () => {
     const desk = await openDesk()
     for (const owner of ['web:ann', 'other']) {

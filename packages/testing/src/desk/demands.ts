@@ -345,6 +345,19 @@ function describeEnds(open: OpenDesk): void {
     }),
   )
   test(
+    'nothing is demanded by an answer that was taken back before it was whole',
+    withDesk(open, async ({ desk, now }) => {
+      await desk.admit(sketchIntake('asked d1'), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      const response = sketchResponse(turn, 'one moment', 'working')
+      await desk.say(turn, { response, deliveries: [] })
+      await desk.act([{ kind: 'delete', response: response.id, planned: { deliveries: [] } }], 'c')
+      const demands = [sketchDemand(turn, 'd1', now())]
+      await desk.commit(turn, { ...sketchAnswer(turn, 'may I'), isRevision: true, demands })
+      expect(await desk.findDemand({ id: 'd1' })).toBeUndefined()
+    }),
+  )
+  test(
     'a demand is gone with its message, whether that is taken back or removed',
     withDesk(open, async under => {
       const { desk } = under

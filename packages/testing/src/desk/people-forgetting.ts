@@ -1,3 +1,4 @@
+import { LeaseLost } from '@postern/core'
 import { expect, test } from 'vitest'
 import {
   ada,
@@ -11,8 +12,8 @@ import {
   sketchRequest,
   textsOf,
 } from './people-sketches.ts'
-import type { OpenDesk } from './under-test.ts'
-import { leaseOnlyTurn, sketchAnswer, sketchIntake, withDesk } from './under-test.ts'
+import type { IntakeSketch, OpenDesk } from './under-test.ts'
+import { leaseOnlyDelivery, leaseOnlyTurn, sketchAnswer, sketchIntake, withDesk } from './under-test.ts'
 
 export function describeForgetting(open: OpenDesk): void {
   const bytes = new TextEncoder().encode('a picture')
@@ -123,6 +124,65 @@ export function describeForgetting(open: OpenDesk): void {
       expect(await desk.findRelation({ ...key, relation: 'follower' })).toBeUndefined()
       expect(await desk.findRelation({ ...key, relation: 'blocked_by' })).toBeDefined()
       expect(await confirm(desk, request)).toEqual({ outcome: 'none' })
+    }),
+  )
+  test(
+    'what is still being delivered when it is forgotten settles nothing else, and no bounce of it hits anybody',
+    withDesk(open, async ({ desk }) => {
+      const place = 'https://social.test/inbox'
+      const send = async (id: string, sketch: IntakeSketch) => {
+        await desk.admit(sketchIntake(id, sketch), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        await desk.commit(turn, sketchAnswer(turn, 'sent', [place]))
+        return leaseOnlyDelivery(desk)
+      }
+      const forgotten = await send('m1', from(ada, 'm1'))
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const next = await send('m2', from(eve, 'm2'))
+      expect(next.id).not.toBe(forgotten.id)
+      await expect(desk.settle(forgotten, { state: 'sent' })).rejects.toThrow(LeaseLost)
+      expect(await desk.retryDelivery(forgotten.id)).toBe(false)
+      await desk.settle(next, { state: 'sent' })
+      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0 })
+      expect((await desk.listDeliveries({ limit: 9 })).map(({ id }) => id)).toEqual([next.id])
+    }),
+  )
+  test(
+    'what was brought into his conversation is gone with it, also when nothing came later',
+    withDesk(open, async ({ desk }) => {
+      await desk.admit(sketchIntake('m1', from(ada, 'm1')), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      const parts = [{ kind: 'text', mime: 'text/plain', content: 'said before' } as const]
+      const before = { nativeId: 'https://social.test/0', author: { address: '@bob@social.test' }, parts }
+      await desk.addBackground(turn, [{ ...before, at: '2026-01-01T00:00:00.000Z' }])
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
+      const { thread } = await converse(desk, 'm2', from(eve, 'm2'))
+      const past = await desk.readHistory({ thread, before: 1_000_000, head: 0, tail: 9 })
+      expect(past.map(entry => entry.nativeId)).toEqual(['m2', 'answer to m2'])
+    }),
+  )
+  test(
+    'nothing that the agent remembers of the conversation stays with the message that asks for it',
+    withDesk(open, async ({ desk }) => {
+      const inOne = { message: { thread_id: 't' } }
+      await desk.admit(sketchIntake('m1', from(ada, 'm1', inOne)), 'c')
+      const told = await leaseOnlyTurn(desk)
+      await desk.commit(told, sketchAnswer(told, 'noted', [], { state: { secret: 'of ada' } }))
+      const { message } = await desk.admit(sketchIntake('m2', from(ada, 'm2', inOne)), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada], except: message })
+      expect(await desk.readState('echo', turn.thread)).toBeUndefined()
+      await desk.commit(turn, sketchAnswer(turn, 'done'))
+      expect(await desk.findMessage('m2')).toMatchObject({ state: 'answered' })
+    }),
+  )
+  test(
+    'ids that he shares with others go on meaning theirs',
+    withDesk(open, async ({ desk }) => {
+      const { message } = await converse(desk, 'm1', from(eve, 'm1'))
+      await converse(desk, 'm1', from(ada, 'm1', { duplicateKey: 'his own' }))
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect(await desk.findMessage('m1')).toMatchObject({ number: message })
     }),
   )
 }

@@ -1,0 +1,55 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { DeliveryRecord, MessageState } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { addToTotal } from './batch.ts'
+import { prepareQuery } from './database.ts'
+import type { Tables } from './tables.ts'
+
+export interface RemovedRows {
+  readonly responses: readonly { readonly seq: number; readonly id: string }[]
+  /** Of its attachments and its answer's. */
+  readonly blobBytes: number
+}
+
+/** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
+export type RemoveRows = (batch: Batch, message: number) => RemovedRows
+
+export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>): RemoveRows {
+  const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
+  const endDeliveries = createDeliveryRemoval(db)
+  const endResponses = prepareQuery<{ seq: number; id: string }>(
+    db,
+    'DELETE FROM responses WHERE message = ? RETURNING seq, id',
+  )
+  const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
+  const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
+  return (batch, message) => {
+    endDeliveries(batch, message)
+    addToTotal(batch, `messages.${endTurn.get(message)?.state ?? 'ignored'}`, -1)
+    const blobBytes = blobs.release(batch, message)
+    const responses = endResponses.all(message)
+    endDuplicates.run(message)
+    endMessage.run(message)
+    return { responses, blobBytes }
+  }
+}
+
+/**
+ * The newest number is kept, empty and of no message, so that it is not given again: who is still trying to deliver it would settle the next
+ * one, and a bounce of it would hit that.
+ */
+function createDeliveryRemoval(db: DatabaseSync): (batch: Batch, message: number) => void {
+  const find = prepareQuery<{ state: DeliveryRecord['state'] }>(db, 'SELECT state FROM deliveries WHERE message = ?')
+  const blank = prepareQuery(
+    db,
+    `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
+       target = 'null', state = 'sent', due_at = NULL, holder = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
+     WHERE message = ? AND number = (SELECT max(number) FROM deliveries)`,
+  )
+  const end = prepareQuery(db, 'DELETE FROM deliveries WHERE message = ?')
+  return (batch, message) => {
+    for (const { state } of find.all(message)) addToTotal(batch, `deliveries.${state}`, -1)
+    blank.run(message)
+    end.run(message)
+  }
+}
