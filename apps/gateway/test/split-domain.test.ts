@@ -84,4 +84,8 @@ test('checkHandleHost() is content with a redirect, and else says what to do', a
   })
   await new Promise(resolve => redirector.close(resolve))
   expect(await check('echo', port)).toMatchObject({ severity: 'error', fix })
+  const fetch = createGuardedFetch({ loopback: { 'agents.test': port }, userAgent: 'test' })
+  const own = await checkHandleHost({ agent: 'echo', handleHost: 'agents.test', origin: 'https://agents.test' }, fetch)
+  expect(own.fix).toBe('Let the proxy in front pass /.well-known/webfinger of agents.test on to the gateway.')
+  fetch.close()
 })

@@ -1,8 +1,15 @@
 import { softwareVersion } from '../version.ts'
 import type { Running } from './run.ts'
 
-/** What a newcomer reads first: where it listens, the token, and one line to paste for each protocol. */
-export function formatBanner({ gateway, config, listening }: Running, hasSimulation: boolean): string {
+/**
+ * What a newcomer reads first: where it listens, the token, and one line to paste for each protocol. `configPath` is what
+ * `--config` named: the lines to paste need it, too.
+ */
+export function formatBanner(
+  { gateway, config, listening }: Running,
+  hasSimulation: boolean,
+  configPath?: string,
+): string {
   const { agents, operatorToken } = gateway
   const [http, ...others] = listening
   const addresses = agents.list().map(({ name }) => `@${name}@${agents.domain}`)
@@ -13,22 +20,24 @@ export function formatBanner({ gateway, config, listening }: Running, hasSimulat
     '',
     `  agents    ${addresses.join(', ')}`,
     ...others.map(({ description }) => `  ${description.startsWith('A2A') ? 'a2a ' : 'mail'}      ${description}`),
+    ...(config.web.enabled ? [`  chat      ${http?.description}/api/v1/agent/runs`] : []),
     `  operator  ${http?.description}/operator/api/messages`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',
-    ...(hasSimulation ? tryLines(first) : []),
+    ...(hasSimulation ? tryLines(first, configPath) : []),
   ]
   return lines.join('\n')
 }
 
-function tryLines(agent: string): string[] {
-  const sends = ['activitypub', 'a2a', 'email'].map(via => `  npx postern send --via ${via} --to ${agent} "hello"`)
+function tryLines(agent: string, configPath: string | undefined): string[] {
+  const postern = configPath === undefined ? 'npx postern' : `npx postern --config ${configPath}`
+  const sends = ['activitypub', 'a2a', 'email'].map(via => `  ${postern} send --via ${via} --to ${agent} "hello"`)
   return [
     'Try it from another terminal, signed and verified for real:',
     '',
     ...sends,
     '',
-    'Then: npx postern messages, and npx postern show <id>',
+    `Then: ${postern} messages, and ${postern} show <id>`,
     '',
   ]
 }

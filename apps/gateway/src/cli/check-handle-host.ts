@@ -18,7 +18,11 @@ export async function checkHandleHost(
 ): Promise<Verdict> {
   const account = `acct:${agent}@${handleHost}`
   const url = `https://${handleHost}/.well-known/webfinger?resource=${encodeURIComponent(account)}`
-  const fix = `Let https://${handleHost}/.well-known/webfinger redirect (302, with the query) to ${origin}/.well-known/webfinger.`
+  const path = '/.well-known/webfinger'
+  const fix =
+    origin === `https://${handleHost}`
+      ? `Let the proxy in front pass ${path} of ${handleHost} on to the gateway.`
+      : `Let https://${handleHost}${path} redirect (302, with the query) to ${origin}${path}.`
   try {
     const { status, body } = await fetch(url, { headers: { accept }, redirects: 1, timeoutMs: 10_000 })
     if (status !== 200) return failure(`WebFinger at ${handleHost} answers ${status} for ${account}`, fix)

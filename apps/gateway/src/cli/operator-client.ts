@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { effectiveConfig } from '../config/effective.ts'
+import { devConfig, effectiveConfig } from '../config/effective.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { openGateway } from '../gateway.ts'
@@ -35,7 +35,8 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
       fetch(`${url}${path}`, init).catch(() => {
         throw new CommandError(`the gateway at ${url} does not answer`)
       })
-    return createClient(config, token, send, { isRunning: true, isSimulating, close: async () => undefined })
+    const running = { isRunning: true, isSimulating, close: async () => undefined }
+    return createClient(isSimulating ? devConfig(file) : config, token, send, running)
   }
   const log = createLog({ level: 'error', readable: true })
   const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })

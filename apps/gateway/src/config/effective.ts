@@ -5,8 +5,14 @@ import { parseConfig } from './read-config.ts'
 import type { Config } from './schema.ts'
 
 /** What a command beside the gateway goes by: a file that `start` would run as it stands, else the dev gateway's defaults. */
-export function effectiveConfig({ path, tree }: ConfigFile): Config {
+export function effectiveConfig(file: ConfigFile): Config {
+  const { path, tree } = file
   const { dev, operator_token, origin } = tree
   const isProduction = path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
-  return parseConfig(isProduction ? tree : fillAll(tree, devDefaults))
+  return isProduction ? parseConfig(tree) : devConfig(file)
+}
+
+/** The same beside a gateway that `dev` has started, whatever the file would be good for. */
+export function devConfig({ tree }: ConfigFile): Config {
+  return parseConfig(fillAll(tree, devDefaults))
 }

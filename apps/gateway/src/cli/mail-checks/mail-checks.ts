@@ -47,9 +47,10 @@ async function checkSmarthost({ config, isRunning }: OperatorClient): Promise<Ve
   return tryGreeting(submit, handleHostOf(config), place, 'Correct email.submit, or start the mail server.')
 }
 
-async function checkListener({ config, isRunning }: OperatorClient): Promise<Verdict> {
+async function checkListener({ config, isRunning, isSimulating }: OperatorClient): Promise<Verdict> {
   const { listen, intake, providers } = config.email
   if (!listen) {
+    if (isSimulating) return ok('dev mode: the gateway listens for the mail of the simulated world')
     const hasHooks = intake !== undefined || Object.keys(providers).length > 0
     return hasHooks
       ? ok('mail comes by HTTP')
