@@ -13,7 +13,7 @@ export interface EventSink {
   close(): void
 }
 
-/** Characters that wait for a client who reads slowly; who has more waiting is left. */
+/** Bytes that wait for a client who reads slowly, beside the largest event; who has more waiting is left. */
 const maxWaiting = 4 * 1024 * 1024
 
 /** One JSON event a `data` line, LF only (AG-UI, transport). `open` is told when somebody reads, and gives what to do when he leaves. */
@@ -21,13 +21,17 @@ export function streamEvents(open: (sink: EventSink) => () => void): ReadableStr
   const encoder = new TextEncoder()
   let leave: (() => void) | undefined
   let isOver = false
+  let largest = 0
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const write = (text: string) => {
           if (isOver) return
-          controller.enqueue(encoder.encode(text))
-          if ((controller.desiredSize ?? 0) > -maxWaiting) return
+          const bytes = encoder.encode(text)
+          controller.enqueue(bytes)
+          // A long conversation is one event: who has just come is not slow.
+          largest = Math.max(largest, bytes.byteLength)
+          if ((controller.desiredSize ?? 0) > -maxWaiting - largest) return
           isOver = true
           controller.error(new Error('the client reads too slowly'))
           leave?.()

@@ -1,0 +1,47 @@
+import type { Event } from '@ag-ui/core'
+import { EventType } from '@ag-ui/core'
+import { describe, expect, it } from 'vitest'
+import type { EventSink } from './sse.ts'
+import { streamEvents } from './sse.ts'
+
+const say = (bytes: number): Event => ({
+  type: EventType.TEXT_MESSAGE_CONTENT,
+  messageId: 'm',
+  delta: 'x'.repeat(bytes),
+})
+
+function open(first: readonly Event[] = []) {
+  const room = { left: 0, sink: undefined as EventSink | undefined }
+  const stream = streamEvents(sink => {
+    room.sink = sink
+    for (const event of first) sink.send(event)
+    return () => {
+      room.left += 1
+    }
+  })
+  return { room, stream }
+}
+
+describe('streamEvents()', () => {
+  it('gives one event, however large, to a client that reads', async () => {
+    const { room, stream } = open([say(9_000_000), say(1), say(1)])
+    room.sink?.close()
+    expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
+  })
+
+  it('leaves a client that does not read, and keeps no more than some MB for it', async () => {
+    const { room, stream } = open()
+    for (let i = 0; i < 1_000; i++) room.sink?.send(say(10_000))
+    expect(room.left).toBe(1)
+    await expect(new Response(stream).text()).rejects.toThrow('the client reads too slowly')
+  })
+
+  it('is left once by a client that goes away, and says nothing more', async () => {
+    const { room, stream } = open([say(1)])
+    await stream.cancel()
+    room.sink?.send(say(1))
+    room.sink?.beat()
+    room.sink?.close()
+    expect(room.left).toBe(1)
+  })
+})
