@@ -12,7 +12,7 @@ const a2aAgentSchema = commonAgentSchema
   })
   .refine(({ card, address }) => (card === undefined) !== (address === undefined), 'needs either "card" or "address"')
 
-function isAddress(text: string): boolean {
+export function isAddress(text: string): boolean {
   try {
     parseAddress(text)
     return true

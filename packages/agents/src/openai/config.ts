@@ -6,13 +6,11 @@ import { modulePathPattern } from '../import-module.ts'
 /** Members of a request that are not the operator's to set by hand. */
 const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']
 
-/** `{ "use": "openai" }` */
-export const openaiAgentSchema = commonAgentSchema.extend({
+/** Where a model is, and how it is asked. */
+export const modelShape = {
   /** The address before `/chat/completions`. The operator names it, so it may be a private one. */
   base_url: z.url({ protocol: /^https?$/ }).refine(hasNoSecrets, 'must not hold credentials or a fragment'),
   model: z.string().min(1).max(300),
-  /** What the model is told before everything else. */
-  prompt: z.string().max(200_000).default(''),
   api_key: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must be one word of ASCII')
@@ -26,6 +24,13 @@ export const openaiAgentSchema = commonAgentSchema.extend({
     .default({}),
   /** False: answers are asked for whole. */
   stream: z.boolean().default(true),
+}
+
+/** `{ "use": "openai" }` */
+export const openaiAgentSchema = commonAgentSchema.extend({
+  ...modelShape,
+  /** What the model is told before everything else. */
+  prompt: z.string().max(200_000).default(''),
   /** A module whose exports the model may call. */
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   ...toolPolicyShape,

@@ -1,4 +1,3 @@
-import type { Json } from '@postern/core'
 import type { z } from 'zod'
 import type { OpenedAgent, Opening } from '../agent-kind.ts'
 import { defineAgentKind } from '../agent-kind.ts'
@@ -6,6 +5,7 @@ import { openApprovals } from '../approval/approvals.ts'
 import { parseDeadline } from '../duration.ts'
 import { createModelAgent } from './agent.ts'
 import { openaiAgentSchema } from './config.ts'
+import { openModelDoor } from './model-door.ts'
 import { openToolbox, selectTools } from './tools.ts'
 
 type OpenaiAgentConfig = z.output<typeof openaiAgentSchema>
@@ -20,16 +20,10 @@ export const openaiKind = defineAgentKind({
 
 async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Promise<OpenedAgent> {
   const { name, world, baseDir, stores } = opening
-  const { tools: path, base_url, api_key, deadline } = config
+  const { tools: path, deadline } = config
   const toolbox = path === undefined ? undefined : await openToolbox(path, `agents.${name}.tools`, baseDir)
   const agent = createModelAgent({
-    door: {
-      url: completionsUrl(base_url),
-      apiKey: api_key,
-      openStream: world.fetchFor(new URL(base_url).origin).openStream,
-      world,
-    },
-    settings: readSettings(config),
+    ...openModelDoor(config, world),
     prompt: config.prompt,
     tools: selectTools(toolbox?.tools ?? new Map(), config.tool_policies, `agents.${name}.tool_policies`),
     rules: config.tool_policies,
@@ -42,21 +36,4 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
   })
   return { agent, ...(toolbox?.close && { close: toolbox.close }) }
-}
-
-/** A query stays where it is: Azure has its version there. */
-function completionsUrl(base: string): string {
-  const url = new URL(base)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
-  return url.href
-}
-
-function readSettings({ model, stream, temperature, max_tokens, parameters }: OpenaiAgentConfig) {
-  return {
-    ...(parameters as { readonly [name: string]: Json }),
-    model,
-    stream,
-    ...(temperature !== undefined && { temperature }),
-    ...(max_tokens !== undefined && { max_tokens }),
-  }
 }

@@ -37,7 +37,7 @@ export function composePrompt({
   const isUnanswered = turns.at(-1)?.role === 'user'
   const before = isUnanswered ? turns.slice(0, -1) : turns
   const unanswered = isUnanswered ? turns.slice(-1).flatMap(formatPieces) : []
-  const text = [...unanswered, formatMessage(message, flags)].join('\n\n')
+  const text = [...unanswered, formatHeardMessage(message, flags)].join('\n\n')
   return [
     { role: 'system', content: [prompt.trim(), dataBlockRules, ...chainCue(message)].filter(Boolean).join('\n\n') },
     // Templates of many models refuse a conversation that an assistant begins.
@@ -59,7 +59,7 @@ function toMessages(turn: HistoricalMessage, withCalls: boolean): readonly ChatM
   return [{ role: 'user', content: formatPieces(turn).join('\n\n') }]
 }
 
-function formatMessage(message: NormalizedMessage, flags: readonly string[]): string {
+export function formatHeardMessage(message: NormalizedMessage, flags: readonly string[]): string {
   return formatPiece({ ...describeSpeaker(message, flags), ...describeThings(message.parts) }, message.parts)
 }
 

@@ -1,0 +1,45 @@
+import type { Json } from '@postern/core'
+import type { z } from 'zod'
+import type { AgentWorld } from '../agent-kind.ts'
+import type { ModelDoor } from './completion.ts'
+import type { openaiAgentSchema } from './config.ts'
+
+export type ModelConfig = Pick<
+  z.output<typeof openaiAgentSchema>,
+  'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream'
+>
+
+export interface OpenedModel {
+  readonly door: ModelDoor
+  /** Members of every request. */
+  readonly settings: { readonly [name: string]: Json | undefined }
+}
+
+/** The way to a model that the operator named. */
+export function openModelDoor(config: ModelConfig, world: AgentWorld): OpenedModel {
+  const { base_url, api_key } = config
+  const door = {
+    url: completionsUrl(base_url),
+    apiKey: api_key,
+    openStream: world.fetchFor(new URL(base_url).origin).openStream,
+    world,
+  }
+  return { door, settings: readSettings(config) }
+}
+
+/** A query stays where it is: Azure has its version there. */
+function completionsUrl(base: string): string {
+  const url = new URL(base)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
+  return url.href
+}
+
+function readSettings({ model, stream, temperature, max_tokens, parameters }: ModelConfig) {
+  return {
+    ...(parameters as { readonly [name: string]: Json }),
+    model,
+    stream,
+    ...(temperature !== undefined && { temperature }),
+    ...(max_tokens !== undefined && { max_tokens }),
+  }
+}

@@ -1,0 +1,128 @@
+import type { Agent, AgentChunk, AgentContext, NormalizedMessage } from '@postern/core'
+import type { SwarmClient } from '@postern/transcript'
+import { createSwarmBus, openSwarmClient, readSwarmState } from '@postern/transcript'
+import type { AgentStores, AgentWorld } from '../agent-kind.ts'
+import type { Approvals } from '../approval/approvals.ts'
+import { endDecidedCall } from '../approval/decided-call.ts'
+import { readHeardText } from '../heard-text.ts'
+import { formatToolResult } from '../openai/tool-result.ts'
+import { createChunkQueue } from './chunk-queue.ts'
+import type { SpecRoom, SpecTurn } from './members.ts'
+import { describeSwarm } from './members.ts'
+import { createTurnShelf } from './turn-shelf.ts'
+import { openTurnState } from './turn-state.ts'
+import { createTurnTranscript } from './turn-transcript.ts'
+
+export interface SwarmRoom extends SpecRoom {
+  readonly stores: AgentStores
+  readonly world: AgentWorld
+  readonly approvals: Approvals
+  /** For all that is asked of models in one turn, ms. */
+  readonly timeoutMs: number
+}
+
+interface Heard {
+  readonly message: NormalizedMessage
+  readonly context: AgentContext
+  tell(chunk: AgentChunk): void
+}
+
+/** Several agents behind one address; a conversation is with whoever of them has it now. */
+export function createSwarmRoomAgent(room: SwarmRoom): Agent {
+  return {
+    handle(message, context) {
+      const queue = createChunkQueue<AgentChunk>()
+      runTurn(room, { message, context, tell: queue.tell }).then(queue.end, queue.fail)
+      return queue
+    },
+  }
+}
+
+async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
+  const { message, context, tell } = heard
+  const { signal } = context
+  signal.throwIfAborted()
+  const { client, isBound, turn } = await openTurn(room, heard)
+  const cancel = () => void client.cancelOutput()
+  signal.addEventListener('abort', cancel)
+  try {
+    turn.showState()
+    await endDecided(room, heard, { client, turn })
+    const payload = { message_id: message.id, sender: message.sender.address }
+    const answer = await client.complete(readHeardText(message), { payload, isStored: isBound })
+    // What comes late reaches nobody.
+    signal.throwIfAborted()
+    const speaker = client.navigation.active
+    tell(turn.isWaiting ? { speaker } : { parts: [{ kind: 'text', mime: 'text/markdown', content: answer }], speaker })
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+interface OpenedTurn {
+  readonly client: SwarmClient
+  readonly turn: SpecTurn & { readonly isWaiting: boolean }
+  /** The desk keeps what is said and done. */
+  readonly isBound: boolean
+}
+
+async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
+  const { name, stores, world } = room
+  const { message, context } = heard
+  const { log, thread } = context
+  const owner = `agent:${name}`
+  const clientId = String(thread ?? message.thread_id)
+  const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
+  const isBound = thread !== undefined && (await stores.transcript.bindDesk(key, thread))
+  const kept = await openTurnState(context.state)
+  const faults = new Map<string, string>()
+  let calls = 0
+  let isWaiting = false
+  const turn: OpenedTurn['turn'] = {
+    context: { ...context, message },
+    heard: { message, flags: context.flags ?? [] },
+    endsAt: world.now() + room.timeoutMs,
+    approvals: room.approvals,
+    faults,
+    kept,
+    tell: heard.tell,
+    nameCall() {
+      calls += 1
+      return `call-${context.responseId}-${calls}`
+    },
+    showState() {
+      const { activeAgent, navigationStack } = readSwarmState(client.navigation)
+      heard.tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
+    },
+    endWaiting() {
+      isWaiting = true
+    },
+    get isWaiting() {
+      return isWaiting
+    },
+  }
+  const deps = {
+    transcript: isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript,
+    shelf: createTurnShelf(stores.shelf, { kept, sender: message.sender }),
+    bus: createSwarmBus({ log }),
+    world: { ...world, log },
+    owner,
+  }
+  const client: SwarmClient = await openSwarmClient(describeSwarm(room, turn), deps, clientId)
+  return { client, turn, isBound }
+}
+
+/** The message decides on a call of a member's: it runs, or does not, and its member goes on with what came of it. */
+async function endDecided(
+  { approvals, opened }: SwarmRoom,
+  { message, tell }: Heard,
+  { client, turn }: Pick<OpenedTurn, 'client' | 'turn'>,
+): Promise<void> {
+  const decided = await approvals.findDecided(message)
+  if (!decided) return
+  const agentName = decided.shown.agent ?? client.navigation.active
+  const tools = opened.get(agentName)?.tools ?? new Map()
+  const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: turn.context })
+  tell(part)
+  await client.commits.commitToolOutput(part.id, formatToolResult(outcome), { agentName, isForced: true })
+}

@@ -1,0 +1,43 @@
+/** Pieces told by somebody who does not wait, read by somebody who does. */
+export interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
+  tell(chunk: Chunk): void
+  end(): void
+  fail(error: unknown): void
+}
+
+export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
+  const waiting: Chunk[] = []
+  let ending: { readonly error?: unknown } | undefined
+  let news = Promise.withResolvers<void>()
+
+  function wake(): void {
+    news.resolve()
+    news = Promise.withResolvers()
+  }
+
+  async function* read(): AsyncGenerator<Chunk, void, undefined> {
+    for (;;) {
+      const { promise } = news
+      while (waiting.length > 0) yield waiting.shift() as Chunk
+      if (ending && 'error' in ending) throw ending.error
+      if (ending) return
+      await promise
+    }
+  }
+
+  return {
+    tell(chunk) {
+      waiting.push(chunk)
+      wake()
+    },
+    end() {
+      ending ??= {}
+      wake()
+    },
+    fail(error) {
+      ending ??= { error }
+      wake()
+    },
+    [Symbol.asyncIterator]: read,
+  }
+}

@@ -1,0 +1,62 @@
+import type { OpenedAgent, Opening } from '../agent-kind.ts'
+import { defineAgentKind } from '../agent-kind.ts'
+import { openApprovals } from '../approval/approvals.ts'
+import { parseDeadline } from '../duration.ts'
+import { openModelDoor } from '../openai/model-door.ts'
+import type { Toolbox } from '../openai/tools.ts'
+import { openToolbox, selectTools } from '../openai/tools.ts'
+import { createSwarmRoomAgent } from './agent.ts'
+import type { SwarmAgentConfig } from './config.ts'
+import { isModelMember, swarmAgentSchema } from './config.ts'
+import type { OpenedMember } from './members.ts'
+
+/** Several models, humans and agents elsewhere behind one address; they hand conversations over to each other. */
+export const swarmKind = defineAgentKind({
+  usage: '"swarm" (with default_agent and members)',
+  matches: use => use === 'swarm',
+  schema: swarmAgentSchema,
+  open: openSwarm,
+})
+
+async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<OpenedAgent> {
+  const { name, world, stores, operators } = opening
+  const boxes: Toolbox[] = []
+  const opened = new Map<string, OpenedMember>()
+  for (const member of Object.keys(config.members)) {
+    opened.set(member, await openMember(member, config, opening, boxes))
+  }
+  const agent = createSwarmRoomAgent({
+    name,
+    config,
+    opened,
+    operators,
+    stores,
+    world,
+    approvals: openApprovals({ name, shelf: stores.shelf, world }),
+    timeoutMs: Math.floor(parseDeadline(config.deadline) * 0.9),
+  })
+  return {
+    agent,
+    async close() {
+      await Promise.all(boxes.map(box => box.close?.()))
+    },
+  }
+}
+
+async function openMember(
+  member: string,
+  config: SwarmAgentConfig,
+  { name, world, baseDir }: Opening,
+  boxes: Toolbox[],
+): Promise<OpenedMember> {
+  const settings = config.members[member]
+  if (!settings || !isModelMember(settings)) return { tools: new Map() }
+  const key = `agents.${name}.members.${member}`
+  const box = settings.tools === undefined ? undefined : await openToolbox(settings.tools, `${key}.tools`, baseDir)
+  if (box) boxes.push(box)
+  const model = settings.model ?? config.model
+  return {
+    ...(model && { model: openModelDoor(model, world) }),
+    tools: selectTools(box?.tools ?? new Map(), settings.tool_policies, `${key}.tool_policies`),
+  }
+}

@@ -1,0 +1,87 @@
+import type { AgentChunk, ToolCallPart } from '@postern/core'
+import type { JsonMap, SwarmTool, ToolContext as SwarmToolContext } from '@postern/transcript'
+import { createNavigateTool } from '@postern/transcript'
+import type { Approvals } from '../approval/approvals.ts'
+import type { ToolRules } from '../approval/config.ts'
+import { readPreview } from '../approval/describe-call.ts'
+import { runTool } from '../openai/run-call.ts'
+import type { ToolOutcome } from '../openai/tool-result.ts'
+import { formatToolResult } from '../openai/tool-result.ts'
+import type { Tool, ToolContext } from '../openai/tools.ts'
+
+/** What tools of members need of the turn. */
+export interface ToolTurn {
+  readonly context: ToolContext
+  readonly approvals: Approvals
+  readonly faults: ReadonlyMap<string, string>
+  /** To whoever watches; the desk keeps it with the answer. */
+  tell(chunk: AgentChunk): void
+  /** Who speaks has changed. */
+  showState(): void
+  /** The turn ends with a question: nothing else is said. */
+  endWaiting(): void
+}
+
+/** A tool of a module, as a member calls it. */
+export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): SwarmTool {
+  const rule = rules[tool.name]
+  return {
+    name: tool.name,
+    description: tool.description,
+    parameters: tool.parameters as JsonMap,
+    async call(call) {
+      const fault = turn.faults.get(call.toolId) ?? tool.findFault(call.params)
+      if (fault === undefined && rule?.policy === 'preview') return askFirst(tool, call, rule.expires_after_hours, turn)
+      const part = describePart(tool.name, call)
+      turn.tell({ trace: [part] })
+      const outcome: ToolOutcome =
+        fault === undefined ? await runTool(tool, call.params, turn.context) : { error: { message: fault } }
+      turn.tell({ trace: [{ ...part, ...outcome }] })
+      await call.commitToolOutput(formatToolResult(outcome))
+    },
+  }
+}
+
+async function askFirst(tool: Tool, call: SwarmToolContext, expiresAfterHours: number | undefined, turn: ToolTurn) {
+  const part = describePart(tool.name, call)
+  const preview = await readPreview(tool, call.params, turn.context)
+  const demand = await turn.approvals.ask({ ...part, preview, expiresAfterHours }, turn.context)
+  await call.commitStopTools()
+  turn.tell(part)
+  turn.tell(demand)
+  turn.endWaiting()
+  // Of the turn alone; the desk keeps the call without an end.
+  await call.commitToolOutput('It waits to be allowed.')
+  call.emit('It waits to be allowed.')
+}
+
+function describePart(name: string, { toolId, params, agentName }: SwarmToolContext): ToolCallPart {
+  return { kind: 'tool_call', id: toolId, name, args: params, agent: agentName }
+}
+
+/** Hands over to another member. */
+export function createHandOver(to: string, description: string | undefined, turn: ToolTurn): SwarmTool {
+  const tool = createNavigateTool({
+    to,
+    description: `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`,
+  })
+  return {
+    ...tool,
+    async call(call) {
+      const part = describePart(tool.name, call)
+      turn.tell({ trace: [part] })
+      await tool.call({
+        ...call,
+        async changeToAgent(name) {
+          const hasChanged = await call.changeToAgent(name)
+          if (hasChanged) turn.showState()
+          return hasChanged
+        },
+        async commitToolOutput(content) {
+          await call.commitToolOutput(content)
+          turn.tell({ trace: [{ ...part, result: content }] })
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import type { AgentSpec, SwarmPolicy, SwarmSpec } from '@postern/transcript'
+import type { OperatorHouse } from '../agent-kind.ts'
+import { parseDeadline } from '../duration.ts'
+import type { OpenedModel } from '../openai/model-door.ts'
+import type { Toolbox } from '../openai/tools.ts'
+import type { ModelMember, OperatorMember, RemoteMember, SwarmAgentConfig, SwarmPolicyConfig } from './config.ts'
+import { isModelMember } from './config.ts'
+import type { ModelTurn } from './member-model.ts'
+import { createMemberModel } from './member-model.ts'
+import type { ToolTurn } from './member-tools.ts'
+import { createHandOver, createMemberTool } from './member-tools.ts'
+import type { TurnState } from './turn-state.ts'
+
+/** What a member has for as long as the process lives. */
+export interface OpenedMember {
+  readonly model?: OpenedModel | undefined
+  readonly tools: Toolbox['tools']
+}
+
+export interface SpecRoom {
+  /** The agent's name. */
+  readonly name: string
+  readonly config: SwarmAgentConfig
+  readonly opened: ReadonlyMap<string, OpenedMember>
+  readonly operators: OperatorHouse | undefined
+}
+
+export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
+
+/** The swarm as one turn runs it. */
+export function describeSwarm(room: SpecRoom, turn: SpecTurn): SwarmSpec {
+  const { name, config } = room
+  return {
+    swarmName: name,
+    defaultAgent: config.default_agent,
+    agents: Object.keys(config.members).map(member => describeMember(member, room, turn)),
+    policies: Object.entries(config.policies).map(([policyName, policy]) => createPolicy(policyName, policy)),
+    commonPrompts: config.prompt === '' ? [] : [config.prompt],
+    throwsOnRecursion: false,
+  }
+}
+
+function describeMember(member: string, room: SpecRoom, turn: SpecTurn): AgentSpec {
+  const settings = room.config.members[member]
+  if (!settings) throw new TypeError('a member of the swarm has settings')
+  if (isModelMember(settings)) return describeModelMember(member, settings, room, turn)
+  const ask = 'operator' in settings ? askHuman(member, settings, room, turn) : askElsewhere(member, settings, turn)
+  return {
+    agentName: member,
+    prompt: '',
+    model: { complete: async () => ({ content: '' }) },
+    operator: { ask },
+    operatorTimeoutMs: parseDeadline(settings.timeout),
+  }
+}
+
+function describeModelMember(member: string, settings: ModelMember, room: SpecRoom, turn: SpecTurn): AgentSpec {
+  const { model, tools = new Map() } = room.opened.get(member) ?? {}
+  if (!model) throw new TypeError('a member with a prompt has a model')
+  const { members } = room.config
+  return {
+    agentName: member,
+    prompt: settings.prompt,
+    model: createMemberModel(model, turn),
+    tools: [
+      ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
+      ...settings.navigates_to.map(to => createHandOver(to, members[to]?.description, turn)),
+    ],
+    keepMessages: settings.keep,
+    maxToolCalls: settings.max_tool_calls,
+    rescue: settings.rescue,
+  }
+}
+
+type Ask = NonNullable<AgentSpec['operator']>['ask']
+
+function askHuman(member: string, { mail }: OperatorMember, { name, operators }: SpecRoom, { context }: SpecTurn): Ask {
+  return async ({ message, signal }) => {
+    if (!operators) return new Promise<string>(() => {})
+    const { message: heard, correlationId } = context
+    const from = heard.sender.address
+    return operators.ask({ agent: name, member, from, text: message, correlationId, mail, signal })
+  }
+}
+
+/** One thread here is one context there (W-24): the chain's ceiling counts as for every call of an agent. */
+function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
+  return async ({ message }) => {
+    const { contextId, taskId, parts, status } = await context.call(address, message, kept.findRemote(member))
+    const isOpen = status === 'input_required' || status === 'auth_required'
+    kept.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
+    return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
+  }
+}
+
+function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolicy {
+  const isFree = (patterns: readonly string[]) => {
+    const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
+    return (text: string) => !read.some(pattern => pattern.test(text))
+  }
+  return {
+    policyName,
+    banMessage: policy.message,
+    bansOnRefusal: policy.bans,
+    validateInput: isFree(policy.refuse_input),
+    validateOutput: isFree(policy.refuse_output),
+  }
+}

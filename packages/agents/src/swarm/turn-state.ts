@@ -1,0 +1,34 @@
+import type { AgentCallOptions, AgentState, Json } from '@postern/core'
+
+export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
+
+interface KeptState {
+  /** Who speaks, and how the conversation came to him. */
+  readonly navigation?: Json | undefined
+  /** Where conversations of members elsewhere go on. */
+  readonly remotes?: Readonly<Record<string, Continuation>> | undefined
+}
+
+/** What a swarm keeps of a conversation: in its agent's state, so that it is written with the answer, or not at all. */
+export interface TurnState {
+  readonly navigation: Json | undefined
+  keepNavigation(value: Json): void
+  findRemote(member: string): Continuation | undefined
+  keepRemote(member: string, continuation: Continuation): void
+}
+
+export async function openTurnState(state: AgentState): Promise<TurnState> {
+  let kept = ((await state.get()) ?? {}) as KeptState
+  function keep(change: KeptState): void {
+    kept = { ...kept, ...change }
+    state.set(JSON.parse(JSON.stringify(kept)) as Json)
+  }
+  return {
+    get navigation() {
+      return kept.navigation
+    },
+    keepNavigation: navigation => keep({ navigation }),
+    findRemote: member => kept.remotes?.[member],
+    keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
+  }
+}

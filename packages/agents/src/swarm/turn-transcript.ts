@@ -1,0 +1,52 @@
+import type { NormalizedMessage } from '@postern/core'
+import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
+
+/** Entries of the past that are looked at. */
+const maxPast = 400
+
+/**
+ * A conversation of the desk as the turn that answers `message` sees it: what was said before, the message, then what the turn does. The desk
+ * keeps what is answered and done, with the answer; of a turn only where it cut the history is written here.
+ */
+export function createTurnTranscript(
+  transcript: TranscriptStore,
+  { id }: Pick<NormalizedMessage, 'id'>,
+): TranscriptStore {
+  const done: TranscriptEntry[] = []
+  const own = new Set<string>()
+
+  function append(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
+    const placed = entries.map((entry, index) => ({
+      ...entry,
+      seq: Number.MAX_SAFE_INTEGER - 100_000 + done.length + index,
+    }))
+    done.push(...placed)
+    for (const { entry_id } of entries) own.add(entry_id)
+    return placed
+  }
+
+  async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
+    const stored = await transcript.read(thread, { tail: maxPast })
+    const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
+    const isHeard = (entry: TranscriptEntry) =>
+      entry === head || (head?.group_id !== undefined && entry.group_id === head.group_id)
+    // Whoever writes again while he is answered is answered next.
+    const isLater = ({ seq, role, kind }: TranscriptEntry) =>
+      head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
+    const past = stored.filter(entry => !own.has(entry.entry_id) && !isHeard(entry) && !isLater(entry))
+    return [...past, ...stored.filter(isHeard), ...done]
+  }
+
+  return {
+    ...transcript,
+    async append(thread, entries, request) {
+      const cuts = entries.filter(({ role }) => role === 'marker')
+      if (cuts.length > 0) await transcript.append(thread, cuts, request)
+      return append(entries)
+    },
+    async read(thread, { tail } = {}) {
+      const all = await readAll(thread)
+      return tail === undefined ? all : all.slice(Math.max(0, all.length - tail))
+    },
+  }
+}
