@@ -4,8 +4,9 @@ import type { AgentLine, LineWorld } from './agent-line.ts'
 import { createCallSlots } from './call-slots.ts'
 import type { ConnectorConfig } from './config.ts'
 import type { DemandBook, HeldDemand } from './demands.ts'
-import { findMentions, findNewMentions } from './find-mentions.ts'
+import { findMentions } from './find-mentions.ts'
 import type { KeyRing } from './key-ring.ts'
+import { createPace } from './pace.ts'
 import { readAnswer } from './read-answer.ts'
 import type { Room, Rooms } from './rooms.ts'
 import type { Person } from './session.ts'
@@ -63,15 +64,15 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     const { address, seat, decision } = turn
     const { room } = turn.matter
     const entry = room.say({ author: { kind: 'agent', address }, text: '', state: 'working' })
+    const show = (soFar: () => readonly Part[]) => room.change(entry.id, { text: readAnswer(soFar()).text })
+    const pace = createPace(show, { paceMs, world })
     try {
       const agent = await line.look(address)
       const configuration = tasks.configure(seat, agent)
       const message = renderMessage(turn, { config, keys, now: world.now })
-      const onWords = createPacer<() => readonly Part[]>(
-        soFar => room.change(entry.id, { text: readAnswer(soFar()).text }),
-        world,
-      )
-      const answer = await line.call({ agent, message, taskId: seat.taskId, configuration, onWords })
+      const answer = await line
+        .call({ agent, message, taskId: seat.taskId, configuration, onWords: pace.push })
+        .finally(pace.stop)
       if (decision) settleDemand(decision.demand, decision.outcome, rooms)
       showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
       wake(turn, readAnswer(answer.parts).text)
@@ -85,9 +86,10 @@ export function createDispatch(house: DispatchRooms): Dispatch {
   /** Agents that an answer names in its text: on our platform that is how they are told (mentionable §8.1, inline). */
   function wake({ matter, address, hop }: Turn, text: string): void {
     if (hop >= limits.maxHops) return
-    for (const next of findNewMentions(text, agentsDomain)) {
+    for (const next of findMentions(text, agentsDomain)) {
       if (next === address || matter.left <= 0) continue
-      send({ matter, address: next, text: `${address}:\n${text}`, speaker: undefined, hop: hop + 1 })
+      // Who speaks, in no form that would wake him when he is quoted.
+      send({ matter, address: next, text: `${address.slice(1)} says:\n${text}`, speaker: undefined, hop: hop + 1 })
     }
   }
 
@@ -159,16 +161,6 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     async idle() {
       while (running.size > 0) await Promise.all(running)
     },
-  }
-}
-
-/** Passes on what comes, but not more often than every tenth of a second. */
-function createPacer<Value>(show: (value: Value) => void, { now }: Pick<LineWorld, 'now'>): (value: Value) => void {
-  let shownAt = Number.NEGATIVE_INFINITY
-  return value => {
-    if (now() - shownAt < paceMs) return
-    shownAt = now()
-    show(value)
   }
 }
 

@@ -4,20 +4,15 @@ import { formatAddress, parseAddress } from '@postern/core'
 const mentionPattern =
   /(?<![\p{L}\p{N}_.@/-])@([a-z0-9_][a-z0-9_.-]{0,63})(?:@([\p{L}\p{N}](?:[\p{L}\p{N}.-]{0,251}[\p{L}\p{N}])?))?/giu
 
-/** The agents a text names, each once, in its order. Pure. */
+/** The agents a text names, each once, in its order. Lines that quote (`>`) say what somebody else has said, and name nobody. Pure. */
 export function findMentions(text: string, agentsDomain: string | undefined): readonly string[] {
   const found = new Set<string>()
-  for (const [, name = '', domain = agentsDomain] of text.matchAll(mentionPattern)) {
+  const own = text.replace(/^\s*>.*$/gm, '')
+  for (const [, name = '', domain = agentsDomain] of own.matchAll(mentionPattern)) {
     const address = domain === undefined ? undefined : readAddress(`${name.replace(/[.-]+$/, '')}@${domain}`)
     if (address !== undefined) found.add(address)
   }
   return [...found]
-}
-
-/** The same without lines that quote: they say what somebody else has said. Pure. */
-export function findNewMentions(text: string, agentsDomain: string | undefined): readonly string[] {
-  const own = text.split('\n').filter(line => !line.trimStart().startsWith('>'))
-  return findMentions(own.join('\n'), agentsDomain)
 }
 
 function readAddress(text: string): string | undefined {

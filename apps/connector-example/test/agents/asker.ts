@@ -1,0 +1,16 @@
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
+
+/** Asks in words, and in ways nobody knows. */
+export async function handle({ parts }: NormalizedMessage, { state }: AgentContext): Promise<PartialResponse> {
+  const heard = plainTextOf(parts)
+  if (heard.includes('dance')) {
+    return { parts: [{ kind: 'policy', policy: { kind: 'dance_first', message: 'Dance <b>first</b>.' } }] }
+  }
+  const isAsked = (await state.get()) === 'asked'
+  if (isAsked) return { parts: [text(`So it is ${heard}.`)] }
+  state.set('asked')
+  return { status: 'input_required', parts: [text('Which colour?')] }
+}

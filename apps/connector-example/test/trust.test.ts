@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import type { MessageRecord } from '@postern/core'
+import { afterEach, expect, test } from 'vitest'
+import type { KeyRing } from '../src/key-ring.ts'
+import { openKeyRing } from '../src/key-ring.ts'
+import { issueToken } from '../src/tokens.ts'
+import { vouchForPerson } from '../src/vouch.ts'
+import type { ChatHouse, ChatOptions } from './house.ts'
+import { openChatHouse } from './house.ts'
+
+let house: ChatHouse | undefined
+
+afterEach(() => house?.close())
+
+async function open(options?: ChatOptions): Promise<ChatHouse> {
+  house = await openChatHouse(options)
+  return house
+}
+
+const proofsOf = (record: MessageRecord | undefined) =>
+  record?.proofs.map(({ kind, verdict, code }) => [kind, verdict, code])
+const person = { id: 'ann-0000', name: 'Ann' }
+const audience = '@teller@agents.test'
+
+interface ByHand {
+  readonly tokenKeys: KeyRing
+  readonly evidenceKeys: KeyRing
+}
+
+/** A call as the connector makes it, but with keys of one's choice. */
+async function callByHand({ config, gatewayUrl }: ChatHouse, { tokenKeys, evidenceKeys }: ByHand): Promise<string> {
+  const url = 'https://agents.test/agents/teller/a2a'
+  const messageId = randomUUID()
+  const vouched = vouchForPerson(
+    { room: 'lobby', person, audience, messageId },
+    { config, keys: evidenceKeys, now: Date.now },
+  )
+  const metadata = { mentionable: { ...vouched, mention_relay: { kind: 'inline' } } }
+  const message = { messageId, role: 'ROLE_USER', parts: [{ text: 'hi' }], metadata }
+  const answer = await fetch(`${gatewayUrl}/agents/teller/a2a`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${issueToken(url, config, tokenKeys, Date.now())}`,
+      'content-type': 'application/json',
+      'a2a-version': '1.0',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
+  })
+  const text = await answer.text()
+  return /heard: [^"]*/.exec(text)?.[0] ?? `${answer.status} ${text}`
+}
+
+test('mentionable §6.3: a forged attestation proves nothing, and the agent runs without it', async () => {
+  const { config, directory } = await open()
+  const own = await openKeyRing(config.keyFile, Date.now)
+  const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
+  const { kid } = own.signing()
+  const forged = { ...forger, signing: () => ({ ...forger.signing(), kid }) }
+  const heard = await callByHand(house as ChatHouse, { tokenKeys: own, evidenceKeys: forged })
+  expect(heard).toBe('heard: hi | inline | no chain | chat-room by https://chat.test (transport)')
+  const [record] = await (house as ChatHouse).messages()
+  expect(proofsOf(record)).toEqual([
+    ['jwt', 'pass', undefined],
+    ['identity-evidence', 'fail', 'invalid-signature'],
+  ])
+})
+
+test('mentionable §11: a forged connector is nobody at all', async () => {
+  const { directory } = await open()
+  const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
+  const heard = await callByHand(house as ChatHouse, { tokenKeys: forger, evidenceKeys: forger })
+  expect(heard).toMatch(/^401 .*key is not one of its issuer/)
+  expect(await (house as ChatHouse).messages()).toEqual([])
+})
+
+test('mentionable §6.3, §8.1: a connector whom nobody trusts is a caller like others', async () => {
+  const { connector } = await open({ issuers: [], connectors: [] })
+  const ann = await (house as ChatHouse).comeIn('Ann')
+  await ann.say('@teller hello')
+  await connector.idle()
+  expect((await ann.answers()).at(-1)).toBe(
+    `${audience}: heard: hello | none | no chain | chat-room by https://chat.test (transport)`,
+  )
+  const [record] = await (house as ChatHouse).messages()
+  expect(proofsOf(record)).toEqual([
+    ['jwt', 'pass', undefined],
+    ['identity-evidence', 'policy', 'untrusted-issuer'],
+  ])
+})
+
+test('mentionable §6.3: a trusted connector speaks of nobody outside of its prefixes', async () => {
+  const { connector } = await open({ prefixes: ['room:lobby/'] })
+  const ann = await (house as ChatHouse).comeIn('Ann')
+  await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
+  await ann.say('@teller hello', 'lobby2')
+  await connector.idle()
+  expect((await ann.answers('lobby2')).at(-1)).toMatch(/\| chat-room by https:\/\/chat\.test \(transport\)$/)
+  expect(proofsOf((await (house as ChatHouse).messages())[0])?.[1]).toEqual([
+    'identity-evidence',
+    'policy',
+    'untrusted-subject',
+  ])
+  await ann.say('@teller hello')
+  await connector.idle()
+  expect((await ann.answers()).at(-1)).toMatch(/room:lobby\/ann-\w+ by chat\.test/)
+})
+
+test('mentionable §11: after a rotation the card has both keys, the new one signs, and what the old one signed counts', async () => {
+  let behind = 55_000
+  const { connector, config } = await open({ now: () => Date.now() - behind, credentials: true })
+  const read = async (path: string) => (await connector.app.request(path)).json()
+  const kids = async () => {
+    const card = await read('/.well-known/adapter-card')
+    return [card.keys, card.previous_keys].map((keys: { kid: string }[]) => keys.map(({ kid }) => kid))
+  }
+  const ann = await (house as ChatHouse).comeIn('Ann')
+  const ask = async () => {
+    await ann.say('@teller hello')
+    await connector.idle()
+    const [record] = await (house as ChatHouse).messages()
+    return record?.proofs.map(({ verdict, key_id }) => [verdict, key_id?.split('#').at(-1)])
+  }
+  const [[before]] = (await kids()) as [[string], string[]]
+  const old = (await openKeyRing(config.keyFile, Date.now)).signing()
+  const next = await connector.rotateKeys()
+  // Published, so that everybody can know it; the old one signs.
+  expect(await kids()).toEqual([[before, next], []])
+  expect(await ask()).toEqual([
+    ['pass', before],
+    ['pass', before],
+    ['pass', before],
+  ])
+  behind = -6_000
+  expect(await kids()).toEqual([[next], [before]])
+  expect(await ask()).toEqual([
+    ['pass', next],
+    ['pass', next],
+    ['pass', next],
+  ])
+  const did = await read('/.well-known/did.json')
+  expect(did.assertionMethod).toEqual([next, before].map(kid => `did:web:chat.test#${kid}`))
+  const ring = await openKeyRing(config.keyFile, () => Date.now() + 6_000)
+  const heard = await callByHand(house as ChatHouse, { tokenKeys: ring, evidenceKeys: { ...ring, signing: () => old } })
+  expect(heard).toContain('room:lobby/ann-0000 by chat.test (signed-attestation)')
+  behind = -25 * 3_600_000
+  expect(await kids()).toEqual([[next], []])
+})

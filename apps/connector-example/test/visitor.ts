@@ -1,0 +1,117 @@
+/** An entry as a browser shows it. */
+export interface SeenEntry {
+  readonly id: string
+  readonly kind: string
+  readonly by: string
+  readonly text: string
+  readonly html: string
+}
+
+/** Somebody at a browser: a cookie, and the pages he is given. */
+export interface Visitor {
+  readonly cookie: string
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
+  post(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Response>
+  /** What his forms hold. */
+  formToken(): Promise<string>
+  say(text: string, room?: string): Promise<number>
+  press(demand: string, decision?: string, room?: string): Promise<number>
+  page(room?: string): Promise<string>
+  entries(room?: string): Promise<readonly SeenEntry[]>
+  /** What agents have said, newest last. */
+  answers(room?: string): Promise<readonly string[]>
+  /** What is new from the first look on, as it comes, until he leaves. */
+  watch(room?: string): Promise<AsyncGenerator<SeenEntry, void, undefined>>
+}
+
+export async function createVisitor(url: string, name: string): Promise<Visitor> {
+  const body = new URLSearchParams({ name })
+  const answer = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' })
+  if (answer.status !== 303) throw new Error(`login: ${answer.status} ${await answer.text()}`)
+  const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
+
+  const get = (path: string, headers = {}) => fetch(url + path, { headers: { cookie, ...headers }, redirect: 'manual' })
+  const page = async (room = 'lobby') => (await get(`/rooms/${room}`)).text()
+  const formToken = async () => /name="csrf" value="([^"]+)"/.exec(await (await get('/')).text())?.[1] ?? ''
+
+  async function post(path: string, fields: Readonly<Record<string, string>>, headers = {}): Promise<Response> {
+    const form = new URLSearchParams(fields)
+    return fetch(url + path, { method: 'POST', body: form, headers: { cookie, ...headers }, redirect: 'manual' })
+  }
+
+  const submit = async (path: string, fields: Readonly<Record<string, string>>) =>
+    (await post(path, { csrf: await formToken(), ...fields })).status
+
+  return {
+    cookie,
+    get,
+    post,
+    formToken,
+    page,
+    say: (text, room = 'lobby') => submit(`/rooms/${room}/messages`, { text }),
+    press: (demand, decision = 'grant', room = 'lobby') => submit(`/rooms/${room}/decisions`, { demand, decision }),
+    entries: async room => readEntries(await page(room)),
+    async answers(room) {
+      const said = readEntries(await page(room)).filter(({ kind }) => kind.startsWith('agent'))
+      return said.map(({ by, text }) => `${by}: ${text}`)
+    },
+    async watch(room = 'lobby') {
+      const [, path = ''] = /data-events="([^"]+)"/.exec(await page(room)) ?? []
+      const { body: stream } = await get(path)
+      return readStream(stream)
+    },
+  }
+}
+
+async function* readStream(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<SeenEntry, void, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const bytes of stream ?? []) {
+    const events = (rest + decoder.decode(bytes, { stream: true })).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const event of events) {
+      const [, data] = /^data: (.*)$/m.exec(event) ?? []
+      if (data) yield* readEntries((JSON.parse(data) as { html: string }).html)
+    }
+  }
+}
+
+const characters: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+}
+const decode = (html: string) => html.replace(/&(?:lt|gt|quot|#39|amp);/g, found => characters[found] ?? found)
+
+function readEntries(html: string): readonly SeenEntry[] {
+  const pattern = /<li id="(e-[^"]+)" class="([^"]+)">(.*?)<\/li>/gs
+  return [...html.matchAll(pattern)].map(([, id = '', kind = '', inner = '']) => ({
+    id,
+    kind,
+    by: decode(/<bdi>(.*?)<\/bdi>/s.exec(inner)?.[1] ?? ''),
+    text: decode(/<p class="text" dir="auto">(.*?)<\/p>/s.exec(inner)?.[1] ?? ''),
+    html: inner,
+  }))
+}
+
+/** The token in the form of a demand that this page lets its reader decide. */
+export function demandIn(html: string): string | undefined {
+  return /name="demand" value="([^"]+)"/.exec(html)?.[1]
+}
+
+export async function awaitEntry(
+  entries: AsyncGenerator<SeenEntry>,
+  isIt: (entry: SeenEntry) => boolean,
+): Promise<SeenEntry> {
+  for (;;) {
+    const { value, done } = await entries.next()
+    if (done) throw new Error('the stream has ended')
+    if (isIt(value)) return value
+  }
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultLimits } from '../src/config.ts'
+import type { ChatHouse } from './house.ts'
+import { openChatHouse } from './house.ts'
+import { awaitEntry } from './visitor.ts'
+
+let house: ChatHouse
+
+beforeAll(async () => {
+  house = await openChatHouse({ limits: { ...defaultLimits, loginsPerMinute: 40, streamsPerPerson: 2 } })
+})
+afterAll(() => house.close())
+
+const attack = `<img src=x onerror=alert(1)>"'</textarea><script>alert(2)</script>`
+
+describe('strangers’ words', () => {
+  test('are data: in names, texts, answers, on the page and in what is streamed to it', async () => {
+    const eve = await house.comeIn('<b onclick="x()">Eve</b>')
+    const bob = await house.comeIn('Bob')
+    const seen = await bob.watch()
+    await eve.say(`@convener say ${attack}`)
+    await house.connector.idle()
+    const streamed = await awaitEntry(seen, ({ by, kind }) => by === '@convener@agents.test' && kind === 'agent said')
+    expect(streamed.text).toBe(attack)
+    await seen.return()
+    for (const html of [await bob.page(), streamed.html]) {
+      expect(html).not.toMatch(/<img|<b |<script>|alert\(2\)<\/script>/)
+    }
+    expect((await bob.entries()).find(({ by }) => by === '<b onclick="x()">Eve</b>')?.text).toContain(attack)
+  })
+
+  test('cannot turn the page around, or hide in it', async () => {
+    const eve = await house.comeIn('Eve')
+    await eve.say('a\u202eb\u0000c\u2066d\u200fe\r\nf')
+    expect((await eve.entries()).at(-1)?.text).toBe('abcde\nf')
+  })
+
+  test.each(['', ' ', '@echo@agents.test', 'a\u202eb', 'a\nb', 'x'.repeat(33)])('the name %j is none', async name => {
+    await expect(house.comeIn(name)).rejects.toThrow(/login: 400 .*A name has up to 32/s)
+  })
+
+  test('two of one name are two, and nobody can be called as another is', async () => {
+    const [one, other] = [await house.comeIn('Ann'), await house.comeIn('Ann')]
+    const subjects = []
+    for (const ann of [one, other]) {
+      await ann.say('@teller hi')
+      await house.connector.idle()
+      subjects.push(/room:lobby\/(ann-\w{16}) /.exec((await ann.answers()).at(-1) ?? '')?.[1])
+    }
+    expect(new Set(subjects).size).toBe(2)
+    expect(subjects).not.toContain(undefined)
+  })
+})
+
+describe('every page', () => {
+  test.each(['/', '/rooms/lobby', '/rooms/none', '/static/room.js', '/.well-known/adapter-card'])(
+    '%s may do nothing but what is ours',
+    async path => {
+      const ann = await house.comeIn('Ann')
+      const { headers } = await ann.get(path)
+      expect(headers.get('content-security-policy')).toContain(
+        "default-src 'none'; script-src 'self'; style-src 'self'",
+      )
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('x-frame-options')).toBe('DENY')
+    },
+  )
+
+  test('holds no script and no style of its own', async () => {
+    const ann = await house.comeIn('Ann')
+    expect(await ann.page()).not.toMatch(/<script(?! src="\/static\/room\.js")|<style|<[^>]+ (style|on\w+)=/)
+  })
+})
+
+describe('a form', () => {
+  test.each([
+    ['without a token', {}, {}],
+    ['with a token of somebody else', { csrf: 'other' }, {}],
+    ['from a page elsewhere, as the browser says', { csrf: 'own' }, { 'sec-fetch-site': 'cross-site' }],
+    ['from a page of a neighbour', { csrf: 'own' }, { 'sec-fetch-site': 'same-site' }],
+    ['from a page of another origin', { csrf: 'own' }, { origin: 'https://evil.test' }],
+    ['from a page without an origin', { csrf: 'own' }, { origin: 'null' }],
+  ])('%s is refused', async (_, { csrf }: { csrf?: string }, headers) => {
+    const [ann, bob] = [await house.comeIn('Ann'), await house.comeIn('Bob')]
+    const token = csrf === 'own' ? await ann.formToken() : csrf === 'other' ? await bob.formToken() : ''
+    const before = (await ann.entries()).length
+    const answer = await ann.post('/rooms/lobby/messages', { csrf: token, text: 'forged' }, headers)
+    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining('This form is not from here')])
+    expect((await ann.entries()).length).toBe(before)
+  })
+
+  test('from a stranger, or with a cookie that is not ours, is refused', async () => {
+    const ann = await house.comeIn('Ann')
+    const fields = { csrf: await ann.formToken(), text: 'forged' }
+    const [value = '', signature = ''] = ann.cookie.split('=')[1]?.split('.') ?? []
+    const other = Buffer.from(Buffer.from(value, 'base64url').toString().replace('"Ann"', '"Eve"')).toString(
+      'base64url',
+    )
+    for (const cookie of ['', 'chat=x', 'chat=x.y.z', `chat=${other}.${signature}`, `chat=${value}.`]) {
+      const answer = await ann.post('/rooms/lobby/messages', fields, { cookie })
+      expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('Nobody knows you here')])
+    }
+  })
+
+  test('that is no form, too large, empty or too long is refused', async () => {
+    const ann = await house.comeIn('Ann')
+    const csrf = await ann.formToken()
+    const status = async (text: string) => (await ann.post('/rooms/lobby/messages', { csrf, text })).status
+    expect([await status(' \n '), await status('x'.repeat(4_001)), await status('x'.repeat(70_000))]).toEqual([
+      400, 413, 413,
+    ])
+    const json = await ann.post('/rooms/lobby/messages', { csrf, text: 'x' }, { 'content-type': 'application/json' })
+    expect(json.status).toBe(415)
+  })
+
+  test('names no room that cannot be', async () => {
+    const ann = await house.comeIn('Ann')
+    const csrf = await ann.formToken()
+    for (const name of ['', '-a', 'A', '../etc', 'x'.repeat(33)]) {
+      expect((await ann.post('/rooms', { csrf, name })).status).toBe(400)
+    }
+    expect((await ann.get('/rooms/none')).status).toBe(404)
+  })
+})
+
+describe('a flood', () => {
+  test('of messages of one person ends, and says when it may go on', async () => {
+    const eve = await house.comeIn('Eve')
+    const csrf = await eve.formToken()
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, at) => eve.post('/rooms/lobby/messages', { csrf, text: `${at}` })),
+    )
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(answers.filter(({ status }) => status === 303)).toHaveLength(10)
+    expect(refused).toHaveLength(20)
+    expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('of agents in one message wakes some of them, and of windows some are open', async () => {
+    const eve = await house.comeIn('Eve')
+    const before = (await house.messages()).length
+    await eve.say(Array.from({ length: 50 }, (_, at) => `@agent${at}@agents.test`).join(' '))
+    await house.connector.idle()
+    const failed = (await eve.entries()).filter(({ kind }) => kind === 'agent failed')
+    expect(failed).toHaveLength(defaultLimits.agentsPerMessage)
+    expect((await house.messages()).length).toBe(before)
+    const windows = [await eve.watch(), await eve.watch()]
+    expect((await eve.get('/rooms/lobby/events')).status).toBe(429)
+    for (const window of windows) await window.return()
+  })
+})
