@@ -40,3 +40,14 @@ test('bytes kept before are known to be needed', () => {
     { digest: 'large' },
   ])
 })
+
+test('what was said in tasks before counts among the bytes of their owner', () => {
+  const db = openFirst('public', undefined)
+  db.exec(`
+    INSERT INTO tasks VALUES (7, 'ada', 'task 1', 'echo', 'ctx', 'completed', 0, 2);
+    UPDATE entries SET task_id = 7, content = '[]';
+    UPDATE messages SET task_id = 7, raw = x'010203';
+    INSERT INTO blobs VALUES ('large', NULL, x'01020304');`)
+  migrateDatabase(db)
+  expect(db.prepare('SELECT owner, bytes FROM task_bytes').all()).toEqual([{ owner: 'ada', bytes: 2 + 2 + 3 + 4 }])
+})

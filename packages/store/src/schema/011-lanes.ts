@@ -32,4 +32,11 @@ CREATE INDEX tasks_open_shares ON tasks (owner, share)
 -- What was said in the tasks of an owner, in bytes, attachments as often as they came.
 CREATE TABLE task_bytes (owner TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ALTER TABLE blob_uses ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+-- Of what was attached before, the size of files is not known here; it is not missed later.
+UPDATE blob_uses SET bytes = coalesce((SELECT octet_length(b.bytes) FROM blobs b WHERE b.digest = blob_uses.digest), 0)
+  WHERE message IN (SELECT seq FROM entries WHERE task_id IS NOT NULL);
+INSERT INTO task_bytes SELECT k.owner, sum(octet_length(e.content)
+    + coalesce((SELECT octet_length(m.raw) FROM messages m WHERE m.number = e.seq), 0)
+    + coalesce((SELECT sum(u.bytes) FROM blob_uses u WHERE u.message = e.seq), 0))
+  FROM tasks k JOIN entries e ON e.task_id = k.id GROUP BY k.owner;
 `
