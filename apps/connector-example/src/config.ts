@@ -80,7 +80,7 @@ const defaults: Readonly<Record<TextName, string | undefined>> = {
   host: '127.0.0.1',
   port: '8790',
   name: 'Chat room',
-  keys: '.chat-keys.json',
+  keys: '.postern/chat-keys.json',
   'agents-domain': undefined,
 }
 

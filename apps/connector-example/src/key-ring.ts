@@ -1,6 +1,7 @@
 import type { JsonWebKey, KeyObject } from 'node:crypto'
 import { createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 const makeKeyPair = promisify(generateKeyPair)
@@ -51,6 +52,7 @@ export async function openKeyRing(path: string, now: () => number): Promise<KeyR
 
   function keep(next: KeyFile): void {
     // Whole or not at all: a connector without its keys is another one.
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeFileSync(`${path}.new`, JSON.stringify(next), { mode: 0o600 })
     renameSync(`${path}.new`, path)
     file = next

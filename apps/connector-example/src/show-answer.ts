@@ -1,6 +1,7 @@
 import type { FinishedAnswer } from '@postern/a2a'
 import type { Policy } from '@postern/core'
 import { isDemandKind } from '@postern/core'
+import type { ConnectorConfig } from './config.ts'
 import type { DemandBook, HeldDemand, ShownDemand } from './demands.ts'
 import { cleanText, readAnswer } from './read-answer.ts'
 import type { Room, Rooms } from './rooms.ts'
@@ -16,15 +17,19 @@ export interface AnswerPlace {
 }
 
 export interface ShowingRooms {
+  readonly config: Pick<ConnectorConfig, 'loopback'>
   readonly demands: DemandBook
   readonly tasks: TaskBook
 }
 
 /** A whole answer, in the room; what decides its policies stays in the book. */
-export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, { demands, tasks }: ShowingRooms): void {
+export function showAnswer(answer: FinishedAnswer, place: AnswerPlace, house: ShowingRooms): void {
+  const { demands, tasks, config } = house
   const { room, entryId, seat } = place
   const { text, policies } = readAnswer(answer.parts)
-  const shown = policies.map(policy => showPolicy(policy, answer, place, demands))
+  const shown = policies
+    .map(policy => showPolicy(policy, answer, place, demands))
+    .map(demand => withLocalLink(demand, config))
   const isWaiting = answer.status === 'input_required' || answer.status === 'auth_required'
   room.change(entryId, { text, state: 'said', demands: shown })
   tasks.settle(seat, { answer, entryId, isWaiting, isQuestion: isWaiting && shown.length === 0 })
@@ -57,6 +62,13 @@ function showPolicy(
 /** A policy's link leads to its agent's own host, or nowhere (mentionable §7.1). */
 function checkLink({ url }: Policy, origin: string): string | undefined {
   return url !== undefined && URL.parse(url)?.origin === origin ? url : undefined
+}
+
+/** On one machine the names of the hosts are not the browser's. */
+function withLocalLink(demand: ShownDemand, { loopback }: ShowingRooms['config']): ShownDemand {
+  const url = demand.url === undefined ? undefined : new URL(demand.url)
+  const port = url && loopback[url.hostname]
+  return url && port ? { ...demand, url: `http://127.0.0.1:${port}${url.pathname}${url.search}` } : demand
 }
 
 function readPrice(policy: Policy): string | undefined {

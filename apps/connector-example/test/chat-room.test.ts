@@ -180,7 +180,7 @@ describe('what an agent demands', () => {
     await house.connector.idle()
     const asked = (await ann.entries()).at(-1)?.html ?? ''
     expect(asked).toContain('<strong>4.50 EUR</strong>')
-    const [, path = ''] = /href="https:\/\/agents\.test(\/actions\/[\w-]+)"/.exec(asked) ?? []
+    const [, path = ''] = /href="http:\/\/127\.0\.0\.1:\d+(\/actions\/[\w-]+)"/.exec(asked) ?? []
     expect((await bob.page()).includes(path)).toBe(false)
     expect(await ann.press(demandIn(asked) ?? '')).toBe(403)
     const seen = await bob.watch()
