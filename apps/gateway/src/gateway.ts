@@ -23,9 +23,11 @@ import { assignLanes } from './lanes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
+import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
+import { createOperatorRoom } from './operators.ts'
 import { openOwnDoor } from './own-door.ts'
 import { openPeopleHouse } from './people.ts'
 import * as protocols from './protocols.ts'
@@ -71,6 +73,13 @@ export async function openGateway(
   const desk = await openDesk(config, baseDir, world)
   const limits = createLimits(config, world.now)
   const domain = handleHostOf(config)
+  const operators = createOperatorRoom({
+    shelf: desk.shelf,
+    desk,
+    world,
+    domain,
+    openOutposts: () => openOutpostHouse({ desk, world, channels, shelf }),
+  })
   const place = {
     domain,
     origin: config.origin,
@@ -79,6 +88,7 @@ export async function openGateway(
     world,
     fetchFor: world.fetchFor,
     stores: desk,
+    operators,
     log,
   }
   const agents = await openAgents(config.agents, config.default_agent ?? Object.keys(config.agents)[0], place)
@@ -137,7 +147,7 @@ export async function openGateway(
     policy.routes,
     createOperatorRoutes({
       desk,
-      further: [createTranscriptRoutes({ desk, world }), createOwnerRoutes(desk)],
+      further: [createTranscriptRoutes({ desk, world }), createOwnerRoutes(desk), createQuestionRoutes(operators)],
       agents,
       channels,
       token: operatorToken,

@@ -18,6 +18,7 @@ import { decideListedDemand, printDemands } from './cli/demands.ts'
 import { printDoctor } from './cli/doctor.ts'
 import { decideFollowRequest, printFollowers } from './cli/followers.ts'
 import { CommandError } from './cli/operator-client.ts'
+import { answerQuestion, printQuestions } from './cli/operators.ts'
 import { forgetOwner, forgetPerson, printPeople } from './cli/people.ts'
 import { performAct } from './cli/post.ts'
 import { printResolved } from './cli/resolve.ts'
@@ -176,6 +177,14 @@ function createProgram(): Command {
       .description(does)
       .action(async (id: string) => decideListedDemand(await file(), output({}), { id, outcome }))
   }
+  const operators = program.command('operators').description('what agents ask of you: list, answer')
+  operators
+    .command('list', { isDefault: true })
+    .option('--json')
+    .action(async (options: CommonOptions) => printQuestions(await file(), output(options)))
+  operators
+    .command('answer <id> <text>')
+    .action(async (id: string, text: string) => answerQuestion(await file(), output({}), { id, text }))
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')

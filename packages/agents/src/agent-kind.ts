@@ -48,6 +48,8 @@ export interface AgentStores {
 export interface OperatorHouse {
   /** What one of them says. Rejects when the signal aborts. */
   ask(question: OperatorQuestion): Promise<string>
+  /** What one of them says to a question, by its id. False when nobody waits for it (any more). */
+  answer(id: string, text: string): Promise<boolean>
 }
 
 export interface OperatorQuestion {

@@ -1,4 +1,4 @@
-export type { AgentKind, AgentWorld } from './agent-kind.ts'
+export type { AgentKind, AgentStores, AgentWorld, OperatorHouse, OperatorQuestion } from './agent-kind.ts'
 export type { AgentConfig, AgentConfigInput } from './config.ts'
 export { agentConfigSchema } from './config.ts'
 export type { AgentIcon } from './icon.ts'

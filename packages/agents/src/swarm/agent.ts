@@ -9,6 +9,7 @@ import { formatToolResult } from '../openai/tool-result.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecRoom, SpecTurn } from './members.ts'
 import { describeSwarm } from './members.ts'
+import { takeOperatorMail } from './operator-mail.ts'
 import { createTurnShelf } from './turn-shelf.ts'
 import { openTurnState } from './turn-state.ts'
 import { createTurnTranscript } from './turn-transcript.ts'
@@ -42,6 +43,7 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
   const { message, context, tell } = heard
   const { signal } = context
   signal.throwIfAborted()
+  if (await takeOperatorMail(room, heard)) return
   const { client, isBound, turn } = await openTurn(room, heard)
   const cancel = () => void client.cancelOutput()
   signal.addEventListener('abort', cancel)

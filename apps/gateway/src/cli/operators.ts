@@ -1,0 +1,40 @@
+import type { ConfigFile } from '../config/read-config.ts'
+import type { AskedQuestion } from '../operators.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+/** Who waits for a human's answer. */
+export async function printQuestions(file: ConfigFile, output: Output): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const listed = (await client.request('/operator/api/operators')) as { questions: readonly AskedQuestion[] }
+    output.print(output.json ? JSON.stringify(listed, null, 2) : formatQuestions(listed.questions))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatQuestions(questions: readonly AskedQuestion[]): string {
+  return formatTable(
+    ['id', 'agent', 'asked as', 'by', 'since', 'question'],
+    questions.map(({ id, agent, member, from, asked_at, text }) => {
+      return [id, agent, member, from, asked_at.slice(0, 19), text.slice(0, 80)]
+    }),
+  )
+}
+
+export async function answerQuestion(
+  file: ConfigFile,
+  output: Output,
+  { id, text }: { readonly id: string; readonly text: string },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    await client.request(`/operator/api/operators/${encodeURIComponent(id)}`, { method: 'POST', body: { text } })
+    output.print(`${toTerminalLine(id)}: answered`)
+  } finally {
+    await client.close()
+  }
+}

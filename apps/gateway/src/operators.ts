@@ -1,0 +1,119 @@
+import type { OperatorHouse, OperatorQuestion } from '@postern/agents'
+import type { Json, NoticeDesk, OutpostHouse, World } from '@postern/core'
+import { bindLog, createOutpost, isoTime, Rejection, randomHex } from '@postern/core'
+import type { RecordShelf } from '@postern/transcript'
+import { z } from 'zod'
+
+const questionSchema = z.object({
+  id: z.string(),
+  agent: z.string(),
+  member: z.string(),
+  from: z.string(),
+  text: z.string(),
+  asked_at: z.string(),
+  correlation_id: z.string(),
+  answer: z.string().optional(),
+})
+
+export type AskedQuestion = Readonly<z.infer<typeof questionSchema>>
+
+/** What agents ask of humans, and what these say. */
+export interface OperatorRoom extends OperatorHouse {
+  /** What waits for an answer, newest first. */
+  list(): Promise<readonly AskedQuestion[]>
+}
+
+export interface OperatorRoomParts {
+  readonly shelf: RecordShelf
+  readonly desk: NoticeDesk
+  readonly world: Pick<World, 'now' | 'randomBytes' | 'sleep' | 'log'>
+  /** Host of the agents' addresses. */
+  readonly domain: string
+  /** Where agents speak of themselves; opened after them. */
+  openOutposts(): OutpostHouse
+}
+
+const [kind, owner] = ['operator-question', 'operator']
+/** A notice is a hint that may be lost: the record is looked at this often, ms. */
+const lookMs = 2_000
+const mostListed = 200
+
+/** Questions lie on the shelf while somebody waits: whichever process is told the answer, the one that waits finds it. */
+export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
+  const { shelf, desk, world } = parts
+  const placeOf = (key: string) => ({ kind, owner, key })
+
+  async function find(id: string) {
+    const record = await shelf.get(placeOf(id))
+    const question = questionSchema.safeParse(record?.value).data
+    return record && question ? { question, version: record.version } : undefined
+  }
+
+  async function waitFor(id: string, signal: AbortSignal): Promise<string> {
+    const unlisten = desk.listen(topicOf(id), () => wake.abort())
+    let wake = new AbortController()
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const answer = (await find(id))?.question.answer
+        if (answer !== undefined) return answer
+        await world.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
+        if (wake.signal.aborted) wake = new AbortController()
+      }
+    } finally {
+      unlisten()
+      await shelf.remove(placeOf(id))
+    }
+  }
+
+  return {
+    async ask(asked) {
+      const { agent, member, from, text, correlationId, signal } = asked
+      const id = randomHex(world, 8)
+      const question = { id, agent, member, from, text, asked_at: isoTime(world.now()), correlation_id: correlationId }
+      await shelf.insert(placeOf(id), question as Json)
+      world.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
+      if (asked.mail !== undefined) void mailQuestion(id, asked, parts)
+      return waitFor(id, signal)
+    },
+    async answer(id, text) {
+      const found = await find(id)
+      if (!found || found.question.answer !== undefined) return false
+      const isFirst = await shelf.swap(placeOf(id), found.version, { ...found.question, answer: text } as Json)
+      if (isFirst) desk.notify(topicOf(id), { kind: 'answered' })
+      return isFirst
+    },
+    async list() {
+      const records = await shelf.list(kind, owner, { limit: mostListed })
+      return records.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
+    },
+  }
+}
+
+function topicOf(id: string): string {
+  return `operator:${id}`
+}
+
+/** Where it cannot be sent it still stands in the list. */
+async function mailQuestion(
+  id: string,
+  { agent, member, from, text, mail, signal, correlationId }: OperatorQuestion,
+  { world, domain, openOutposts }: OperatorRoomParts,
+): Promise<void> {
+  const log = bindLog(world.log, { correlation_id: correlationId, agent })
+  try {
+    const acting = { agent, address: `@${agent}@${domain}` }
+    const outpost = createOutpost({ acting, house: openOutposts(), signal, log })
+    const asked = `${from} asks ${member}:\n\n${text}\n\nAnswer this mail, soon: he is waiting. (question ${id})`
+    const options = { mentions: [`@${mail}`], subject: `${from} asks ${member}`, via: 'email' as const }
+    await outpost.post([{ kind: 'text', mime: 'text/plain', content: asked }], options)
+  } catch (error) {
+    if (!signal.aborted)
+      log.warn({ err: error }, 'a question could not be mailed to its operator; is it in email.write_to?')
+  }
+}
+
+/** @throws Rejection no_recipient */
+export function refuseUnknownQuestion(): never {
+  throw new Rejection('no_recipient', 'Cannot answer: nobody waits for an answer to this question')
+}

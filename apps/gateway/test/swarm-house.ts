@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto'
+import type { Complete, ModelReply, ModelServer } from '../../../packages/agents/test/model-server.ts'
+import { call, openModelServer, say } from '../../../packages/agents/test/model-server.ts'
+import type { TestHouse } from './house.ts'
+import { openTestHouse, operatorToken } from './house.ts'
+
+export { call, say }
+
+export const annsToken = 'token-of-ann-for-the-tests'
+
+/** Who of the swarm is asked, by the first line of its prompt. */
+export function memberOf(request: Parameters<Complete>[0]): string {
+  const system = request.body.messages[0]
+  return /^I am (\w+)\./m.exec(String(system?.content))?.[1] ?? 'nobody'
+}
+
+/** The last thing the model is told, as text. */
+export function lastOf(request: Parameters<Complete>[0]): string {
+  return String(request.body.messages.at(-1)?.content)
+}
+
+export interface SwarmHouse {
+  readonly house: TestHouse
+  readonly model: ModelServer
+  operate<Answer>(path: string, body?: unknown): Promise<Answer>
+  close(): Promise<void>
+}
+
+type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
+
+/** The swarm `desk`: triage hands over to refunds; whatever its members' models say is scripted. */
+export function describeSwarm(base_url: string, members: object = {}): Record<string, unknown> {
+  return {
+    use: 'swarm',
+    default_agent: 'triage',
+    model: { base_url, model: 'stub' },
+    members: {
+      triage: { prompt: 'I am triage.', navigates_to: ['refunds', 'human'], description: 'Finds out what it is about' },
+      refunds: {
+        prompt: 'I am refunds.',
+        description: 'Gives money back',
+        tools: './agents/till.ts',
+        tool_policies: { refund: 'preview', burn: 'forbidden' },
+        navigates_to: ['triage'],
+      },
+      human: { operator: true, timeout: '60s' },
+      ...members,
+    },
+  }
+}
+
+export async function openSwarmHouse(script: Script, overrides: Record<string, unknown> = {}): Promise<SwarmHouse> {
+  const model = await openModelServer(request => script(memberOf(request), lastOf(request), request))
+  const web = {
+    enabled: true,
+    trace: true,
+    auth: { tokens: [{ name: 'ann', sha256: hash('sha256', annsToken) }] },
+  }
+  const agents = { desk: describeSwarm(model.baseUrl) }
+  const house = await openTestHouse(() => ({ web, agents, default_agent: 'desk', ...overrides }))
+  return {
+    house,
+    model,
+    async operate<Answer>(path: string, body?: unknown) {
+      const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+      const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) }
+      const answer = await fetch(`${house.url()}/operator/api${path}`, init)
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+      return (await answer.json()) as Answer
+    },
+    async close() {
+      await house.close()
+      await model.close()
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { AgentChunk, AgentContext, NormalizedMessage, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import type { OperatorHouse } from '../agent-kind.ts'
+import { readHeardText } from '../heard-text.ts'
+import type { SwarmAgentConfig } from './config.ts'
+import { isModelMember } from './config.ts'
+
+export interface OperatorMail {
+  readonly message: NormalizedMessage
+  readonly context: Pick<AgentContext, 'history'>
+  tell(chunk: AgentChunk): void
+}
+
+const questionPattern = /\(question ([0-9a-f]{16})\)/
+
+/** An operator answers the mail by which he was asked: it goes to whoever waits, and is no conversation of his own. */
+export async function takeOperatorMail(
+  { config, operators }: { readonly config: SwarmAgentConfig; readonly operators: OperatorHouse | undefined },
+  { message, context, tell }: OperatorMail,
+): Promise<boolean> {
+  if (!operators || !isOperator(message, config)) return false
+  const asked = context.history().turns.findLast(({ role, parts }) => role === 'assistant' && findQuestion(parts))
+  const id = asked && findQuestion(asked.parts)
+  if (id === undefined) return false
+  const isHeard = await operators.answer(id, readHeardText(message))
+  if (!isHeard) tell('Nobody waits for this answer any more.')
+  return true
+}
+
+function isOperator({ sender, received_via }: NormalizedMessage, { members }: SwarmAgentConfig): boolean {
+  if (!sender.verified || received_via !== 'email') return false
+  const mails = Object.values(members).flatMap(member =>
+    !isModelMember(member) && 'mail' in member ? [member.mail] : [],
+  )
+  return mails.some(mail => `@${mail}`.toLowerCase() === sender.address.toLowerCase())
+}
+
+function findQuestion(parts: readonly Part[]): string | undefined {
+  return questionPattern.exec(plainTextOf(parts))?.[1]
+}
