@@ -61,9 +61,6 @@ describe('a chat', () => {
     const threadId = `thread-${format}`
     await chat('tool', threadId, `run-${format}-1`)
     await chat('count', threadId, `run-${format}-2`)
-    await fetch(`${house.url()}/api/v1/agent/history?threadId=${threadId}`, {
-      headers: { authorization: `Bearer ${token}` },
-    })
     const thread = `web:${JSON.stringify(['chat', threadId])}`
     const { messages } = (await ask({ owner, thread, format })).json
     expect(messages.length).toBeGreaterThanOrEqual(4)
@@ -75,6 +72,18 @@ describe('a chat', () => {
     expect(copied.length).toBe(messages.length)
     expect((await ask(elsewhere, { messages: copied })).json.added).toBe(0)
     expect((await ask(elsewhere)).json.messages).toEqual(copied)
+  })
+
+  test('that was read in from elsewhere goes on: its history has both', async () => {
+    const thread = `web:${JSON.stringify(['chat', 'thread-moved'])}`
+    const messages = [{ type: 'user_message', content: 'said elsewhere' }]
+    expect((await ask({ owner, thread, format: 'store' }, { messages })).json).toMatchObject({ added: 1 })
+    await chat('count', 'thread-moved', 'run-moved')
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${house.url()}/api/v1/agent/history?threadId=thread-moved`, { headers })
+    const history = (await answer.json()) as { messages: readonly { content: string }[] }
+    expect(history.messages.map(({ content }) => content)).toEqual(['said elsewhere', 'count', expect.any(String)])
+    expect((await ask({ owner, thread, format: 'jsonl' })).json.messages).toHaveLength(3)
   })
 
   test('S-34: shows what was said, and what was done only to operators', async () => {

@@ -23,17 +23,19 @@ export interface ThreadPlace {
   readonly threadId: string
 }
 
-/** The thread of a person with an agent, with what the desk has of it; undefined when there is none. */
+/**
+ * The thread of a person with an agent, with what the desk has of it; undefined when there is none. One that is known was
+ * perhaps read in from elsewhere, before anything was said here: what the desk has belongs to it all the same.
+ */
 export async function findWebThread(
   { owner, agent, threadId }: ThreadPlace,
   { transcript }: Pick<WebRooms, 'transcript'>,
 ): Promise<ThreadKey | undefined> {
   const alias = { transport: 'web', key: JSON.stringify([agent, threadId]) }
   const known = await transcript.findThread(owner, alias)
-  if (known) return known
-  const thread = await transcript.openThread(owner, alias)
+  const thread = known ?? (await transcript.openThread(owner, alias))
   const isBound = await transcript.bindDesk(thread, { agent, via: 'web', scope: owner, key: threadId })
-  if (isBound) return thread
+  if (isBound || known) return thread
   await transcript.forget(thread)
   return undefined
 }

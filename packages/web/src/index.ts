@@ -16,6 +16,7 @@ import { createRunRoutes } from './runs/routes.ts'
 
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
+export { findWebThread } from './history.ts'
 export type { BoundTranscript } from './rooms.ts'
 export { openS3Bytes } from './s3/open-s3.ts'
 export { formatPlace, parseSignedUrl } from './signed-url.ts'

@@ -3,6 +3,7 @@ import { Rejection } from '@postern/core'
 import type { SqliteDesk } from '@postern/store'
 import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
 import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
+import { findWebThread } from '@postern/web'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -13,6 +14,7 @@ export interface TranscriptRouteOptions {
   readonly world: Pick<World, 'now' | 'randomBytes'>
 }
 
+const chatNameSchema = z.tuple([z.string(), z.string()])
 const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
 const maxImport = 64 * 1024 * 1024
 
@@ -43,7 +45,16 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
   async function findOwned(owner: string, name: string, isMade: boolean): Promise<ThreadKey | undefined> {
     const [, transport, key] = /^([a-z0-9]{1,20}):(.{1,1024})$/s.exec(name) ?? []
     if (transport === undefined || key === undefined) return undefined
-    return isMade ? transcript.openThread(owner, { transport, key }) : transcript.findThread(owner, { transport, key })
+    const found =
+      (transport === 'web' ? await findChat(owner, key) : undefined) ??
+      (await transcript.findThread(owner, { transport, key }))
+    return found ?? (isMade ? transcript.openThread(owner, { transport, key }) : undefined)
+  }
+
+  /** A chat, also when nobody has read its history yet: `key` is `["agent","thread"]`. */
+  async function findChat(owner: string, key: string): Promise<ThreadKey | undefined> {
+    const named = chatNameSchema.safeParse(parseJson(key)).data
+    return named && findWebThread({ owner, agent: named[0], threadId: named[1] }, { transcript })
   }
 
   return new Hono()
@@ -60,6 +71,14 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
       const thread = await findThread(context, true)
       return context.json(await importThread(thread, format, messages, { transcript, world }))
     })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function readFormat(context: Context): ExchangeFormat {
