@@ -35,21 +35,28 @@ export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blob
 }
 
 /**
- * The newest number is kept, empty and of no message, so that it is not given again: who is still trying to deliver it would settle the next
- * one, and a bounce of it would hit that.
+ * Deletes deliveries. The newest number is kept, empty and of no message, so that it is not given again: who is still trying to deliver it
+ * would settle the next one, and a bounce of it would hit that. `condition`: of one value.
  */
-function createDeliveryRemoval(db: DatabaseSync): (batch: Batch, message: number) => void {
-  const find = prepareQuery<{ state: DeliveryRecord['state'] }>(db, 'SELECT state FROM deliveries WHERE message = ?')
+export function createDeliveryRemoval(
+  db: DatabaseSync,
+  condition = 'message = ?1',
+): (batch: Batch, value: number | string) => void {
+  const find = prepareQuery<{ number: number; state: DeliveryRecord['state'] }>(
+    db,
+    `SELECT number, state FROM deliveries WHERE ${condition}`,
+  )
   const blank = prepareQuery(
     db,
     `UPDATE deliveries SET message = 0, thread_id = 0, response_seq = NULL, broadcast = NULL, destination = '', host = NULL, peer = NULL,
        target = 'null', state = 'sent', due_at = NULL, holder = NULL, ended_at = 0, last_error = NULL, note = NULL, wire = NULL
-     WHERE message = ? AND number = (SELECT max(number) FROM deliveries)`,
+     WHERE number = ? AND number = (SELECT max(number) FROM deliveries)`,
   )
-  const end = prepareQuery(db, 'DELETE FROM deliveries WHERE message = ?')
-  return (batch, message) => {
-    for (const { state } of find.all(message)) addToTotal(batch, `deliveries.${state}`, -1)
-    blank.run(message)
-    end.run(message)
+  const end = prepareQuery(db, 'DELETE FROM deliveries WHERE number = ?')
+  return (batch, value) => {
+    for (const { number, state } of find.all(value)) {
+      addToTotal(batch, `deliveries.${state}`, -1)
+      if (blank.run(number).changes === 0) end.run(number)
+    }
   }
 }

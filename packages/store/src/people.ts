@@ -69,7 +69,7 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''
     },
-    forgetPerson: createPersonForgetting(store, { people, codes, endLinks, removeMessage }),
+    forgetPerson: createPersonForgetting(store, { people, codes, endLinks, removeMessage, tables }),
   }
 }
 

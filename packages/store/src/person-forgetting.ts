@@ -6,18 +6,18 @@ import type { LinkCodeTable } from './link-codes.ts'
 import type { EndLinks } from './link-ending.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
+import { createThreadRemoval, sliceSize } from './person-threads.ts'
+import { createRestRemoval } from './person-traces.ts'
 import type { RemoveMessage } from './remove-message.ts'
-import { createEntryRemoval } from './remove-message.ts'
 import type { Store } from './store.ts'
-
-/** Rows looked through in one transaction, so that others get their turn. */
-const sliceSize = 5_000
+import type { Tables } from './tables.ts'
 
 export interface ForgettingParts {
   readonly people: PersonTable
   readonly codes: LinkCodeTable
   readonly endLinks: EndLinks
   readonly removeMessage: RemoveMessage
+  readonly tables: Pick<Tables, 'turns' | 'deliveries'>
 }
 
 /** Whose words, as the statements take it. */
@@ -40,13 +40,13 @@ export function createPersonForgetting(store: Store, parts: ForgettingParts): Pe
 
 function openForgetting(
   store: Store,
-  { people, codes, endLinks: endLinksOf, removeMessage }: ForgettingParts,
+  { people, codes, endLinks: endLinksOf, removeMessage, tables }: ForgettingParts,
 ): PeopleDesk['forgetPerson'] {
   const { db, write, now } = store
   const endLinks = createLinkForgetting(db, people, endLinksOf)
   const endMessages = createWordRemoval(store, removeMessage)
   const endThreads = createThreadRemoval(store)
-  const endRest = createRestRemoval(db)
+  const endRest = createRestRemoval(store, tables)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
     const { links, keys, all } = await write(batch => {
@@ -57,8 +57,8 @@ function openForgetting(
     const whose = nameAll(agent, all)
     const { messages, threads, authors } = await endMessages(whose, except)
     await endThreads([...threads], except)
-    const subjects = JSON.stringify([...whose.subjects, ...authors])
-    const relations = await write(() => endRest({ agent: whose.agent, subjects, keys: JSON.stringify(keys) }))
+    const subjects = [...new Set([...whose.subjects, ...authors])]
+    const relations = await write(batch => endRest(batch, { agent: whose.agent, subjects, keys }))
     return { messages, links, relations }
   }
 }
@@ -92,29 +92,6 @@ function createWordRemoval({ db, write, now }: Store, removeMessage: RemoveMessa
     const last = findNewest.get()?.number ?? 0
     for (let after = 0; after < last; after += sliceSize) messages += await write(batch => removeSlice(batch, after))
     return { messages, threads, authors }
-  }
-}
-
-/** Relations, words of his that were brought into conversations of others, and broadcasts of what is gone. @returns how many relations */
-function createRestRemoval(
-  db: DatabaseSync,
-): (whose: { readonly agent: string | null; readonly subjects: string; readonly keys: string }) => number {
-  const endRelations = prepareQuery(
-    db,
-    `DELETE FROM relations WHERE (?1 IS NULL OR agent = ?1) AND relation NOT IN ('blocked_by', 'suppressed')
-       AND (peer IN (SELECT value FROM json_each(?2)) OR via || ' @' || lower(peer) IN (SELECT value FROM json_each(?3)))`,
-  )
-  const endBackground = prepareQuery(
-    db,
-    `UPDATE entries SET content = '[]', scope = 'forgotten', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL
-     WHERE seq IN (SELECT b.seq FROM background b JOIN threads t ON t.id = b.thread_id
-       WHERE (?1 IS NULL OR t.agent = ?1) AND b.author IN (SELECT value FROM json_each(?2)))`,
-  )
-  const endBroadcasts = prepareQuery(db, 'DELETE FROM broadcasts WHERE message NOT IN (SELECT number FROM messages)')
-  return ({ agent, subjects, keys }) => {
-    endBackground.run(agent, subjects)
-    endBroadcasts.run()
-    return endRelations.run(agent, subjects, keys).changes
   }
 }
 
@@ -182,53 +159,4 @@ function createMessageFinder(db: DatabaseSync) {
   )
   return ({ agent, addresses, subjects }: Whose, after: number, until: number) =>
     find.all(after, until, agent, JSON.stringify(subjects), JSON.stringify(addresses))
-}
-
-/**
- * Threads without a message any more, with all names they were known by and what was brought into them from elsewhere. Of one that has
- * nothing but the message `except` only what the agent remembers of it goes.
- */
-function createThreadRemoval({ db, write }: Store): (threads: readonly number[], except: number) => Promise<void> {
-  const inList = '(SELECT value FROM json_each(?1))'
-  const findUsed = prepareQuery<{ thread_id: number }>(
-    db,
-    `SELECT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList} AND number <> ?4`,
-  )
-  const findLast = prepareQuery<{ number: number | null }>(db, 'SELECT max(number) AS number FROM messages')
-  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
-  const findBackground = prepareQuery<{ seq: number }>(db, `SELECT seq FROM background WHERE thread_id IN ${inList}`)
-  const endEntry = createEntryRemoval(db)
-  const prepareEnds = (tables: readonly string[]) =>
-    tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id IN ${inList}`))
-  const endMemory = prepareEnds(['background', 'agent_states', 'turn_quotas'])
-  const endPlace = [
-    ...prepareEnds(['names']),
-    // The number of a thread may be given again.
-    prepareQuery(db, `DELETE FROM transcript_bindings WHERE desk_thread IN ${inList}`),
-    prepareQuery(db, `DELETE FROM threads WHERE id IN ${inList}`),
-  ]
-
-  const dropUsed = (left: Set<number>, except: number, after: number, until: number) => {
-    for (const { thread_id } of findUsed.all(JSON.stringify([...left]), after, until, except)) left.delete(thread_id)
-  }
-  function endAll(left: ReadonlySet<number>, kept: number | undefined): void {
-    const ended = JSON.stringify([...left])
-    for (const { seq } of findBackground.all(ended)) endEntry(seq)
-    for (const end of endMemory) end.run(ended)
-    const gone = JSON.stringify([...left].filter(thread => thread !== kept))
-    for (const end of endPlace) end.run(gone)
-  }
-  return async (threads, except) => {
-    const left = new Set(threads)
-    const last = findLast.get()?.number ?? 0
-    for (let after = 0; after < last && left.size > 0; after += sliceSize) {
-      await write(() => dropUsed(left, except, after, Math.min(after + sliceSize, last)))
-    }
-    if (left.size === 0) return
-    await write(() => {
-      // What has come in meanwhile stays.
-      dropUsed(left, except, last, Number.MAX_SAFE_INTEGER)
-      endAll(left, findThread.get(except)?.thread_id)
-    })
-  }
 }

@@ -7,7 +7,12 @@ import type { Tables } from './tables.ts'
 
 export interface Silencing {
   /** Nothing that waits goes to this peer any more, from one agent or, without one, from anybody. */
-  stopDeliveries(batch: Batch, to: { via: ChannelName; peer: string; agent?: string }, error: string, now: number): void
+  stopDeliveries(
+    batch: Batch,
+    to: { via: ChannelName; peer: string; agent?: string | undefined },
+    error: string,
+    now: number,
+  ): void
   /** The agent answers nothing of this author that it has not answered yet. */
   cancelTurns(batch: Batch, of: { via: ChannelName; peer: string; agent: string }, now: number): void
 }

@@ -1,5 +1,6 @@
 import { LeaseLost } from '@postern/core'
 import { expect, test } from 'vitest'
+import { sketchPost } from './act-sketches.ts'
 import {
   ada,
   adasMail,
@@ -13,7 +14,14 @@ import {
   textsOf,
 } from './people-sketches.ts'
 import type { IntakeSketch, OpenDesk } from './under-test.ts'
-import { leaseOnlyDelivery, leaseOnlyTurn, sketchAnswer, sketchIntake, withDesk } from './under-test.ts'
+import {
+  leaseDeliveries,
+  leaseOnlyDelivery,
+  leaseOnlyTurn,
+  sketchAnswer,
+  sketchIntake,
+  withDesk,
+} from './under-test.ts'
 
 export function describeForgetting(open: OpenDesk): void {
   const bytes = new TextEncoder().encode('a picture')
@@ -183,6 +191,22 @@ export function describeForgetting(open: OpenDesk): void {
       await converse(desk, 'm1', from(ada, 'm1', { duplicateKey: 'his own' }))
       await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
       expect(await desk.findMessage('m1')).toMatchObject({ number: message })
+    }),
+  )
+  test(
+    'what was to be sent to him with others is not sent, and nobody else misses it',
+    withDesk(open, async ({ desk }) => {
+      await converse(desk, 'm1', from(ada, 'm1'))
+      const { answer, ...post } = sketchPost('p1', 'hear, hear')
+      const deliveries = [ada, eve].map(({ subject: peer }) => ({ to: `${peer}/inbox`, peer, target: { inbox: peer } }))
+      await desk.act([{ ...post, answer: { ...answer, deliveries } }], 'c')
+      const before = await leaseDeliveries(desk)
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect((await desk.listDeliveries({ limit: 9 })).map(({ to }) => to)).toEqual([`${eve.subject}/inbox`])
+      const settling = before.map(delivery => desk.settle(delivery, { state: 'sent' }).then(() => delivery.to))
+      const settled = await Promise.allSettled(settling)
+      expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0 })
     }),
   )
 }
