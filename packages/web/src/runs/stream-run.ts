@@ -1,5 +1,6 @@
 import type { NormalizedResponse } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import { plainTextOf, presentResponse } from '@postern/core'
+import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
@@ -12,7 +13,7 @@ import type { AskedRun, StartedRun } from './start-run.ts'
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
-  { config, house: { world, desk, fileAddress } }: WebRooms,
+  { config, house: { world, desk, agents, fileAddress, showDemand } }: WebRooms,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId, parentRunId, tools } = asked.input
@@ -21,6 +22,9 @@ export function streamRun(
     const told = { agent: asked.agent, showsTrace: config.trace, fileAddress }
     const place = { threadId, runId, parentRunId, clientTools, now: world.now, ...told }
     const writer = createRunWriter(place, sink.send)
+    // Nobody else reads this stream: with the addresses by which its person decides.
+    const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, world.now())
+    const present: Present = response => presentResponse(response, { sender }, showDemand)
     const close = () => {
       leave()
       sink.close()
@@ -31,7 +35,8 @@ export function streamRun(
     for (const warning of started.warnings) writer.warn(warning)
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
     const stop =
-      started.watched && followTurn(started.watched, createWatcher(writer, sink.beat, close), { desk, world })
+      started.watched &&
+      followTurn(started.watched, createWatcher(writer, { beat: sink.beat, present, done: close }), { desk, world })
     if (!stop) {
       endWithoutTurn(asked, started, writer)
       close()
@@ -50,14 +55,22 @@ function endWithoutTurn({ input }: AskedRun, { warnings }: StartedRun, writer: R
   else writer.finish({ kind: 'success' })
 }
 
-function createWatcher(writer: RunWriter, beat: () => void, done: () => void): TurnWatcher {
+type Present = (response: NormalizedResponse) => NormalizedResponse
+
+interface Watching {
+  beat(): void
+  readonly present: Present
+  done(): void
+}
+
+function createWatcher(writer: RunWriter, { beat, present, done }: Watching): TurnWatcher {
   return {
     piece: writer.piece,
     behind: writer.behind,
     interim: writer.interim,
     beat,
     end(ending) {
-      tellEnding(ending, writer)
+      tellEnding({ ...ending, response: ending.response && present(ending.response) }, writer)
       done()
     },
     fail() {
