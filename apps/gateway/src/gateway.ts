@@ -101,7 +101,8 @@ export async function openGateway(
     now: world.now,
   })
   const { demands, payments } = config
-  const policy = await openPolicy({ demands, payments, baseDir, desk, world, agents })
+  const guarded = guardAccess(assignLanes(desk, config.agents), name => config.agents[name])
+  const policy = await openPolicy({ demands, payments, baseDir, desk: guarded, world, agents })
   const { loop } = config.limits
   const a2a = {
     ...config.a2a,
@@ -114,10 +115,7 @@ export async function openGateway(
   })
   const house = {
     world: { ...world, ...ways },
-    desk: guardLoops(
-      limits.guardDesk(guardAccess(assignLanes(desk, config.agents), name => config.agents[name])),
-      readLoopLimits(loop),
-    ),
+    desk: guardLoops(limits.guardDesk(guarded), readLoopLimits(loop)),
     identity: openIdentity(config.identity, { world, desk }),
     agents,
     fileAddress: shelf.fileAddress,

@@ -65,4 +65,29 @@ describe('guardAccess()', () => {
     expect(admitted[0]).toMatchObject({ effects: [], deliveries: [], flags: ['not_allowed'] })
     expect(admitted[1]).toMatchObject({ effects: [block, unfollow], flags: [] })
   })
+
+  test('who may not speak any more decides nothing of what was demanded of him before', async () => {
+    const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
+    const resolved: string[] = []
+    const openOf = (sender: object) =>
+      guardAccess(
+        {
+          findDemand: async () => ({ agent: 'desk', message: 1 }),
+          findMessage: async () => ({ message: { sender } }),
+          resolveDemand: async ({ digest }: { digest: string }) => {
+            resolved.push(digest)
+            return { outcome: 'resolved' }
+          },
+        } as unknown as Desk,
+        () => access,
+      )
+    const decide = (sender: object, digest: string) =>
+      openOf(sender).resolveDemand(
+        { digest, kind: 'consent_required', outcome: 'granted', resolver: { method: 'link' } },
+        'c',
+      )
+    expect(await decide({}, 'd1')).toMatchObject({ outcome: 'refused', reason: 'expired' })
+    expect(await decide(friend, 'd2')).toEqual({ outcome: 'resolved' })
+    expect(resolved).toEqual(['d2'])
+  })
 })

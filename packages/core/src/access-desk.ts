@@ -1,5 +1,6 @@
 import type { AgentAccess } from './access.ts'
 import { mayAccess } from './access.ts'
+import type { DemandDecision, Resolved } from './demand.ts'
 import type { Desk } from './desk.ts'
 import { Rejection } from './errors.ts'
 import type { Admitted, Intake } from './intake.ts'
@@ -11,7 +12,7 @@ const refusing: Readonly<Record<ChannelName, boolean>> = { a2a: true, web: true,
 
 /**
  * The desk, behind the agents' own lists of who may speak to them: every door comes by here. Who may not is refused (A2A,
- * web), or his message is kept, flag `not_allowed`, and no agent gets a turn.
+ * web), or his message is kept, flag `not_allowed`, and no agent gets a turn. Of who may not any more no decision counts, either.
  */
 export function guardAccess(desk: Desk, findAccess: (agent: string) => AgentAccess | undefined): Desk {
   return Object.assign(Object.create(desk) as Desk, {
@@ -19,6 +20,13 @@ export function guardAccess(desk: Desk, findAccess: (agent: string) => AgentAcce
       const access = findAccess(intake.agent)
       const isWelcome = !access || mayAccess(intake.message.sender, access)
       return desk.admit(isWelcome ? intake : turnAway(intake), correlationId)
+    },
+    async resolveDemand(decision: DemandDecision, correlationId: string): Promise<Resolved> {
+      const demand = await desk.findDemand({ digest: decision.digest })
+      const access = demand && findAccess(demand.agent)
+      const asked = access && (await desk.findMessage(`#${demand.message}`))
+      if (asked && !mayAccess(asked.message.sender, access)) return { outcome: 'refused', reason: 'expired', demand }
+      return desk.resolveDemand(decision, correlationId)
     },
   })
 }

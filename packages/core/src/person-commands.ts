@@ -30,7 +30,10 @@ const commands: readonly CommandRow[] = [
 const longest = 700
 
 /** Undefined for everything that is not, as a whole, one of the commands: it is for the agent. */
-export function readPersonCommand({ parts, kind = 'message' }: NormalizedMessage): PersonCommand | undefined {
+export function readPersonCommand({
+  parts,
+  kind = 'message',
+}: Pick<NormalizedMessage, 'parts' | 'kind'>): PersonCommand | undefined {
   const texts = parts.filter(part => part.kind === 'text')
   const [only] = texts
   const hasFiles = parts.some(part => part.kind === 'file')

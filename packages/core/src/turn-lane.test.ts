@@ -50,6 +50,16 @@ test('identifySpeaker() lets stand alone who proves nothing, what merely happens
   expect(speakerOf({ policy_resolution: { in_reply_to_state: 's' } as never })).toBeUndefined()
 })
 
+test('identifySpeaker() lets stand alone what is for the gateway: no later message joins it or cuts it off', () => {
+  const asking = (content: string) => speakerOf({ parts: [{ kind: 'text', mime: 'text/plain', content }] })
+  expect(['forget me', 'link ada@example.org', 'confirm ABCDE-FGHJK'].map(asking)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
+  expect(asking('please forget me')).toBeDefined()
+})
+
 test('mergeMessages() makes the last message of several, with the parts of all and whose they are, and reads no raw', () => {
   const text = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
   const earlier = [

@@ -1,4 +1,5 @@
 import type { Intake } from './intake.ts'
+import { readPersonCommand } from './person-commands.ts'
 
 /**
  * What becomes of messages that come while a turn of their thread runs or waits. `queue`: each has its turn, in order. `merge`:
@@ -28,12 +29,12 @@ const speakingKinds: ReadonlySet<string> = new Set(['message', 'edit'])
 
 /**
  * Who speaks, with what authority and before whom, as one text: messages that differ in it are never put together, and do not end each
- * other's turns. Undefined for what stands alone: events, decisions (`policy_resolution`), and words nobody has proven to be his. An edit
- * speaks as what it changes.
+ * other's turns. Undefined for what stands alone: events, decisions (`policy_resolution`), what asks something of the gateway itself, and words
+ * nobody has proven to be his. An edit speaks as what it changes.
  */
 export function identifySpeaker({ message, authorship, audience }: Intake): string | undefined {
   const { sender, kind = 'message', policy_resolution, recipient, recipient_capabilities } = message
-  if (!speakingKinds.has(kind) || policy_resolution || !sender.verified) return undefined
+  if (!speakingKinds.has(kind) || policy_resolution || !sender.verified || readPersonCommand(message)) return undefined
   const rights = (sender.identities ?? []).map(
     ({ subject, issuer, method, assurance, audience, on_behalf_of, claims }) =>
       JSON.stringify([subject, issuer, method, assurance, audience, on_behalf_of, claims]),
