@@ -1,8 +1,10 @@
 /** The names of the private network; all of them are this machine. */
 export const ourHost = 'agents.test'
 export const ourOrigin = `https://${ourHost}`
+export const chatHost = 'chat.test'
+export const chatOrigin = `https://${chatHost}`
 export const snacHost = 'snac.test'
 export const snacOrigin = `https://${snacHost}`
 
 /** Where each listens behind the TLS terminator. The network is private: nobody else can have them. */
-export const ports = { gateway: 8787, snac: 8001 } as const
+export const ports = { gateway: 8787, snac: 8001, chat: 8790 } as const

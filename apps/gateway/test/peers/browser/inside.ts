@@ -1,13 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSimWorld } from '@postern/sim'
+import type { BrowserContext } from 'playwright-core'
 import { shopkeeper } from '../../demand-steps.ts'
-import { ourHost, ourOrigin, ports } from '../names.ts'
+import { chatHost, chatOrigin, ourHost, ourOrigin, ports } from '../names.ts'
 import { startOurGateway } from '../our-gateway.ts'
 import { openPrivateNetwork } from '../private-network.ts'
 import { runSteps, say } from '../run-steps.ts'
 import { openTlsFront } from '../tls-front.ts'
+import { clerk, readTrust, startChatRoom } from './chat-room.ts'
 import { openBrowser } from './open-browser.ts'
+import { roomSteps } from './room-steps.ts'
 import { browserSteps } from './steps.ts'
 
 const [chromium = '/usr/bin/chromium', directory = '.'] = process.argv.slice(2)
@@ -16,29 +19,42 @@ const smtpPort = 2525
 /** A real browser before our gateway, with TLS between them. `PEERS_LOGS=1` shows our log in any case. */
 async function runBrowserExam(): Promise<boolean> {
   const network = await openPrivateNetwork(directory)
-  const front = await openTlsFront(network, { [ourHost]: ports.gateway })
+  const front = await openTlsFront(network, { [ourHost]: ports.gateway, [chatHost]: ports.chat })
   const world = await openSimWorld()
   const place = join(directory, 'gateway')
   mkdirSync(place)
   const more = {
-    agents: { shop: shopkeeper },
-    network: { dns: world.network.dns },
+    ...readTrust(),
+    agents: { shop: shopkeeper, clerk, echo: { use: 'builtin:echo' } },
+    network: { dns: world.network.dns, allow_private: [chatOrigin] },
     email: { listen: { port: smtpPort, protocol: 'smtp' }, submit: world.mail.submit },
   }
-  const gateway = await startOurGateway(place, { more })
+  const gateway = await startOurGateway(place, { caPath: network.certPath, more })
   world.connectGateway({ origin: ourOrigin, port: ports.gateway, smtpPort })
   const browsers = {
     plain: await openBrowser(chromium, { directory, javaScriptEnabled: false }),
     scripted: await openBrowser(chromium, { directory, javaScriptEnabled: true }),
   }
-  const failures = await runSteps(browserSteps, { world, gateway, browsers, link: '' })
-  for (const browser of Object.values(browsers)) await browser.close()
+  const mailFailures = await runSteps(browserSteps, { world, gateway, browsers, link: '' })
+  const room = await startChatRoom(directory)
+  const [ann, bob] = await Promise.all(['ann', 'bob'].map(openOwn))
+  const people = { ann: ann as BrowserContext, bob: bob as BrowserContext, cy: browsers.plain }
+  const roomFailures = await runSteps(roomSteps, { room, browsers: people, problems: [], requested: new Set<string>() })
+  const failures = mailFailures + roomFailures
+  for (const browser of new Set([...Object.values(browsers), ...Object.values(people)])) await browser.close()
+  await room.stop()
   await gateway.stop()
   await world.close()
   front.close()
-  if (failures > 0 || process.env.PEERS_LOGS) say(`\nour gateway says:\n${gateway.log()}`)
-  say(`${browserSteps.length - failures} passed, ${failures} failed`)
+  if (failures > 0 || process.env.PEERS_LOGS)
+    say(`\nour gateway says:\n${gateway.log()}\nthe chat room says:\n${room.log()}`)
+  say(`${browserSteps.length + roomSteps.length - failures} passed, ${failures} failed`)
   return failures === 0
+}
+
+/** A browser that runs scripts, of one person. */
+function openOwn(name: string): Promise<BrowserContext> {
+  return openBrowser(chromium, { directory: join(directory, name), javaScriptEnabled: true })
 }
 
 process.exitCode = (await runBrowserExam()) ? 0 : 1

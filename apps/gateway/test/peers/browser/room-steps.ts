@@ -1,0 +1,134 @@
+import { deepStrictEqual, match } from 'node:assert/strict'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import type { Step } from '../run-steps.ts'
+import type { ChatRoom } from './chat-room.ts'
+
+export interface RoomStage {
+  readonly room: ChatRoom
+  /** Of Ann, of Bob, and of Cy, who has no script. */
+  readonly browsers: { readonly ann: BrowserContext; readonly bob: BrowserContext; readonly cy: BrowserContext }
+  /** What the pages complained of, and what they asked for. */
+  readonly problems: string[]
+  readonly requested: Set<string>
+  /** Set by the first step. */
+  pages?: { readonly ann: Page; readonly bob: Page } | undefined
+}
+
+/** People who share a room in browsers of their own, and an agent with them. */
+export const roomSteps: readonly Step<RoomStage>[] = [
+  { name: 'two people come into one room', run: comeIn },
+  { name: 'one asks an agent, and the other sees question and answer as they come', run: ask },
+  { name: 'what strangers write is text, and runs nowhere', run: attack },
+  { name: 'the one who is asked has a button, the other sees who that is', run: demand },
+  { name: 'a press of the button agrees, for both to see', run: agree },
+  { name: 'the pages keep to their own rules', run: keepRules },
+  { name: 'without script one can come in, write, read and decide', run: useNoScript },
+]
+
+async function open({ room, problems, requested }: RoomStage, browser: BrowserContext, name: string): Promise<Page> {
+  const page = await browser.newPage()
+  page.on('console', message => problems.push(message.text()))
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('dialog', dialog => {
+    problems.push(dialog.message())
+    void dialog.dismiss()
+  })
+  page.on('request', request => requested.add(new URL(request.url()).origin))
+  await page.goto(room.url)
+  await page.getByLabel('What shall we call you?').fill(name)
+  await page.getByRole('button', { name: 'Come in' }).click()
+  await page.waitForURL('**/rooms/lobby')
+  return page
+}
+
+async function comeIn(stage: RoomStage): Promise<void> {
+  const { ann, bob } = stage.browsers
+  stage.pages = { ann: await open(stage, ann, 'Ann'), bob: await open(stage, bob, 'Bob') }
+  match((await stage.pages.bob.textContent('body')) ?? '', /Here: Ann Bob/)
+}
+
+function pagesOf({ pages }: RoomStage) {
+  if (!pages) throw new Error('nobody has come in')
+  return pages
+}
+
+async function write(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message').fill(text)
+  await page.getByRole('button', { name: 'Say it' }).click()
+}
+
+const entryWith = (page: Page, text: string): Locator => page.locator('li', { hasText: text })
+
+async function ask(stage: RoomStage): Promise<void> {
+  const { ann, bob } = pagesOf(stage)
+  await write(ann, '@clerk what is there?')
+  const answer = 'What can I do for you: order, pay, secret?'
+  for (const page of [ann, bob]) {
+    await entryWith(page, '@clerk what is there?').waitFor()
+    await entryWith(page, answer).waitFor()
+    match((await entryWith(page, answer).textContent()) ?? '', /@clerk@agents\.test agent/)
+  }
+  deepStrictEqual(await ann.getByLabel('Message').inputValue(), '')
+}
+
+async function attack(stage: RoomStage): Promise<void> {
+  const { ann, bob } = pagesOf(stage)
+  const text = '@echo <img src=x onerror="alert(1)"><script>alert(2)</script>'
+  await write(bob, text)
+  for (const page of [ann, bob]) {
+    await page.locator('li.agent.said', { hasText: '<script>alert(2)</script>' }).waitFor()
+    deepStrictEqual(await page.locator('ol img, ol script').count(), 0)
+  }
+}
+
+async function demand(stage: RoomStage): Promise<void> {
+  const { ann, bob } = pagesOf(stage)
+  await write(ann, '@clerk order please')
+  await entryWith(bob, 'Asked of Ann.').waitFor()
+  deepStrictEqual(await bob.locator('li button').count(), 0)
+  await ann.getByRole('button', { name: 'Yes, do' }).waitFor()
+  deepStrictEqual(await ann.locator('li button').allTextContents(), ['Yes, do', 'No'])
+}
+
+async function agree(stage: RoomStage): Promise<void> {
+  const { ann, bob } = pagesOf(stage)
+  await ann.getByRole('button', { name: 'Yes, do' }).click()
+  for (const page of [ann, bob]) {
+    await entryWith(page, 'Then it is done.').waitFor()
+    await entryWith(page, 'Agreed.').waitFor()
+    deepStrictEqual(await page.locator('li button').count(), 0)
+  }
+}
+
+async function keepRules({ problems, requested, room, ...stage }: RoomStage): Promise<void> {
+  deepStrictEqual(problems, [])
+  deepStrictEqual([...requested], [room.url])
+  const { ann } = pagesOf({ problems, requested, room, ...stage })
+  const isRun = await ann.evaluate(() => {
+    const script = document.createElement('script')
+    script.textContent = 'globalThis.isRun = true'
+    document.body.append(script)
+    return 'isRun' in globalThis
+  })
+  deepStrictEqual(isRun, false)
+}
+
+async function useNoScript(stage: RoomStage): Promise<void> {
+  const page = await open(stage, stage.browsers.cy, 'Cy')
+  await write(page, '@clerk order, without haste')
+  await lookUntil(page, page.getByRole('button', { name: 'No', exact: true }))
+  await page.getByRole('button', { name: 'No', exact: true }).click()
+  await lookUntil(page, entryWith(page, 'Then I leave it.'))
+  await entryWith(page, 'Not agreed.').waitFor()
+}
+
+/** As a person does who has to ask for what is new. */
+async function lookUntil(page: Page, wanted: Locator): Promise<void> {
+  for (let look = 0; look < 50; look += 1) {
+    await page.getByRole('link', { name: 'Look what is new' }).click()
+    await page.waitForLoadState()
+    if ((await wanted.count()) > 0) return
+    await page.waitForTimeout(100)
+  }
+  throw new Error('it has not come')
+}
