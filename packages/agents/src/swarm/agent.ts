@@ -1,11 +1,10 @@
 import type { Agent, AgentChunk, AgentContext, NormalizedMessage } from '@postern/core'
-import type { SwarmClient } from '@postern/transcript'
+import type { SwarmClient, TranscriptStore } from '@postern/transcript'
 import { createSwarmBus, openSwarmClient, readSwarmState } from '@postern/transcript'
 import type { AgentStores, AgentWorld } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
-import { endDecidedCall } from '../approval/decided-call.ts'
 import { readHeardText } from '../heard-text.ts'
-import { formatToolResult } from '../openai/tool-result.ts'
+import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecRoom, SpecTurn } from './members.ts'
 import { describeSwarm } from './members.ts'
@@ -44,12 +43,12 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
   const { signal } = context
   signal.throwIfAborted()
   if (await takeOperatorMail(room, heard)) return
-  const { client, isBound, turn } = await openTurn(room, heard)
+  const { client, isBound, turn, transcript } = await openTurn(room, heard)
   const cancel = () => void client.cancelOutput()
   signal.addEventListener('abort', cancel)
   try {
     turn.showState()
-    await endDecided(room, heard, { client, turn })
+    await endAskedCalls(room, heard, { client, context: turn.context, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
     const answer = await client.complete(readHeardText(message), { payload, isStored: isBound })
     // What comes late reaches nobody.
@@ -64,6 +63,7 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
 interface OpenedTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean }
+  readonly transcript: TranscriptStore
   /** The desk keeps what is said and done. */
   readonly isBound: boolean
 }
@@ -103,28 +103,14 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
       return isWaiting
     },
   }
+  const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
-    transcript: isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript,
+    transcript,
     shelf: createTurnShelf(stores.shelf, { kept, sender: message.sender }),
     bus: createSwarmBus({ log }),
     world: { ...world, log },
     owner,
   }
   const client: SwarmClient = await openSwarmClient(describeSwarm(room, turn), deps, clientId)
-  return { client, turn, isBound }
-}
-
-/** The message decides on a call of a member's: it runs, or does not, and its member goes on with what came of it. */
-async function endDecided(
-  { approvals, opened }: SwarmRoom,
-  { message, tell }: Heard,
-  { client, turn }: Pick<OpenedTurn, 'client' | 'turn'>,
-): Promise<void> {
-  const decided = await approvals.findDecided(message)
-  if (!decided) return
-  const agentName = decided.shown.agent ?? client.navigation.active
-  const tools = opened.get(agentName)?.tools ?? new Map()
-  const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: turn.context })
-  tell(part)
-  await client.commits.commitToolOutput(part.id, formatToolResult(outcome), { agentName, isForced: true })
+  return { client, turn, transcript, isBound }
 }

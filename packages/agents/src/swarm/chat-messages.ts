@@ -1,5 +1,5 @@
 import type { NormalizedMessage } from '@postern/core'
-import type { SwarmMessage } from '@postern/transcript'
+import type { SwarmMessage, SwarmToolCall } from '@postern/transcript'
 import { clipText } from '../openai/clip-text.ts'
 import { dataBlockRules, guardWords } from '../openai/data-block.ts'
 import type { ChatMessage } from '../openai/messages.ts'
@@ -13,18 +13,20 @@ export interface Heard {
 }
 
 /**
- * What a member's model is given, as chat completions want it: one system message, then the conversation, each call followed by its result
- * wherever that stood. The message that is answered says who wrote it, as for every model. Pure.
+ * What a member's model is given, as chat completions want it: one system message, then the conversation, each call with its
+ * result where that came, which may be long after the call. The message that is answered says who wrote it, as for every model. Pure.
  */
 export function toChatMessages(rows: readonly SwarmMessage[], heard: Heard): readonly ChatMessage[] {
-  const results = new Map(
-    rows.flatMap(row => (row.role === 'tool' && row.tool_call_id ? [[row.tool_call_id, row.content]] : [])),
-  )
   const last = rows.findLastIndex(row => row.role === 'user' && row.mode === 'user')
   const system = rows.filter(({ role }) => role === 'system' || role === 'developer').map(({ content }) => content)
-  const said = rows.flatMap((row, index) => {
-    if (row.role === 'user') return [{ role: 'user' as const, content: writeUser(row, index === last, heard) }]
-    return row.role === 'assistant' ? writeAssistant(row, results) : []
+  const calls = new Map(rows.flatMap(({ tool_calls = [] }) => tool_calls.map(call => [call.id, call])))
+  const ends = new Map(rows.map((row, index) => [row.role === 'tool' ? row.tool_call_id : undefined, index]))
+  const said = rows.flatMap((row, index): readonly ChatMessage[] => {
+    if (row.role === 'user') return [{ role: 'user', content: writeUser(row, index === last, heard) }]
+    if (row.role === 'assistant' && row.content !== '') return [{ role: 'assistant', content: row.content }]
+    const call =
+      row.role === 'tool' && ends.get(row.tool_call_id) === index ? calls.get(row.tool_call_id ?? '') : undefined
+    return call ? writeCall(call, row.content) : []
   })
   return [
     { role: 'system', content: [...system, dataBlockRules].filter(Boolean).join('\n\n') },
@@ -36,18 +38,11 @@ function writeUser({ content }: SwarmMessage, isLast: boolean, { message, flags 
   return isLast ? formatHeardMessage(message, flags) : guardWords(clipText(content, maxWords))
 }
 
-function writeAssistant(
-  { content, tool_calls = [] }: SwarmMessage,
-  results: ReadonlyMap<string, string>,
-): readonly ChatMessage[] {
-  const ended = tool_calls.filter(({ id }) => results.has(id))
-  if (ended.length === 0) return content === '' ? [] : [{ role: 'assistant', content }]
-  const calls = ended.map(({ id, function: { name, arguments: args } }) => {
-    return { id, type: 'function', function: { name, arguments: JSON.stringify(args) } } as const
-  })
+function writeCall({ id, function: { name, arguments: args } }: SwarmToolCall, result: string): readonly ChatMessage[] {
+  const written = { name, arguments: JSON.stringify(args) }
   return [
-    { role: 'assistant', content: content || null, tool_calls: calls },
-    ...ended.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results.get(id) ?? '' }) as const),
+    { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: written }] },
+    { role: 'tool', tool_call_id: id, content: result },
   ]
 }
 

@@ -1,0 +1,59 @@
+import type { AgentChunk, NormalizedMessage, Policy } from '@postern/core'
+import { policiesOf } from '@postern/core'
+import type { SwarmClient, TranscriptEntry, TranscriptStore } from '@postern/transcript'
+import type { Approvals } from '../approval/approvals.ts'
+import { endDecidedCall } from '../approval/decided-call.ts'
+import type { ToolOutcome } from '../openai/tool-result.ts'
+import { formatToolResult } from '../openai/tool-result.ts'
+import type { ToolContext } from '../openai/tools.ts'
+import type { OpenedMember } from './members.ts'
+
+export interface AskedRoom {
+  readonly approvals: Approvals
+  readonly opened: ReadonlyMap<string, OpenedMember>
+}
+
+export interface AskedTurn {
+  readonly client: SwarmClient
+  readonly context: ToolContext
+  /** As the turn sees it. */
+  readonly transcript: TranscriptStore
+}
+
+/** Every call that was asked for has an end before its member goes on: what came of it, or how it stands. */
+export async function endAskedCalls(
+  room: AskedRoom,
+  heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
+  { client, context, transcript }: AskedTurn,
+): Promise<void> {
+  const { approvals, opened } = room
+  const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome) => {
+    const name = agentName ?? client.navigation.active
+    await client.commits.commitToolOutput(id, formatToolResult(outcome), { agentName: name, isForced: true })
+  }
+  const decided = await approvals.findDecided(heard.message)
+  if (decided) {
+    const tools = opened.get(decided.shown.agent ?? client.navigation.active)?.tools ?? new Map()
+    const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context })
+    heard.tell(part)
+    await end(decided.shown.agent, part.id, outcome)
+  }
+  for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
+    const asked = await approvals.describe(policy)
+    if (asked) await end(agent_key, callId, asked.outcome)
+  }
+}
+
+interface OpenCall {
+  readonly agent_key: string | undefined
+  readonly callId: string
+  readonly policy: Policy
+}
+
+function listOpenCalls(entries: readonly TranscriptEntry[]): readonly OpenCall[] {
+  const ended = new Set(entries.filter(({ kind }) => kind === 'tool_result').map(({ tool }) => tool?.call_id))
+  return entries.flatMap(({ kind, tool, agent_key, content }) => {
+    if (kind !== 'approval_required' || !tool || ended.has(tool.call_id) || !('parts' in content)) return []
+    return policiesOf(content.parts).map(policy => ({ agent_key, callId: tool.call_id, policy }))
+  })
+}
