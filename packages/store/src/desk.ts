@@ -11,6 +11,8 @@ import { createNotices } from './notices.ts'
 import { createObjectStore } from './objects.ts'
 import { createOnceDesk } from './once.ts'
 import { createOperatorDesk } from './operator.ts'
+import type { OwnerForgetting } from './owner-forgetting.ts'
+import { createOwnerForgetting } from './owner-forgetting.ts'
 import { createPeopleDesk } from './people.ts'
 import { createRefusals } from './refusals.ts'
 import { createRelationDesk } from './relations.ts'
@@ -38,7 +40,7 @@ export interface SqliteDeskOptions {
 }
 
 /** The desk, and the conversations as dialects read and write them, in one file. */
-export interface SqliteDesk extends Desk {
+export interface SqliteDesk extends Desk, OwnerForgetting {
   readonly transcript: DeskTranscript
   readonly objects: ObjectStore
   readonly shelf: OwnedShelf
@@ -94,6 +96,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
     ...createOnceDesk(store),
     ...createRelationDesk(store),
     ...createPeopleDesk(store, tables),
+    ...createOwnerForgetting(store, tables),
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,

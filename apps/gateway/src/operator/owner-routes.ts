@@ -1,19 +1,16 @@
-import type { TaskDesk } from '@postern/core'
 import type { SqliteDesk } from '@postern/store'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest } from './request.ts'
 
-export interface OwnerRouteOptions
-  extends Pick<TaskDesk, 'expireTasks'>,
-    Pick<SqliteDesk, 'transcript' | 'objects' | 'shelf'> {}
+export type OwnerRouteOptions = Pick<SqliteDesk, 'forgetTasks' | 'transcript' | 'objects' | 'shelf'>
 
 const problem = 'Cannot forget: say "owner", the key of somebody\u2019s chats, such as web:["https://id.example","ann"]'
 const forgettingSchema = z.strictObject({
   owner: z
     .string()
     .regex(/^web:\[.+\]$/s)
-    .max(1100),
+    .max(8_000),
 })
 
 /** Somebody who chats: all that is his, in every format, is deleted. */
@@ -24,17 +21,9 @@ export function createOwnerRoutes(desk: OwnerRouteOptions): Hono {
   })
 }
 
-const sliceSize = 50
-
-async function forgetOwner(owner: string, { expireTasks, transcript, objects, shelf }: OwnerRouteOptions) {
-  let runs = 0
-  for (let isDone = false; !isDone; ) {
-    const slice = await expireTasks({ owner, most: 0, limit: sliceSize })
-    runs += slice.removed
-    isDone = slice.isDone
-  }
+async function forgetOwner(owner: string, { forgetTasks, transcript, objects, shelf }: OwnerRouteOptions) {
   return {
-    runs,
+    runs: await forgetTasks(owner),
     threads: await transcript.forgetOwner(owner),
     attachments: await objects.removeObjects(owner),
     records: await shelf.removeOwner(owner),

@@ -1,0 +1,101 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { addTaskBytes } from './batch.ts'
+import { prepareQuery } from './database.ts'
+import { createEntryRemoval, createRemoveMessage } from './remove-message.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+import { createTaskBytes } from './task-bytes.ts'
+
+export interface OwnerForgetting {
+  /**
+   * All that was said in the conversations that are an owner's own, be it under way or the newest there is: whoever works on it is broken off.
+   * Durable when it resolves. @returns how many runs there were
+   */
+  forgetTasks(owner: string): Promise<number>
+}
+
+/** Messages taken out in one transaction, so that others get their turn. */
+const sliceSize = 100
+
+/** Prepared when somebody is forgotten: its statements read whole tables. An index for something so rare would cost every message. */
+export function createOwnerForgetting(store: Store, tables: Tables): OwnerForgetting {
+  let opened: OwnerForgetting['forgetTasks'] | undefined
+  return {
+    forgetTasks(owner) {
+      opened ??= openForgetting(store, tables)
+      return opened(owner)
+    },
+  }
+}
+
+function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgetting['forgetTasks'] {
+  const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
+  const listMessages = prepareQuery<{ number: number }>(
+    db,
+    'SELECT number FROM messages WHERE thread_id IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT +?',
+  )
+  const removeMessage = createRemoveMessage(db, tables)
+  const endTasks = createTaskRemoval(db)
+  const endThreads = createThreadRemoval(db)
+  const taskBytes = createTaskBytes(db)
+
+  function removeSlice(owner: string): Promise<number> {
+    return write(batch => {
+      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
+      const messages = listMessages.all(threads, sliceSize)
+      for (const { number } of messages) removeMessage(batch, number, now())
+      return messages.length
+    })
+  }
+
+  return async owner => {
+    while ((await removeSlice(owner)) > 0);
+    return write(batch => {
+      const removed = endTasks(owner)
+      endThreads(JSON.stringify(listThreads.all(owner).map(({ id }) => id)))
+      addTaskBytes(batch, owner, -taskBytes.read(batch, owner))
+      return removed
+    })
+  }
+}
+
+/** What is left of tasks, once their messages are gone. @returns how many there were */
+function createTaskRemoval(db: DatabaseSync): (owner: string) => number {
+  const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
+  const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM entries WHERE task_id = ?')
+  const endEntry = createEntryRemoval(db)
+  const ends = [
+    'UPDATE entries SET task_id = NULL WHERE task_id = ?',
+    'DELETE FROM task_watches WHERE task_id = ?',
+    'DELETE FROM tasks WHERE id = ?',
+  ].map(sql => prepareQuery(db, sql))
+  return owner => {
+    const tasks = listTasks.all(owner)
+    for (const { id } of tasks) {
+      for (const { seq } of listEntries.all(id)) endEntry(seq)
+      for (const end of ends) end.run(id)
+    }
+    return tasks.length
+  }
+}
+
+function createThreadRemoval(db: DatabaseSync): (threads: string) => void {
+  const inList = '(SELECT value FROM json_each(?))'
+  const listEntries = prepareQuery<{ seq: number }>(
+    db,
+    `SELECT seq FROM entries WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
+  )
+  const endEntry = createEntryRemoval(db)
+  const ends = [
+    ...['background', 'names', 'agent_states', 'turn_quotas'].map(
+      table => `DELETE FROM ${table} WHERE thread_id IN ${inList}`,
+    ),
+    // The number of a thread may be given again.
+    `DELETE FROM transcript_bindings WHERE desk_thread IN ${inList}`,
+    `DELETE FROM threads WHERE id IN ${inList}`,
+  ].map(sql => prepareQuery(db, sql))
+  return threads => {
+    for (const { seq } of listEntries.all(threads)) endEntry(seq)
+    for (const end of ends) end.run(threads)
+  }
+}
