@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { SimWorld } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ModelServer } from '../../../packages/agents/test/model-server.ts'
+import { openModelServer } from '../../../packages/agents/test/model-server.ts'
+import { decide, findActionPath } from './demand-steps.ts'
+import type { GatewayProcess } from './gateway-process.ts'
+import { createGatewayProcess, findFreePort } from './gateway-process.ts'
+import { describeTestConfig, eventually, intakeSecret, origin } from './house.ts'
+import { call, lastOf, say } from './swarm-house.ts'
+
+// kill -9 between a yes and the end of the tool that it allowed: the tool has begun once at most, and the model is told what is known.
+
+const rounds = 8
+const toolMs = 40
+
+let world: SimWorld
+let model: ModelServer
+let gateway: GatewayProcess
+let url: string
+let till: string
+
+beforeAll(async () => {
+  world = await openSimWorld()
+  model = await openModelServer(request => {
+    const last = lastOf(request)
+    if (request.body.messages.at(-1)?.role === 'tool') return say(`The till says ${last}`)
+    return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
+  })
+  const directory = mkdtempSync(join(tmpdir(), 'postern-approval-crash-'))
+  till = join(directory, 'till')
+  process.env.TILL = till
+  process.env.TILL_WAIT = String(toolMs)
+  const port = await findFreePort()
+  const tools = fileURLToPath(new URL('./agents/till.ts', import.meta.url))
+  const shop = { use: 'openai', base_url: model.baseUrl, model: 'stub', tools, tool_policies: { refund: 'preview' } }
+  const overrides = { listen: { port }, agents: { shop }, email: {}, log: { level: 'error' } }
+  const configPath = join(directory, 'postern.config.json')
+  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
+  gateway = createGatewayProcess(configPath)
+  await gateway.start()
+  url = `http://127.0.0.1:${port}`
+  world.connectGateway({ origin, port, intakeSecret })
+})
+afterAll(async () => {
+  delete process.env.TILL
+  delete process.env.TILL_WAIT
+  await gateway.kill()
+  await world.close()
+  await model.close()
+})
+
+/** What a person does whose browser got no answer: he tries again until he is told that it is decided. */
+function insist(path: string): Promise<unknown> {
+  return eventually(async () => {
+    const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    return answer && [200, 409].includes(answer.status)
+  }, 60_000)
+}
+
+function answersTo(objectId: string): readonly string[] {
+  return world.fediverse.received.flatMap(({ activity: { object } }) => {
+    const note = object as { inReplyTo?: string; content?: string } | undefined
+    return note?.inReplyTo === objectId && note.content?.includes('The till says') ? [note.content] : []
+  })
+}
+
+test('E-39: a gateway that is killed while an allowed tool begins or runs has run it once at most, and says so', {
+  timeout: 240_000,
+}, async () => {
+  const heard: string[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const order = String(100 + round)
+    const text = `please refund ${order}`
+    const { objectId } = await world.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
+    const { activity } = await world.fediverse.awaitReply(objectId, 30_000)
+    const path = findActionPath(JSON.stringify(activity.object))
+    const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    // From before the decision is durable to after the tool has ended.
+    await new Promise(resolve => setTimeout(resolve, round * 12))
+    await gateway.kill()
+    await decided
+    await gateway.start()
+    await insist(path)
+    await eventually(async () => answersTo(objectId).length > 0, 30_000)
+    const rings = readFileSync(till, 'utf8').split('\n')
+    const begun = rings.filter(line => line === `begun ${order}`).length
+    const isDone = rings.includes(`done ${order}`)
+    const [answer = ''] = answersTo(objectId)
+    expect(begun).toBeLessThanOrEqual(1)
+    if (answer.includes('refunded')) expect([begun, isDone]).toEqual([1, true])
+    else expect(answer).toContain('Whether it took effect is not known.')
+    heard.push(answer.includes('refunded') ? 'made' : 'unknown')
+  }
+  expect(heard).toContain('made')
+})
