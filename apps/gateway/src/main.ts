@@ -180,10 +180,12 @@ function createProgram(): Command {
   const operators = program.command('operators').description('what agents ask of you: list, answer')
   operators
     .command('list', { isDefault: true })
-    .option('--json')
+    .description('newest first (what is done when no command is named)')
+    .option('--json', 'for programs')
     .action(async (options: CommonOptions) => printQuestions(await file(), output(options)))
   operators
     .command('answer <id> <text>')
+    .description('what the one who asked is to read')
     .action(async (id: string, text: string) => answerQuestion(await file(), output({}), { id, text }))
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
