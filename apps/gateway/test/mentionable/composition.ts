@@ -17,7 +17,15 @@ export const compositionRows = [
     [
       'G',
       'inline: @handle in the text; a connector may say so over A2A',
-      gateway('identity', 'is overridden by a caller whom the operator has named as a connector', 'by %s is ignored'),
+      [
+        ...gateway(
+          'identity',
+          'is overridden by a caller whom the operator has named as a connector',
+          'by %s is ignored',
+        ),
+        ...core('inline-mentions', 'mentionable §8.1 inline: whom an answer mentions stands in its text'),
+        'apps/connector-example/test/chat-room.test.ts › mentionable §8.1 inline: is understood by its text, and nobody vouches for it',
+      ],
     ],
     [
       'G',

@@ -52,7 +52,10 @@ export const identityRows = [
     [
       'P',
       'first: has this connector signed it?',
-      attacks('that says it is another, with a key of its own, is found out'),
+      [
+        ...attacks('that says it is another, with a key of its own, is found out'),
+        'apps/connector-example/test/trust.test.ts › mentionable §6.3: a forged attestation proves nothing, and the agent runs without it',
+      ],
     ],
     [
       'P',
