@@ -54,7 +54,9 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
     // What comes late reaches nobody.
     signal.throwIfAborted()
     const speaker = client.navigation.active
-    tell(turn.isWaiting ? { speaker } : { parts: [{ kind: 'text', mime: 'text/markdown', content: answer }], speaker })
+    if (turn.isWaiting) tell({ speaker })
+    else if (answer === turn.refusal) tell({ ...context.refuse({ message: answer }), speaker })
+    else tell({ parts: [{ kind: 'text', mime: 'text/markdown', content: answer }], speaker })
   } finally {
     signal.removeEventListener('abort', cancel)
   }
@@ -62,7 +64,7 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
 
 interface OpenedTurn {
   readonly client: SwarmClient
-  readonly turn: SpecTurn & { readonly isWaiting: boolean }
+  readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
   readonly transcript: TranscriptStore
   /** The desk keeps what is said and done. */
   readonly isBound: boolean
@@ -80,8 +82,9 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   const faults = new Map<string, string>()
   let calls = 0
   let isWaiting = false
+  let refusal: string | undefined
   const turn: OpenedTurn['turn'] = {
-    context: { ...context, message },
+    context: { ...context, message, state: kept.ofTools },
     heard: { message, flags: context.flags ?? [] },
     endsAt: world.now() + room.timeoutMs,
     approvals: room.approvals,
@@ -101,6 +104,13 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
     },
     get isWaiting() {
       return isWaiting
+    },
+    refuse(words) {
+      refusal = words
+      return words
+    },
+    get refusal() {
+      return refusal
     },
   }
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript

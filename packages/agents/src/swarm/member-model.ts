@@ -14,10 +14,14 @@ export interface ModelTurn {
   readonly endsAt: number
   /** Names a call: its id is one in the whole conversation, whatever the model counts from. */
   nameCall(): string
+  /** The answer is that there is none; gives back the words. */
+  refuse(words: string): string
   /** Arguments that were no JSON object. */
   readonly faults: Map<string, string>
 }
 
+/** Most characters of a model's own words about why it does not answer. */
+const maxReason = 2_000
 const refused = 'This will not be answered.'
 
 /** The model of one member, for one turn. Its words are heard when they are whole: whether anybody should hear them is looked at first. */
@@ -36,7 +40,7 @@ export function createMemberModel({ door, settings }: OpenedModel, turn: ModelTu
       if (round.finish === 'length' && round.calls.length > 0)
         throw new Error('The model was cut off while it called a tool')
       const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
-      if (isRefused) return { content: round.refusal.trim() || refused }
+      if (isRefused) return { content: turn.refuse(round.refusal.trim().slice(0, maxReason) || refused) }
       return { content: round.text, tool_calls: round.calls.map(call => readCall(call, turn)) }
     },
   }

@@ -7,6 +7,8 @@ interface KeptState {
   readonly navigation?: Json | undefined
   /** Where conversations of members elsewhere go on. */
   readonly remotes?: Readonly<Record<string, Continuation>> | undefined
+  /** What tools of members keep: one for all of them. */
+  readonly tools?: Json | undefined
 }
 
 /** What a swarm keeps of a conversation: in its agent's state, so that it is written with the answer, or not at all. */
@@ -15,6 +17,8 @@ export interface TurnState {
   keepNavigation(value: Json): void
   findRemote(member: string): Continuation | undefined
   keepRemote(member: string, continuation: Continuation): void
+  /** `context.state` of tools. */
+  readonly ofTools: AgentState
 }
 
 export async function openTurnState(state: AgentState): Promise<TurnState> {
@@ -28,6 +32,7 @@ export async function openTurnState(state: AgentState): Promise<TurnState> {
       return kept.navigation
     },
     keepNavigation: navigation => keep({ navigation }),
+    ofTools: { get: async () => kept.tools, set: tools => keep({ tools }) },
     findRemote: member => kept.remotes?.[member],
     keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
   }
