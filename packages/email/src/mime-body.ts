@@ -29,7 +29,7 @@ const maxEvents = 5
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
   if (isBeyond(measureMime(octets, header, options.limits), options.limits)) return emptyBody('mime_limits')
   try {
-    const mail = await simpleParser(octets, {
+    const mail = await simpleParser(withBareHeader(octets, header), {
       skipHtmlToText: true,
       skipTextToHtml: true,
       keepCidLinks: true,
@@ -41,6 +41,19 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
     return emptyBody('unparsable')
   }
 }
+
+/** What is larger is not copied: that costs more than reading the fields. */
+const bareLimit = 64 * 1024
+
+/** Who wrote it and about what was read before; the parser is only told how the body is put together. */
+function withBareHeader(octets: Buffer, { fields, bodyStart }: HeaderBlock): Buffer {
+  if (octets.length > bareLimit) return octets
+  const own = fields.filter(({ name }) => name.startsWith('content-') || name === 'mime-version')
+  const lines = own.map(({ start, end }) => octets.subarray(start, end))
+  return Buffer.concat([...lines, lineEnd, octets.subarray(bodyStart)])
+}
+
+const lineEnd = Buffer.from('\r\n')
 
 function emptyBody(flag: string): ReadBody {
   return { text: '', files: [], details: {}, flags: [flag] }

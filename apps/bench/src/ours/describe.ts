@@ -8,8 +8,11 @@ export interface GatewaySetup {
   readonly tree: Readonly<Record<string, unknown>>
   /** A directory with data of earlier; default: a fresh one. */
   readonly data?: string | undefined
-  /** What has gone the whole way: turns of an agent (default), or deliveries of what it said. */
-  readonly counts?: 'turns' | 'deliveries' | undefined
+  /**
+   * What has gone the whole way: turns of an agent (default), deliveries of what it said, or messages that are stored, each with its turn
+   * queued, which nobody takes up.
+   */
+  readonly counts?: 'turns' | 'deliveries' | 'messages' | undefined
 }
 
 const entry = new URL('./gateway.ts', import.meta.url)

@@ -12,12 +12,17 @@ await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
   const directory = data ?? mkdtempSync(join(tmpdir(), 'postern-bench-'))
   const gateway = await openMeasuredGateway({ directory, tree })
   const listeners = countListeners(gateway.desk)
+  if (counts === 'messages') Object.assign(gateway.desk, { leaseTurns: async () => [] })
   const [http] = await gateway.start()
-  const countSent = async () => (await gateway.desk.count()).deliveries.sent
+  const handled = {
+    turns: readTurns,
+    deliveries: async () => (await gateway.desk.count()).deliveries.sent,
+    messages: async () => (await gateway.desk.count()).messages.received,
+  }
   return {
     port: http?.port ?? 0,
     work: async () => listeners(),
-    handled: counts === 'turns' ? readTurns : countSent,
+    handled: handled[counts],
     close: async () => {
       await gateway.stop()
       if (data === undefined) rmSync(directory, { recursive: true, force: true })
