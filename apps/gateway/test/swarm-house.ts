@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Complete, ModelReply, ModelServer } from '../../../packages/agents/test/model-server.ts'
-import { call, openModelServer, say } from '../../../packages/agents/test/model-server.ts'
+import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import type { TestHouse } from './house.ts'
 import { openTestHouse, operatorToken } from './house.ts'
 
