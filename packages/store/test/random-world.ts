@@ -1,0 +1,283 @@
+import type { Delivery, DemandDecision, Intake, PersonIdentity, PlannedAct, Turn } from '@postern/core'
+import { LeaseLost, Rejection } from '@postern/core'
+import { sketchResponse } from '@postern/testing'
+import type { SqliteDesk } from '../src/index.ts'
+import { createDice } from './dice.ts'
+import {
+  agents,
+  answerIdOf,
+  digestOf,
+  identityOf,
+  people,
+  sketchEditOf,
+  sketchMessage,
+  sketchRandomAnswer,
+  sketchRandomPost,
+} from './random-sketches.ts'
+
+const leaseMs = 10_000
+
+export interface WorldDesk {
+  readonly desk: SqliteDesk
+  now(): number
+  advance(ms: number): void
+}
+
+async function tolerate<Value>(work: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof LeaseLost || error instanceof Rejection) return undefined
+    throw error
+  }
+}
+
+/** Doors, workers, agents, operators and people who do at a desk whatever they like, in any order and at the same time. */
+export class RandomWorld {
+  /** What was done, for who looks for a reason. */
+  readonly trace: string[] = []
+  readonly #tested: WorldDesk
+  readonly #dice: ReturnType<typeof createDice>
+  readonly #said: Intake[] = []
+  readonly #runs: Turn[] = []
+  readonly #sends: Delivery[] = []
+  readonly #answered: Turn[] = []
+  readonly #interim = new Set<number>()
+  readonly #ways: Readonly<Record<string, () => Promise<unknown> | unknown>>
+  readonly #names: readonly string[]
+
+  constructor(tested: WorldDesk, seed: number) {
+    this.#tested = tested
+    this.#dice = createDice(seed)
+    this.#ways = { ...this.#doors(), ...this.#workers(), ...this.#senders(), ...this.#others() }
+    const often = ['admit', 'admit', 'burst', 'burst', 'edit', 'edit', 'lease', 'lease', 'lease', 'commit', 'commit']
+    this.#names = [...Object.keys(this.#ways), ...often, 'leaseDeliveries', 'settle', 'settle']
+  }
+
+  /** One thing, or three at once. */
+  async step(): Promise<void> {
+    const { oneIn, pick } = this.#dice
+    const chosen = Array.from({ length: oneIn(5) ? 3 : 1 }, () => pick(this.#names))
+    this.trace.push(chosen.join(' + '))
+    await Promise.all(chosen.map(name => this.#ways[name]?.()))
+  }
+
+  /** Works until nothing is left; false when that never comes. */
+  async finish(): Promise<boolean> {
+    const { desk, advance } = this.#tested
+    const request = { holder: 'last', limit: 50, leaseMs }
+    for (let round = 0; round < 400; round += 1) {
+      advance(4 * 3_600_000)
+      const turns = await desk.leaseTurns(request)
+      for (const turn of turns) await this.#commit(turn)
+      const broadcasts = await desk.leaseBroadcasts(request)
+      for (const each of broadcasts) await desk.spread(each, [], { after: each.until, isDone: true })
+      const ranks = ['answer', 'broadcast'] as const
+      const sends = (await Promise.all(ranks.map(rank => desk.leaseDeliveries({ ...request, rank })))).flat()
+      for (const send of sends) await desk.settle(send, { state: 'sent' })
+      if (turns.length + broadcasts.length + sends.length === 0) return true
+    }
+    return false
+  }
+
+  #draw(): Intake {
+    return sketchMessage(this.#dice, this.#tested.now(), this.#said)
+  }
+
+  async #admit(intake: Intake): Promise<void> {
+    if (await tolerate(this.#tested.desk.admit(intake, 'c'))) this.#said.push(intake)
+  }
+
+  async #commit(turn: Turn): Promise<void> {
+    const answer = sketchRandomAnswer(this.#dice, turn, this.#tested.now(), this.#interim.has(turn.message))
+    await tolerate(this.#tested.desk.commit(turn, answer))
+    if (answer.response) this.#answered.push(turn)
+  }
+
+  #pickOne<Item>(list: readonly Item[]): Item | undefined {
+    return list.length > 0 ? this.#dice.pick(list) : undefined
+  }
+
+  #doors() {
+    const { desk, advance } = this.#tested
+    const { pick, oneIn } = this.#dice
+    return {
+      admit: () => this.#admit(this.#draw()),
+      burst: () => Promise.all([0, 1, 2].map(() => this.#admit(this.#draw()))),
+      again: () => this.#said.length > 0 && tolerate(desk.admit(pick(this.#said), 'c')),
+      edit: () => {
+        const of = this.#pickOne(this.#said.slice(-8))
+        return of?.authorship && tolerate(desk.admit(sketchEditOf(this.#dice, of), 'c'))
+      },
+      withdraw: () => {
+        const of = this.#pickOne(this.#said.slice(-20))
+        return of?.authorship && desk.withdraw('activitypub', [{ kind: 'forget', ...of.authorship }])
+      },
+      leave: () => {
+        const peer = identityOf(pick(people), 'activitypub').subject
+        return oneIn(4) && desk.withdraw('activitypub', [{ kind: oneIn(2) ? 'forget_peer' : 'end_relations', peer }])
+      },
+      relate: () => {
+        const intake = this.#draw()
+        const peer = intake.authorship?.author
+        if (!peer) return undefined
+        const relation = oneIn(3) ? 'blocked_by' : 'follower'
+        const effect = oneIn(3)
+          ? ({ kind: 'unrelate', relation, peer } as const)
+          : ({ kind: 'relate', relation, peer, target: {} } as const)
+        return this.#admit({
+          ...intake,
+          disposition: 'keep',
+          effects: [effect],
+          deliveries: [{ to: peer, target: {}, peer }],
+        })
+      },
+      pass: () => advance(pick([100, 600, 3_000, 11_000])),
+    }
+  }
+
+  #workers() {
+    const { desk, now } = this.#tested
+    const { pick, oneIn, roll, name } = this.#dice
+    const runs = this.#runs
+    const ofFediverse = () => this.#pickOne(runs.filter(({ via }) => via === 'activitypub'))
+    return {
+      lease: async () => {
+        const shares = { most: 3, taken: new Map<string, number>() }
+        runs.push(...(await desk.leaseTurns({ holder: `w${roll(2)}`, limit: 1 + roll(4), leaseMs, shares })))
+      },
+      commit: () => runs.length > 0 && this.#commit(runs.splice(roll(runs.length), 1)[0] as Turn),
+      stale: () => runs.length > 0 && this.#commit(pick(runs)),
+      say: async () => {
+        const turn = ofFediverse()
+        if (!turn) return
+        const response = { ...sketchResponse(turn, `meanwhile ${name()}`, 'working'), id: answerIdOf(turn) }
+        const isRevision = this.#interim.has(turn.message)
+        const isSaid = await tolerate(desk.say(turn, { response, deliveries: [], isRevision }).then(() => true))
+        if (isSaid) this.#interim.add(turn.message)
+      },
+      release: () => {
+        const turn = this.#pickOne(runs)
+        return turn && tolerate(desk.release(turn, { dueAt: now() + roll(3_000), uncounted: oneIn(2) }))
+      },
+      renew: () => runs.length > 0 && tolerate(desk.renew(pick(runs), leaseMs)),
+      wait: () => runs.length > 0 && desk.noteWaiting(pick(runs), oneIn(2)),
+      background: () => {
+        const turn = ofFediverse()
+        const [author, at] = [{ address: '@x@y.test', display_name: undefined }, '2026-01-01T00:00:00.000Z']
+        const principal = identityOf(pick(people), 'activitypub').subject
+        return turn && tolerate(desk.addBackground(turn, [{ nativeId: name(), principal, author, parts: [], at }]))
+      },
+    }
+  }
+
+  #senders() {
+    const { desk, now } = this.#tested
+    const { pick, oneIn, roll, name } = this.#dice
+    const sends = this.#sends
+    return {
+      leaseDeliveries: async () => {
+        const rank = oneIn(3) ? 'broadcast' : 'answer'
+        sends.push(...(await desk.leaseDeliveries({ holder: 'w', limit: 1 + roll(5), leaseMs, rank })))
+      },
+      settle: () => {
+        const [delivery] = sends.splice(roll(sends.length), 1)
+        const ends = [
+          { state: 'later', dueAt: now() + roll(5_000), error: 'e' },
+          { state: 'dead', error: 'e' },
+          { state: 'sent' },
+        ] as const
+        return delivery && tolerate(desk.settle(delivery, pick(ends)))
+      },
+      spread: async () => {
+        const peer = identityOf(pick(people), 'activitypub').subject
+        const planned = [
+          { to: 'shared inbox', target: {} },
+          { to: 'one', target: {}, peer },
+        ]
+        for (const each of await desk.leaseBroadcasts({ holder: 'w', limit: 2, leaseMs })) {
+          await tolerate(desk.spread(each, planned, { after: each.until, isDone: oneIn(2) }))
+        }
+      },
+      control: async () => {
+        const found = this.#pickOne(await desk.listDeliveries({ limit: 20 }))
+        if (found) await (oneIn(2) ? desk.retryDelivery(found.id) : desk.dropDelivery(found.id))
+      },
+      bounce: async () => {
+        const found = this.#pickOne(await desk.listDeliveries({ limit: 20, state: 'sent' }))
+        const intake = this.#draw()
+        if (!found || intake.task) return
+        const retry = oneIn(2) ? { at: now() + 100, attempts: 5 } : undefined
+        const suppresses = oneIn(2) || undefined
+        const bounced = { kind: 'bounced', delivery: found.id, error: name(), suppresses, retry } as const
+        await this.#admit({ ...intake, disposition: 'keep', effects: [bounced] })
+      },
+    }
+  }
+
+  #others() {
+    const { desk, now } = this.#tested
+    const { pick, oneIn, roll, name } = this.#dice
+    const anybody = (): PersonIdentity => identityOf(pick(people), pick(['activitypub', 'email'] as const))
+    return {
+      act: () => desk.act([this.#drawAct()], 'c'),
+      cancel: () => desk.cancelTask({ owner: `owner ${pick(people)}`, id: `task ${roll(4)} ${pick(agents)}` }),
+      expire: () => {
+        const owner = `owner ${pick(people)}`
+        const rules = [{ before: now() - roll(30_000) }, { owner, most: 1 }, { owner, bytes: 200 }] as const
+        return desk.expireTasks({ ...pick(rules), limit: 5 })
+      },
+      decide: async () => {
+        const demand = this.#pickOne(await desk.listDemands({ limit: 20 }))
+        if (!demand) return
+        const { digest, kind } = demand
+        const decision: DemandDecision = {
+          digest,
+          kind,
+          outcome: pick(['granted', 'declined']),
+          resolver: { method: 'link' },
+        }
+        if (oneIn(2)) await desk.resolveDemand(decision, 'c')
+        else await this.#admit({ ...this.#draw(), resolution: decision })
+      },
+      link: async () => {
+        const [agent, asker, target, message] = [pick(agents), anybody(), anybody(), 1_000_000 + roll(1_000_000)]
+        const digest = digestOf(name())
+        await desk.requestLink({ agent, asker, target, message, digest, notice: name() })
+        await desk.confirmLink({ agent, asker, digest, message: message + 1, notice: name() })
+        await desk.findPerson(agent, target)
+      },
+      unlink: () => desk.unlink(pick(agents), anybody(), anybody()),
+      forgetPerson: () => {
+        const except = oneIn(3) ? this.#runs[0]?.message : undefined
+        return (
+          oneIn(3) && desk.forgetPerson({ agent: oneIn(2) ? pick(agents) : undefined, addresses: [anybody()], except })
+        )
+      },
+      transcript: async () => {
+        const of = this.#pickOne(this.#said)
+        if (!of) return
+        const { agent, message, thread } = of
+        const key = await desk.transcript.openThread('owner', { transport: 'x', key: `k${roll(3)}` })
+        await desk.transcript.bindDesk(key, {
+          agent,
+          via: message.received_via,
+          scope: thread.scope,
+          key: message.thread_id,
+        })
+        await desk.transcript.read(key)
+        if (oneIn(6)) await desk.transcript.forgetOwner('owner')
+      },
+    }
+  }
+
+  /** A post, or something done to an answer of the fediverse: no other can be changed. */
+  #drawAct(): PlannedAct {
+    const { oneIn, pick, name } = this.#dice
+    const turn = this.#pickOne(this.#answered.filter(({ via }) => via === 'activitypub'))
+    if (!turn || oneIn(3)) return sketchRandomPost(this.#dice, pick(agents))
+    const planned = { deliveries: [{ to: 'some inbox', target: {} }] }
+    const response = { ...sketchResponse(turn, `edited ${name()}`), id: answerIdOf(turn) }
+    return oneIn(2) ? { kind: 'edit', response, planned } : { kind: 'delete', response: response.id, planned }
+  }
+}

@@ -1,0 +1,156 @@
+import { DatabaseSync } from 'node:sqlite'
+
+interface Check {
+  readonly name: string
+  /** Rows that must not be. */
+  readonly sql: string
+  /** Only when nothing is left to do. */
+  readonly atEnd?: true
+}
+
+const total = (kind: string, state: string, from: string) => `
+  SELECT coalesce(c.name, n.name) AS name, coalesce(c.value, 0) AS booked, coalesce(n.value, 0) AS counted
+  FROM (SELECT name, value FROM counters WHERE name LIKE '${kind}.%') c
+  FULL JOIN (SELECT '${kind}.' || ${state} AS name, count(*) AS value FROM ${from} GROUP BY 1) n ON n.name = c.name
+  WHERE coalesce(c.value, 0) <> coalesce(n.value, 0)`
+
+const missing = (table: string, column: string, other: string, key: string, where = 'true') => ({
+  name: `${table}.${column} names a row of ${other}`,
+  sql: `SELECT * FROM ${table} x WHERE ${column} IS NOT NULL AND ${where}
+    AND NOT EXISTS (SELECT 1 FROM ${other} y WHERE y.${key} = x.${column})`,
+})
+
+const checks: readonly Check[] = [
+  {
+    name: 'totals of messages',
+    sql: total('messages', "coalesce(w.state, 'ignored')", 'messages m LEFT JOIN turns w ON w.message = m.number'),
+  },
+  { name: 'totals of deliveries', sql: total('deliveries', 'state', 'deliveries WHERE message <> 0') },
+  {
+    name: 'the first of a line is due, and only it',
+    sql: `SELECT t.* FROM turns t WHERE ended_at IS NULL AND (due_at IS NOT NULL) <> (message =
+      (SELECT min(message) FROM turns o WHERE o.thread_id = t.thread_id AND o.ended_at IS NULL AND o.merged_into IS NULL))`,
+  },
+  {
+    name: 'who is merged goes with an open turn of his thread',
+    sql: `SELECT t.* FROM turns t LEFT JOIN turns l ON l.message = t.merged_into WHERE t.ended_at IS NULL AND t.merged_into IS NOT NULL
+      AND (l.message IS NULL OR l.ended_at IS NOT NULL OR l.thread_id <> t.thread_id)`,
+  },
+  {
+    name: 'who is held works, who works is held or goes with who is',
+    sql: `SELECT t.* FROM turns t WHERE (holder IS NOT NULL) <> (state = 'working' AND merged_into IS NULL AND ended_at IS NULL)`,
+  },
+  {
+    name: 'of a lane of deliveries one is due',
+    sql: `SELECT thread_id, destination, count(due_at) FROM deliveries WHERE ended_at IS NULL GROUP BY 1, 2 HAVING count(due_at) <> 1`,
+  },
+  {
+    name: 'ended deliveries rest',
+    sql: `SELECT * FROM deliveries WHERE ended_at IS NOT NULL AND (due_at IS NOT NULL OR holder IS NOT NULL)`,
+  },
+  missing('entries', 'thread_id', 'threads', 'id', "scope <> 'forgotten'"),
+  missing('entries', 'task_id', 'tasks', 'id', "scope <> 'forgotten'"),
+  missing('messages', 'number', 'entries', 'seq'),
+  missing('messages', 'thread_id', 'threads', 'id'),
+  missing('messages', 'task_id', 'tasks', 'id'),
+  missing('turns', 'message', 'messages', 'number'),
+  missing('turns', 'thread_id', 'threads', 'id'),
+  missing('turns', 'task_id', 'tasks', 'id'),
+  missing('turns', 'merged_into', 'messages', 'number'),
+  missing('responses', 'message', 'messages', 'number'),
+  missing('responses', 'seq', 'entries', 'seq'),
+  missing('deliveries', 'message', 'messages', 'number', 'message <> 0'),
+  missing('deliveries', 'response_seq', 'responses', 'seq', 'message <> 0'),
+  missing('deliveries', 'thread_id', 'threads', 'id', 'message <> 0'),
+  missing('deliveries', 'broadcast', 'broadcasts', 'id', 'message <> 0'),
+  missing('broadcasts', 'message', 'messages', 'number', 'message <> 0'),
+  missing('broadcasts', 'response_seq', 'responses', 'seq'),
+  missing('names', 'thread_id', 'threads', 'id'),
+  missing('names', 'message', 'messages', 'number'),
+  missing('duplicates', 'message', 'messages', 'number'),
+  missing('blob_uses', 'message', 'messages', 'number'),
+  missing('blob_uses', 'digest', 'blobs', 'digest'),
+  missing('blobs', 'digest', 'blob_uses', 'digest'),
+  missing('agent_states', 'thread_id', 'threads', 'id'),
+  missing('turn_quotas', 'thread_id', 'threads', 'id'),
+  missing('background', 'seq', 'entries', 'seq'),
+  missing('background', 'thread_id', 'threads', 'id'),
+  missing('demands', 'message', 'messages', 'number'),
+  missing('demands', 'thread_id', 'threads', 'id'),
+  missing('task_watches', 'task_id', 'tasks', 'id'),
+  missing('transcript_bindings', 'desk_thread', 'threads', 'id'),
+  missing('transcript_bindings', 'thread', 'transcript_threads', 'id'),
+  missing('transcript_entries', 'thread', 'transcript_threads', 'id'),
+  missing('transcript_names', 'thread', 'transcript_threads', 'id'),
+  {
+    name: 'threads have their key',
+    sql: `SELECT * FROM threads t WHERE scope <> 'forgotten' AND NOT EXISTS (SELECT 1 FROM names n WHERE n.thread_id = t.id AND n.is_key = 1 AND n.name = t.key)`,
+  },
+  {
+    name: 'bytes that are named are kept',
+    sql: `SELECT e.seq, p.value FROM entries e, json_each(e.content) p WHERE json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.digest = json_extract(p.value, '$.bytes_ref.digest'))
+      AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.number = coalesce(e.answers, e.seq) AND m.forgotten_at IS NOT NULL)`,
+  },
+  {
+    name: 'bytes of tasks',
+    sql: `WITH counted AS (SELECT owner, sum(bytes) AS bytes FROM (
+        SELECT k.owner, octet_length(e.content) AS bytes FROM entries e JOIN tasks k ON k.id = e.task_id
+        UNION ALL SELECT k.owner, coalesce(octet_length(m.raw), 0) FROM messages m JOIN tasks k ON k.id = m.task_id
+        UNION ALL SELECT k.owner, u.bytes FROM blob_uses u JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id)
+        GROUP BY owner)
+      SELECT coalesce(b.owner, c.owner) AS owner, b.bytes AS booked, c.bytes AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
+      WHERE coalesce(b.bytes, 0) <> coalesce(c.bytes, 0)`,
+  },
+  {
+    name: 'listed responses',
+    sql: `SELECT a.agent, a.via, a.value, (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.via = a.via AND r.listed = 1) AS counted
+      FROM agent_totals a WHERE a.name = 'listed' AND counted <> a.value`,
+  },
+  {
+    name: 'relations',
+    sql: `SELECT a.*, (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.via = a.via AND r.relation = a.name) AS counted
+      FROM agent_totals a WHERE a.name <> 'listed' AND counted <> a.value`,
+  },
+  {
+    name: 'a task that works has an open turn',
+    sql: `SELECT * FROM tasks k WHERE state IN ('submitted', 'working') AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.task_id = k.id AND t.ended_at IS NULL)`,
+  },
+  {
+    name: 'a task with an open turn works',
+    sql: `SELECT * FROM tasks k WHERE state NOT IN ('submitted', 'working') AND EXISTS (SELECT 1 FROM turns t WHERE t.task_id = k.id AND t.ended_at IS NULL)`,
+  },
+  missing('tasks', 'response_seq', 'responses', 'seq'),
+  {
+    name: 'linked addresses',
+    sql: `SELECT * FROM person_addresses a WHERE NOT EXISTS (SELECT 1 FROM person_links l WHERE l.agent = a.agent AND (l.asker = a.address OR l.target = a.address))`,
+  },
+  {
+    name: 'states of persons',
+    sql: `SELECT * FROM person_states a WHERE NOT EXISTS (SELECT 1 FROM person_links l WHERE l.agent = a.agent AND (l.asker = a.person OR l.target = a.person))`,
+  },
+  {
+    name: 'demands of what is gone',
+    sql: `SELECT d.* FROM demands d JOIN messages m ON m.number = d.message WHERE m.forgotten_at IS NOT NULL`,
+  },
+  {
+    name: 'demands of what was taken back',
+    sql: `SELECT d.* FROM demands d JOIN responses r ON r.message = d.message WHERE r.retracted_at IS NOT NULL AND d.status = 'open'`,
+  },
+  { name: 'turns are over', sql: 'SELECT * FROM turns WHERE ended_at IS NULL', atEnd: true },
+  { name: 'deliveries are over', sql: 'SELECT * FROM deliveries WHERE ended_at IS NULL', atEnd: true },
+  { name: 'broadcasts are over', sql: 'SELECT * FROM broadcasts WHERE ended_at IS NULL', atEnd: true },
+]
+
+/** What does not fit together in the rows of a desk, by name. */
+export function findUnsound(file: string, { isDone = false } = {}): readonly string[] {
+  const db = new DatabaseSync(file, { readOnly: true })
+  const found = checks
+    .filter(({ atEnd }) => isDone || !atEnd)
+    .flatMap(({ name, sql }) => {
+      const rows = db.prepare(sql).all()
+      return rows.length > 0 ? [`${name}: ${JSON.stringify(rows.slice(0, 2)).slice(0, 900)}`] : []
+    })
+  db.close()
+  return found
+}
