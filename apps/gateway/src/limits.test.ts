@@ -10,14 +10,14 @@ interface Sketch {
   readonly agents?: readonly string[]
 }
 
-function openDesk(limits: object, { dev = false } = {}) {
+function openDesk(limits: object, { dev = false, via = 'email' } = {}) {
   const clock = { ms: 0 }
   const config = { limits: limitsConfigSchema.parse(limits), dev }
   const desk = createLimits(config, () => clock.ms).guardDesk({} as Desk)
   /** What the peer is told: the refusal's code, words and seconds. */
   const count = ({ address, verified = true, from = '192.0.2.1', agents = ['echo'] }: Sketch) => {
     const sender = { address, verified }
-    const intakes = agents.map(agent => ({ agent, message: { received_via: 'email', sender } }) as Intake)
+    const intakes = agents.map(agent => ({ agent, message: { received_via: via, sender } }) as Intake)
     try {
       desk.countIn?.(intakes, from)
       return 'taken'
@@ -103,4 +103,11 @@ test('limits hold by default, but for dev mode', () => {
   expect(new Set(countMany(5_000, () => ({ address: '@a@b.test', verified: false })))).toEqual(new Set(['taken']))
   const production = openDesk({}).countMany(31, () => ({ address: '@a@b.test', verified: false }))
   expect(production.slice(29)).toEqual(['taken', fromSender(2)])
+})
+
+test('people who chat do not use up each other\u2019s share as if they were one host', () => {
+  const { count } = openDesk({ per_host: 1, per_identity: 2 }, { via: 'web' })
+  const [ann, bob] = ['@ann@web.agents.test', '@bob@web.agents.test'].map(address => ({ address })) as [Sketch, Sketch]
+  expect([count(ann), count(ann), count(bob)]).toEqual(['taken', 'taken', 'taken'])
+  expect(count(ann)).toBe(fromSender(30))
 })

@@ -115,7 +115,7 @@ describe('another one’s ids', () => {
     ).json()) as { session_id: string }
     await call('/v1/store/place/messages', {
       method: 'POST',
-      body: JSON.stringify({ messages: [{ type: 'user', content: 'mine' }] }),
+      body: JSON.stringify({ messages: [{ type: 'user_message', content: 'mine' }] }),
     })
     const fileQuery = (path: string) => `?bucket=${file.bucket}&path=${encodeURIComponent(path)}`
     const pairs = [
@@ -305,6 +305,17 @@ describe('what comes while the agent is at it', () => {
 })
 
 describe('bounds', () => {
+  test('whole sessions are listed ten at a time', async () => {
+    for (let i = 0; i < 12; i++) {
+      await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: `list-${i}` }), as: 'cem' })
+    }
+    const list = async (query: string) =>
+      ((await (await call(`/v1/sessions${query}`, { as: 'cem' })).json()) as { sessions: object[] }).sessions
+    expect(await list('?include_messages=true&limit=100')).toHaveLength(10)
+    expect(await list('?include_messages=true&limit=100&offset=10')).toHaveLength(2)
+    expect(await list('?limit=100')).toHaveLength(12)
+  })
+
   test('a session’s list', async () => {
     const { session_id } = (await (
       await call('/v1/sessions', { method: 'POST', body: JSON.stringify({ context: 'bounds' }) })

@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import type { SessionPrincipal, SessionStore } from '@postern/transcript'
+import type { Session, SessionPrincipal, SessionStore } from '@postern/transcript'
 import { checkSessionOwner, createSessionStore } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -7,6 +7,9 @@ import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import { isMap } from '../runs/read-run-input.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+
+/** Whole sessions in one answer. */
+const mostWithMessages = 10
 
 type Handle = (
   c: Context,
@@ -25,7 +28,13 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
   return new Hono()
     .get(
       base,
-      answer(async (c, { principal }) => ({ sessions: await sessions.list(principal, readFilter(c)) })),
+      answer(async (c, { principal }) => {
+        const { include_messages, ...filter } = readFilter(c)
+        if (!include_messages) return { sessions: await sessions.list(principal, filter) }
+        const limit = Math.min(filter.limit ?? mostWithMessages, mostWithMessages)
+        const rows = await sessions.list(principal, { ...filter, limit })
+        return { sessions: await readAll(rows, sessions, principal) }
+      }),
     )
     .post(
       base,
@@ -94,6 +103,21 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
         released: await sessions.releaseLock(principal, id, c.req.query('token') ?? ''),
       })),
     )
+}
+
+/** One after the other, with room for what others want in between. */
+async function readAll(
+  rows: readonly Session[],
+  sessions: SessionStore,
+  principal: SessionPrincipal,
+): Promise<readonly Session[]> {
+  const read: Session[] = []
+  for (const { session_id } of rows) {
+    await new Promise(resolve => setImmediate(resolve))
+    const session = await sessions.get(principal, session_id)
+    if (session) read.push(session)
+  }
+  return read
 }
 
 function principalOf({ owner, subject }: WebOwner): SessionPrincipal {
