@@ -10,6 +10,8 @@ export interface ConnectorLimits {
   /** Calls of agents under way: in all, and of one person. */
   readonly calls: number
   readonly callsPerPerson: number
+  /** Rooms that one network address may open in a minute. */
+  readonly roomsPerMinute: number
   /** Agents that one message of a person may wake, those included that agents bring in. */
   readonly agentsPerMessage: number
   /** Agents that may pass a matter on to each other. */
@@ -50,6 +52,7 @@ export const defaultLimits: ConnectorLimits = {
   loginsPerMinute: 10,
   calls: 32,
   callsPerPerson: 4,
+  roomsPerMinute: 10,
   agentsPerMessage: 6,
   maxHops: 3,
   textChars: 4_000,

@@ -7,7 +7,7 @@ const mentionPattern =
 /** The agents a text names, each once, in its order. Lines that quote (`>`) say what somebody else has said, and name nobody. Pure. */
 export function findMentions(text: string, agentsDomain: string | undefined): readonly string[] {
   const found = new Set<string>()
-  const own = text.replace(/^\s*>.*$/gm, '')
+  const own = text.replace(/^[^\S\n]*>.*$/gm, '')
   for (const [, name = '', domain = agentsDomain] of own.matchAll(mentionPattern)) {
     const address = domain === undefined ? undefined : readAddress(`${name.replace(/[.-]+$/, '')}@${domain}`)
     if (address !== undefined) found.add(address)

@@ -18,6 +18,7 @@ const first = 'lobby'
 export function createLobbyRoutes(house: LobbyRooms): Hono {
   const { config, sessions, rooms, now } = house
   const logins = createRateLimit({ perMinute: config.limits.loginsPerMinute }, now)
+  const openings = createRateLimit({ perMinute: config.limits.roomsPerMinute }, now)
   const cookie = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !config.dev } as const
 
   return new Hono()
@@ -39,6 +40,7 @@ export function createLobbyRoutes(house: LobbyRooms): Hono {
     })
     .post('/rooms', async context => {
       const { form } = await takeForm(context, house)
+      openings.take(visitorNetwork(context, config))
       const { name } = rooms.open(form.get('name') ?? '')
       return context.redirect(`/rooms/${name}`, 303)
     })

@@ -8,7 +8,7 @@ export interface ReadAnswer {
 }
 
 /** Longest text that is shown of one answer, characters. */
-const maxText = 32_000
+const maxText = 16_000
 const maxPolicies = 5
 /** What turns the reading of a line around, or does not show at all. */
 const unseen = /[[\p{Cc}\p{Bidi_Control}]--[\n\t]]/gv

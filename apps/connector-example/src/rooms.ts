@@ -28,7 +28,7 @@ type Saying = Pick<Entry, 'author' | 'text'> & Partial<Pick<Entry, 'state'>>
 export interface Room {
   readonly name: string
   readonly people: ReadonlyMap<string, Person>
-  /** @throws Rejection `forbidden` when the room is full */
+  /** He is among those who are here; of too many whoever has been still for longest is not shown any more. */
   enter(person: Person): void
   say(saying: Saying): Entry
   /** Nothing happens to what is not there any more. */
@@ -57,6 +57,13 @@ const maxContexts = 200
 /** All in memory: after a restart every room is empty, and every conversation a new one. */
 export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
   const rooms = new Map<string, Room>()
+
+  /** In which nobody has said anything; never the first one. */
+  function dropSilentRoom(): boolean {
+    const silent = [...rooms.values()].slice(1).find(room => room.revision() === 0)
+    return silent !== undefined && rooms.delete(silent.name)
+  }
+
   return {
     open(name) {
       const known = rooms.get(name)
@@ -64,7 +71,7 @@ export function createRooms(limits: ConnectorLimits, now: () => number): Rooms {
       if (!namePattern.test(name)) {
         throw new Rejection('malformed', 'The name of a room has up to 32 small letters, figures and hyphens')
       }
-      if (rooms.size >= limits.rooms) throw new Rejection('forbidden', 'There are enough rooms')
+      if (rooms.size >= limits.rooms && !dropSilentRoom()) throw new Rejection('forbidden', 'There are enough rooms')
       const made = createRoom(name, limits, now)
       rooms.set(name, made)
       return made
@@ -95,9 +102,10 @@ function createRoom(name: string, limits: ConnectorLimits, now: () => number): R
     name,
     people,
     enter(person) {
-      if (people.has(person.id)) return
-      if (people.size >= limits.peoplePerRoom) throw new Rejection('forbidden', 'This room is full')
+      people.delete(person.id)
       people.set(person.id, person)
+      const [stillest] = people.keys()
+      if (people.size > limits.peoplePerRoom && stillest !== undefined) people.delete(stillest)
     },
     say: ({ author, text, state = 'said' }) => put({ id: randomUUID(), at: now(), author, text, state, demands: [] }),
     change(id, changes) {

@@ -46,7 +46,7 @@ function showPolicy(
   const url = isOpen ? checkLink(policy, origin) : undefined
   const isOurs = isOpen && state !== undefined
   return {
-    kind,
+    kind: cleanText(kind).slice(0, 100),
     message: cleanText(message).slice(0, 4_000),
     ...(title && { title: cleanText(title).slice(0, 200) }),
     ...(label && { actionLabel: cleanText(label).slice(0, 80) }),

@@ -25,6 +25,11 @@ describe('what a person says in a room', () => {
     const caller = 'chat-room by https://chat.test (transport)'
     expect(answer).toBe(`@teller@agents.test: heard: hello | inline | no chain | ${[caller, ...known].join(', ')}`)
     const [record] = await house.messages()
+    expect(record?.message.sender).toMatchObject({
+      address: '@chat-room@chat.test',
+      display_name: 'Ann',
+      profile: { display_name: 'Ann', provider_subject: subject },
+    })
     expect(record?.proofs.map(({ kind, verdict }) => [kind, verdict])).toEqual([
       ['jwt', 'pass'],
       ['identity-evidence', 'pass'],

@@ -83,6 +83,7 @@ test('mentionable §6.3, §8.1: a connector whom nobody trusts is a caller like 
     `${audience}: heard: hello | none | no chain | chat-room by https://chat.test (transport)`,
   )
   const [record] = await (house as ChatHouse).messages()
+  expect(record?.message.sender.profile).toBe(undefined)
   expect(proofsOf(record)).toEqual([
     ['jwt', 'pass', undefined],
     ['identity-evidence', 'policy', 'untrusted-issuer'],

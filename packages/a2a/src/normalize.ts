@@ -5,6 +5,7 @@ import { toCanonicalJson } from './canonical.ts'
 import { evidence, stripCredentials, stripMessage } from './credentials.ts'
 import { readParts } from './parts/read-parts.ts'
 import type { Caller } from './principal.ts'
+import { readProfile } from './sender-profile.ts'
 import { isObject } from './validate/shape.ts'
 import type { Call, ProvenMessage } from './verify.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
@@ -53,12 +54,15 @@ export function renderSender(
   { audience, issuedAt }: { readonly audience: string; readonly issuedAt: string },
 ): Sender {
   const { address, authMethod, keyId, subject, issuer } = caller
+  const profile = readProfile(accepted)
+  const name = profile?.display_name
+  const shown = { address, ...(name && { display_name: name }), ...(profile && { profile }) }
   if (authMethod === 'none') {
-    return { address, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
+    return { ...shown, auth_method: 'none', verified: false, ...(accepted.length > 0 && { identities: [...accepted] }) }
   }
   const evidence = { method: authMethod, subject, issuer, assurance: 'oauth', audience, issuedAt, keyId } as const
   return {
-    address,
+    ...shown,
     auth_method: authMethod,
     verified: true,
     ...(keyId && { key_id: keyId }),

@@ -1,0 +1,65 @@
+import { Rejection } from '@postern/core'
+import { expect, test } from 'vitest'
+import { defaultLimits } from '../src/config.ts'
+import { dropOwnName, findMentions } from '../src/find-mentions.ts'
+import { createRooms } from '../src/rooms.ts'
+
+const limits = { ...defaultLimits, rooms: 3, peoplePerRoom: 2, entriesPerRoom: 2 }
+const author = { kind: 'person', id: 'ann-1', name: 'Ann' } as const
+
+test('a new room takes the place of one in which nothing was said, and of no other', () => {
+  const rooms = createRooms(limits, () => 0)
+  for (const name of ['lobby', 'one', 'two']) rooms.open(name)
+  rooms.open('one').say({ author, text: 'here' })
+  rooms.open('three').say({ author, text: 'here' })
+  expect(rooms.list().map(({ name }) => name)).toEqual(['lobby', 'one', 'three'])
+  expect(() => rooms.open('four')).toThrow(new Rejection('forbidden', 'There are enough rooms'))
+})
+
+test('a room shows the latest people and entries', () => {
+  const room = createRooms(limits, () => 0).open('lobby')
+  for (const id of ['a', 'b', 'a', 'c']) room.enter({ id, name: id })
+  expect([...room.people.keys()]).toEqual(['a', 'c'])
+  for (const text of ['one', 'two', 'three']) room.say({ author, text })
+  expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
+  expect(room.after(2).map(({ text }) => text)).toEqual(['three'])
+})
+
+test('what is changed after it is gone stays gone', () => {
+  const room = createRooms(limits, () => 0).open('lobby')
+  const { id } = room.say({ author, text: 'one' })
+  for (const text of ['two', 'three']) room.say({ author, text })
+  room.change(id, { text: 'again' })
+  expect(room.after(0).map(({ text }) => text)).toEqual(['two', 'three'])
+})
+
+test.each([
+  ['@echo hi', ['@echo@agents.test']],
+  ['@Echo@Agents.Test, @echo: and (@help@agents.test).', ['@echo@agents.test', '@help@agents.test']],
+  ['write to ann@agents.test or https://x.test/@echo@agents.test', []],
+  ['@a@b @a@localhost @@echo @', []],
+  ['> @echo said\n  > @help\nhi @desk@b\u00fccher.test', ['@desk@xn--bcher-kva.test']],
+  ['@echo@agents.test...', ['@echo@agents.test']],
+])('findMentions() finds in %j whom it names', (text, expected) => {
+  expect(findMentions(text, 'agents.test')).toEqual(expected)
+})
+
+test('findMentions() without a domain of its own takes whole addresses only', () => {
+  expect(findMentions('@echo @help@agents.test', undefined)).toEqual(['@help@agents.test'])
+})
+
+test.each([
+  ['blank lines', '\n'.repeat(400_000)],
+  ['blanks', ' '.repeat(400_000)],
+  ['dots', `@a@${'.'.repeat(300)}`.repeat(1_000)],
+  ['halves of addresses', '@a@b-'.repeat(80_000)],
+])('findMentions() comes to an end with nothing but %s', (_, hard) => {
+  expect(findMentions(hard, undefined).length).toBeLessThan(2)
+})
+
+test('dropOwnName() leaves out the agent’s own name in front, and nothing else', () => {
+  expect(dropOwnName('@echo@agents.test: hi @echo', '@echo@agents.test')).toBe('hi @echo')
+  expect(dropOwnName('@echo, hi', '@echo@agents.test')).toBe('hi')
+  expect(dropOwnName('@help hi', '@echo@agents.test')).toBe('@help hi')
+  expect(dropOwnName('@echo', '@echo@agents.test')).toBe('@echo')
+})
