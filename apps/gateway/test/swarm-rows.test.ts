@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually } from './house.ts'
+import type { SwarmHouse } from './swarm-house.ts'
+import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+
+// Rows of seed 003 that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
+
+let swarm: SwarmHouse
+let asked: string[] = []
+/** Words that hold the model until they are let go. */
+const held = new Map<string, PromiseWithResolvers<void>>()
+
+beforeAll(async () => {
+  const script: Parameters<typeof openSwarmHouse>[0] = async (member, last, { body }) => {
+    const words = last.split('\n').at(-1) ?? ''
+    asked.push(words)
+    const gate = [...held].find(([word]) => words.includes(word))?.[1]
+    await gate?.promise
+    if (body.messages.at(-1)?.role === 'tool') return say('Handed on.')
+    if (words.includes('somebody')) return call('navigate_to_human', {})
+    if (words.includes('markup')) return say('<tool_call>{"name": "refund"}</tool_call>')
+    if (words.includes('nothing')) return say('')
+    return say(`${member} heard ${words}`)
+  }
+  const email = { listen: { port: 0, protocol: 'smtp' }, write_to: ['eve@alice.test'] }
+  swarm = await openSwarmHouse(script, { email })
+  const members = { human: { operator: true, timeout: '60s', mail: 'eve@alice.test' } }
+  const policies = {
+    manners: { refuse_input: ['\\brude\\b'], message: 'We are polite here.', bans: true },
+    secrets: { refuse_output: ['sesame'], message: 'That I may not say.' },
+  }
+  const desk = { ...describeSwarm(swarm.model.baseUrl, members), policies }
+  const hasty = describeSwarm(swarm.model.baseUrl, { human: { operator: true, timeout: '200ms' } })
+  await swarm.house.restart({ agents: { desk, hasty } })
+})
+afterAll(() => swarm.close())
+beforeEach(() => {
+  asked = []
+})
+
+async function write(text: string, { agent = 'desk', from = 'alice@alice.test' } = {}): Promise<string | undefined> {
+  const { mail } = swarm.house.world
+  const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text })
+  return (await mail.awaitReply(sent.mail.messageId, 15_000)).text
+}
+
+async function mention(text: string, from: string): Promise<string> {
+  const { fediverse } = swarm.house.world
+  const { objectId } = await fediverse.deliver({ from, to: '@desk@agents.test', text })
+  const { activity } = await fediverse.awaitReply(objectId, 10_000)
+  return (activity.object as { content: string }).content
+}
+
+let count = 0
+const name = (what: string) => `${what}-${++count}`
+
+function post(path: string, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${annsToken}` }
+  return fetch(`${swarm.house.url()}/api/v1/agent/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function run(threadId: string, content: string, runId = name('run')): Promise<string> {
+  const messages = [{ id: name('msg'), role: 'user', content }]
+  return (await post('runs', { threadId, runId, messages })).text()
+}
+
+/** Holds the model at these words; what it gives lets it go. */
+function hold(word: string): () => void {
+  const gate = Promise.withResolvers<void>()
+  held.set(word, gate)
+  return () => {
+    held.delete(word)
+    gate.resolve()
+  }
+}
+
+test('W-25: what a model answers with markup, or with nothing, is never heard; a placeholder is', async () => {
+  for (const word of ['markup', 'nothing']) {
+    const text = await write(`Some ${word}`)
+    expect(text).not.toMatch(/tool_call|[{}]/)
+    expect(text).toMatch(/Could you|again|lost the thread/)
+  }
+})
+
+test('W-26: a human is asked by mail, and his answer by mail goes to the one who waits', async () => {
+  const answered = write('May I speak to somebody?')
+  const { mail } = swarm.house.world
+  const letter = await eventually(async () =>
+    mail.received.find(({ envelope }) => envelope.to.includes('eve@alice.test')),
+  )
+  expect(letter.text).toContain('@alice@alice.test asks human')
+  expect(letter.text).toContain('May I speak to somebody?')
+  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'It is me, Eve.', inReplyTo: letter.messageId }
+  await mail.deliver(plan)
+  expect(await answered).toContain('It is me, Eve.')
+  expect((await swarm.operate<{ questions: readonly unknown[] }>('/operators')).questions).toEqual([])
+})
+
+test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
+  expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
+  await eventually(
+    async () => (await swarm.operate<{ questions: readonly unknown[] }>('/operators')).questions.length === 0,
+  )
+})
+
+test('W-27: who is banned hears one sentence, in every conversation, and no model is asked', async () => {
+  const rude = 'alice@gotosocial.test'
+  expect(await mention('You are rude', rude)).toContain('We are polite here.')
+  expect(await mention('Another conversation', rude)).toContain('We are polite here.')
+  expect(asked).toEqual([])
+  expect(await mention('Hello from another house', 'alice@mastodon.test')).toContain('triage heard')
+})
+
+test('W-27: what must not be said is not', async () => {
+  expect(await write('Open sesame')).toContain('That I may not say.')
+})
+
+test('W-28: two messages at once are answered one after the other', async () => {
+  const threadId = name('thread')
+  const letGo = hold('first words')
+  const first = run(threadId, 'first words')
+  await eventually(async () => asked.length === 1)
+  const second = run(threadId, 'second words')
+  await new Promise(resolve => setTimeout(resolve, 150))
+  expect(asked).toEqual(['first words'])
+  letGo()
+  expect(await first).toContain('triage heard first words')
+  expect(await second).toContain('triage heard second words')
+  const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
+  expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+})
+
+test('W-29: what a stopped run would have said reaches nobody, now or later', async () => {
+  const [threadId, runId] = [name('thread'), name('run')]
+  const letGo = hold('slow words')
+  const stopped = run(threadId, 'slow words', runId)
+  await eventually(async () => asked.length === 1)
+  expect(await (await post(`runs/${runId}/cancel`, {})).json()).toEqual({ cancelled: true })
+  expect(await stopped).toContain('"type":"cancelled"')
+  letGo()
+  const next = await run(threadId, 'further words')
+  expect(next).toContain('triage heard further words')
+  expect(next).not.toContain('heard slow words')
+})
