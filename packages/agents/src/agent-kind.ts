@@ -3,6 +3,7 @@ import { agentAccessShape, agentPeopleShape, messageKinds } from '@postern/core'
 import type { RecordShelf, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { z } from 'zod'
 import { durationSchema } from './duration.ts'
+import { historyViews } from './history-view.ts'
 import { laneConfigShape } from './lane-config.ts'
 import { profileConfigShape } from './profile-config.ts'
 
@@ -18,8 +19,11 @@ export const commonAgentSchema = z.strictObject({
       keep_head: z.int().min(0).max(100).optional(),
       max_turns: z.int().min(0).max(1_000).optional(),
       max_chars: z.int().min(0).max(10_000_000).optional(),
+      /** What is left of the past before it is trimmed; see `createHistoryView`. */
+      view: z.enum(historyViews).default('sliding'),
+      keep: z.int().min(0).max(400).optional(),
     })
-    .default({}),
+    .default({ view: 'sliding' }),
   /** The kinds of message it wants to hear of; all others pass it by in silence. */
   receives: z.array(z.enum(messageKinds)).default(['message']),
   ...agentAccessShape,

@@ -1,10 +1,11 @@
 import type { Agent, AgentDirectory, AgentProfile, HistoryPolicy, Log, RunningAgent } from '@postern/core'
-import { ConfigError, createSlidingWindowPolicy } from '@postern/core'
+import { ConfigError } from '@postern/core'
 import { createMemoryShelf, createMemoryTranscript } from '@postern/transcript'
 import type { AgentStores, AgentWorld, CommonAgentConfig, OpenedAgent, OperatorHouse } from './agent-kind.ts'
 import type { AgentConfigInput } from './config.ts'
 import { readAgentConfig } from './config.ts'
 import { parseDeadline } from './duration.ts'
+import { createHistoryView } from './history-view.ts'
 import type { AgentIcon } from './icon.ts'
 import { readIcon } from './icon.ts'
 
@@ -141,8 +142,14 @@ function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
   }
 }
 
-function createHistoryPolicy({ keep_head, max_turns, max_chars }: CommonAgentConfig['history']): HistoryPolicy {
-  return createSlidingWindowPolicy({
+function createHistoryPolicy({
+  keep_head,
+  max_turns,
+  max_chars,
+  ...view
+}: CommonAgentConfig['history']): HistoryPolicy {
+  return createHistoryView({
+    ...view,
     ...(keep_head !== undefined && { keepHead: keep_head }),
     ...(max_turns !== undefined && { maxTurns: max_turns }),
     ...(max_chars !== undefined && { maxChars: max_chars }),

@@ -1,0 +1,64 @@
+import type { Entry, Part } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { createHistoryView } from './history-view.ts'
+
+const call = { kind: 'tool_call', id: 'c1', name: 'look', args: { where: 'here' }, result: 'nothing' } as const
+
+function say(seq: number, content: string, ...more: readonly Part[]): Entry {
+  const role = seq % 2 === 1 ? 'user' : 'assistant'
+  return {
+    seq,
+    entryId: `e${seq}`,
+    nativeId: `n${seq}`,
+    role,
+    author: { address: role === 'user' ? '@alice@peer.test' : '@desk@agents.test' },
+    parts: [...more, { kind: 'text', mime: 'text/plain', content }],
+    at: '2026-01-01T00:00:00.000Z',
+  }
+}
+
+const past = Array.from({ length: 20 }, (_, index) => say(index + 1, `m${index + 1}`))
+const idsOf = (view: ReturnType<typeof createHistoryView>, entries: readonly Entry[]) =>
+  view.view(entries).turns.map(({ id }) => id)
+
+describe('createHistoryView()', () => {
+  test('S-20: an orchestrator sees the last eight messages, or as many as are kept, without what was done', () => {
+    const entries = [...past, say(21, 'm21'), say(22, 'm22', call)]
+    expect(idsOf(createHistoryView({ view: 'role:orchestrator' }), entries)).toEqual([
+      'n15',
+      'n16',
+      'n17',
+      'n18',
+      'n19',
+      'n20',
+      'n21',
+      'n22',
+    ])
+    const kept = createHistoryView({ view: 'role:orchestrator', keep: 2 }).view(entries)
+    expect(kept.turns.map(({ id }) => id)).toEqual(['n21', 'n22'])
+    expect(JSON.stringify(kept)).not.toContain('tool_call')
+  })
+
+  test('S-21, S-22: a manager and a worker see nothing of a conversation that has no phase and no task', () => {
+    expect(idsOf(createHistoryView({ view: 'role:manager' }), past)).toEqual([])
+    expect(idsOf(createHistoryView({ view: 'role:worker' }), past)).toEqual([])
+  })
+
+  test('W-15: a swarm keeps the last fifteen messages, or as many as are kept; one with calls counts once', () => {
+    expect(idsOf(createHistoryView({ view: 'swarm' }), past)).toHaveLength(15)
+    expect(idsOf(createHistoryView({ view: 'swarm', keep: 0 }), past)).toEqual([])
+    const view = createHistoryView({ view: 'swarm', keep: 2 }).view([...past, say(21, 'm21'), say(22, 'm22', call)])
+    expect(view.turns.map(({ parts }) => parts.map(({ kind }) => kind))).toEqual([['text'], ['tool_call', 'text']])
+    expect(view.turns[1]?.parts[0]).toEqual(call)
+  })
+
+  test('the sliding window comes last, whatever the view', () => {
+    expect(idsOf(createHistoryView({ view: 'swarm', maxTurns: 4 }), past)).toEqual(['n17', 'n18', 'n19', 'n20'])
+    expect(idsOf(createHistoryView({ view: 'sliding', maxTurns: 4, keepHead: 2 }), past)).toEqual([
+      'n1',
+      'n2',
+      'n19',
+      'n20',
+    ])
+  })
+})
