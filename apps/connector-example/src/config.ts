@@ -20,8 +20,9 @@ export interface ConnectorLimits {
   readonly rooms: number
   readonly entriesPerRoom: number
   readonly peoplePerRoom: number
-  /** Browsers that are told what is new: in all, and of one person. */
+  /** Browsers that are told what is new: in all, of one network address, and of one person. */
   readonly streams: number
+  readonly streamsPerAddress: number
   readonly streamsPerPerson: number
 }
 
@@ -60,6 +61,7 @@ export const defaultLimits: ConnectorLimits = {
   entriesPerRoom: 300,
   peoplePerRoom: 200,
   streams: 1_000,
+  streamsPerAddress: 200,
   streamsPerPerson: 6,
 }
 

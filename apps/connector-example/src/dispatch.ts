@@ -50,7 +50,28 @@ export function createDispatch(house: DispatchRooms): Dispatch {
   const ownHost = new URL(config.origin).host
   const tooMany = 'You are waiting for several agents already'
   const slots = createCallSlots({ total: limits.calls, perKey: limits.callsPerPerson }, tooMany)
+  // Agents that somebody has put elsewhere, and that never come to an end, leave room for those who work.
+  const elsewhere = createCallSlots(
+    { total: Math.ceil(limits.calls / 2), perKey: Math.ceil(limits.calls / 4) },
+    'Too many are waiting for agents there already',
+  )
   const running = new Set<Promise<void>>()
+
+  /** @throws Rejection `rate_limited` */
+  function takeSlots({ id }: Person, address: string): () => void {
+    const domain = address.slice(address.lastIndexOf('@') + 1)
+    const leaves = domain === agentsDomain ? [] : [elsewhere.take(domain)]
+    const leaveAll = () => {
+      for (const leave of leaves) leave()
+    }
+    try {
+      leaves.push(slots.take(id))
+      return leaveAll
+    } catch (error) {
+      leaveAll()
+      throw error
+    }
+  }
 
   function start(turn: Turn, leave: () => void): void {
     const work = runTurn(turn).finally(() => {
@@ -99,7 +120,7 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     matter.left -= 1
     const { room, person } = matter
     try {
-      const leave = slots.take(person.id)
+      const leave = takeSlots(person, address)
       start({ ...turn, seat: tasks.seat({ room: room.name, address, person: speaker }) }, leave)
     } catch (error) {
       const { id } = room.say({ author: { kind: 'agent', address }, text: '', state: 'failed' })
@@ -119,6 +140,15 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     showAnswer(answer, { room, entryId: entry.id, origin: agent.origin, seat }, house)
   }
 
+  function takeOrPutBack(person: Person, demand: HeldDemand): () => void {
+    try {
+      return takeSlots(person, demand.address)
+    } catch (error) {
+      demands.putBack(demand)
+      throw error
+    }
+  }
+
   /** What could not be said may be said again; what was refused is over. */
   function keepDecision(demand: HeldDemand, error: unknown): void {
     const isLost = error instanceof Unavailable
@@ -135,19 +165,14 @@ export function createDispatch(house: DispatchRooms): Dispatch {
       }
     },
     decide(room, person, { token, outcome }) {
-      const leave = slots.take(person.id)
-      try {
-        const demand = demands.take(token, { room: room.name, person, outcome })
-        const { address, taskId } = demand
-        settleDemand(demand, 'sent', rooms)
-        const seat = tasks.seat({ room: room.name, address, person, taskId })
-        const matter = { room, person, left: limits.agentsPerMessage }
-        const text = outcome === 'granted' ? 'Agreed.' : 'No.'
-        start({ matter, address, text, speaker: person, hop: 0, seat, decision: { demand, outcome } }, leave)
-      } catch (error) {
-        leave()
-        throw error
-      }
+      const demand = demands.take(token, { room: room.name, person, outcome })
+      const { address, taskId } = demand
+      const leave = takeOrPutBack(person, demand)
+      settleDemand(demand, 'sent', rooms)
+      const seat = tasks.seat({ room: room.name, address, person, taskId })
+      const matter = { room, person, left: limits.agentsPerMessage }
+      const text = outcome === 'granted' ? 'Agreed.' : 'No.'
+      start({ matter, address, text, speaker: person, hop: 0, seat, decision: { demand, outcome } }, leave)
     },
     async refresh(seat) {
       if (seat.isBusy) return

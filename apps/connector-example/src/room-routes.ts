@@ -5,6 +5,7 @@ import { Hono } from 'hono'
 import { createCallSlots } from './call-slots.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { LobbyRooms } from './lobby-routes.ts'
+import type { Viewer } from './page.ts'
 import { renderRoom } from './page.ts'
 import { cleanText } from './read-answer.ts'
 import { streamEntries } from './room-events.ts'
@@ -24,10 +25,24 @@ export function createRoomRoutes(house: ChatRooms): Hono {
   const { limits } = config
   const perPerson = createRateLimit({ perMinute: limits.messagesPerMinute, burst: 10 }, now)
   const perNetwork = createRateLimit({ perMinute: limits.messagesPerAddress }, now)
-  const streams = createCallSlots(
-    { total: limits.streams, perKey: limits.streamsPerPerson },
-    'Too many windows are open',
-  )
+  const tooMany = 'Too many windows are open'
+  const streams = createCallSlots({ total: limits.streams, perKey: limits.streamsPerPerson }, tooMany)
+  const networks = createCallSlots({ total: limits.streams, perKey: limits.streamsPerAddress }, tooMany)
+
+  /** A window of somebody. @throws Rejection `rate_limited` */
+  function takeWindow(context: Context, { person }: Viewer): () => void {
+    const leaveNetwork = networks.take(visitorNetwork(context, config))
+    try {
+      const leave = streams.take(person.id)
+      return () => {
+        leave()
+        leaveNetwork()
+      }
+    } catch (error) {
+      leaveNetwork()
+      throw error
+    }
+  }
 
   function findRoom(context: Context): Room {
     const room = rooms.find(context.req.param('room') ?? '')
@@ -75,6 +90,6 @@ export function createRoomRoutes(house: ChatRooms): Hono {
       room.enter(viewer.person)
       const asked = Number(context.req.header('last-event-id') ?? context.req.query('after'))
       const after = Number.isSafeInteger(asked) ? asked : 0
-      return streamEntries(context, { room, viewer, after, leave: streams.take(viewer.person.id), closing })
+      return streamEntries(context, { room, viewer, after, leave: takeWindow(context, viewer), closing })
     })
 }

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Unavailable } from '@postern/core'
+import { expect, test } from 'vitest'
+import type { KnownAgent } from '../src/agent-line.ts'
+import { defaultLimits, readFlags } from '../src/config.ts'
+import { createDemandBook } from '../src/demands.ts'
+import { createDispatch } from '../src/dispatch.ts'
+import { openKeyRing } from '../src/key-ring.ts'
+import { createRooms } from '../src/rooms.ts'
+import { makePerson } from '../src/session.ts'
+import { createTaskBook } from '../src/task-book.ts'
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined }
+
+test('agents elsewhere that never answer leave room for those at home', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-dispatch-'))
+  const keys = await openKeyRing(join(directory, 'deep', 'keys.json'), Date.now)
+  const limits = { ...defaultLimits, calls: 8, callsPerPerson: 4 }
+  const config = { ...readFlags(['--agents-domain', 'agents.test'], {}), limits }
+  const asked: string[] = []
+  const hanging: (() => void)[] = []
+  const nobody = () => Promise.reject(new Unavailable('nobody is there'))
+  const look = (address: string) =>
+    new Promise<KnownAgent>((_, reject) => {
+      asked.push(address)
+      hanging.push(() => reject(new Unavailable('nobody is there')))
+    })
+  const world = { fetch: nobody, now: Date.now, sleep: () => Promise.resolve(), log: silent }
+  const rooms = createRooms(limits, Date.now)
+  const room = rooms.open('lobby')
+  const line = { look, call: nobody, read: nobody }
+  const tasks = createTaskBook(config)
+  const dispatch = createDispatch({ config, keys, world, line, rooms, demands: createDemandBook(), tasks })
+  const eves = Array.from({ length: 6 }, () => makePerson('Eve'))
+  for (const [at, eve] of eves.entries()) dispatch.hear(room, eve, `@a@evil.test @b@evil${at}.test`)
+  expect(asked.filter(address => address.endsWith('@evil.test'))).toHaveLength(2)
+  expect(asked).toHaveLength(4)
+  dispatch.hear(room, makePerson('Ann'), '@echo')
+  expect(asked.at(-1)).toBe('@echo@agents.test')
+  for (const end of hanging) end()
+  await dispatch.idle()
+  // All of it is free again.
+  dispatch.hear(room, makePerson('Bob'), '@c@evil.test')
+  expect(asked.at(-1)).toBe('@c@evil.test')
+  hanging.at(-1)?.()
+  await dispatch.idle()
+  rmSync(directory, { recursive: true })
+})
+
+test.each([
+  [['--origin', 'http://chat.test'], /origin.*it is no https origin/],
+  [['--origin', 'https://chat.test:8443'], /origin.*it is no https origin/],
+  [['--port', 'x'], /port.*it is no port/],
+  [['--agents-domain', 'Agents.test'], /agents-domain.*it is no domain/],
+  [['--loopback', 'agents.test=8787'], /loopback.*it is for dev mode only/],
+  [['--dev', '--loopback', 'agents.test'], /loopback.*no host and port/],
+  [['--nonsense'], /command line.*nonsense/],
+])('the flags %j are refused, with a word on why', (flags, problem) => {
+  expect(() => readFlags(flags, {})).toThrow(problem)
+})
+
+test('flags win over variables, and these over what goes without saying', () => {
+  const environment = { CHAT_PORT: '1', CHAT_NAME: 'Ours', CHAT_DEV: 'true', CHAT_LOOPBACK: 'a.test=1,b.test=2' }
+  expect(readFlags(['--port', '2'], environment)).toMatchObject({
+    port: 2,
+    name: 'Ours',
+    dev: true,
+    origin: 'https://chat.test',
+    loopback: { 'a.test': 1, 'b.test': 2 },
+  })
+})
