@@ -50,8 +50,16 @@ function pathOf({ format, thread, owner }: TranscriptRequest): string {
   return `/operator/api/transcript?${new URLSearchParams({ format, thread, ...(owner !== undefined && { owner }) })}`
 }
 
+function readText(path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (cause) {
+    throw new CommandError(`${path} cannot be read`, { cause })
+  }
+}
+
 function readMessages(path: string, format: string): readonly unknown[] {
-  const text = readFileSync(path === '-' ? 0 : path, 'utf8')
+  const text = readText(path)
   try {
     const read: unknown =
       format === 'jsonl'

@@ -203,6 +203,13 @@ describe('readConfigFile()', () => {
     })
   })
 
+  test('a JSON file may hold comments; what looks like one within a text is none', async () => {
+    const text = '// house\n{ "origin": "https://a.example/*x*/", /* two\nlines */ "data": "a\\"//b" } // end'
+    writeFileSync(join(workingDir, 'commented.json'), text)
+    const { tree } = await readConfigFile({ path: 'commented.json', environment: {}, workingDir })
+    expect(tree).toEqual({ origin: 'https://a.example/*x*/', data: 'a"//b' })
+  })
+
   test('refuses a named file that is not there, and one that cannot be read', async () => {
     await expect(readConfigFile({ path: 'no.json', environment: {}, workingDir })).rejects.toThrow(
       new ConfigError('--config', 'there is no file "no.json"', 'Correct the path.'),

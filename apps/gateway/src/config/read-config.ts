@@ -46,12 +46,19 @@ export async function readConfigFile({ path, environment, workingDir }: ConfigSo
 
 async function loadFile(path: string): Promise<unknown> {
   try {
-    if (extname(path) === '.json') return JSON.parse(await readFile(path, 'utf8'))
+    if (extname(path) === '.json') return JSON.parse(blankComments(await readFile(path, 'utf8')))
     return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigError('configuration', `the file cannot be read: ${reason}`, 'Mend the file.', { cause })
   }
+}
+
+/** `//` and block comments become white space, so that a fault is still named by its line and column. */
+function blankComments(text: string): string {
+  return text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, found =>
+    found.startsWith('"') ? found : found.replace(/[^\n]/g, ' '),
+  )
 }
 
 /** @throws AggregateError of ConfigErrors, one for each fault */
