@@ -24,6 +24,10 @@ export interface EntryRange {
   readonly limit?: number | undefined
   /** The last so many, still ascending; 0 is none. Applied in place of `limit`. */
   readonly tail?: number | undefined
+  /** Of these no more than so many bytes, as they are stored: the first ones, with `tail` the last ones, one at least. */
+  readonly max_bytes?: number | undefined
+  /** What exceeds `max_bytes` is refused (`too_large`) instead of left out. */
+  readonly is_whole?: boolean | undefined
   readonly scopes?: readonly EntryScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined

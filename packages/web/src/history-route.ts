@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
 import { findWebThread, showHistory } from './history.ts'
 import type { WebRooms } from './rooms.ts'
+import { maxRead } from './rooms.ts'
 import { findAgentName } from './runs/start-run.ts'
 
 const maxPage = 200
@@ -18,7 +19,7 @@ export async function answerHistory(c: Context, rooms: WebRooms): Promise<Respon
   const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
   const isTrace = c.req.query('include') === 'trace'
   if (isTrace && !rooms.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
-  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before }
+  const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxRead }
   const entries = await rooms.transcript.read(thread, {
     ...range,
     ...(after === undefined ? { tail: size } : { limit: size }),

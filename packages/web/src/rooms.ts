@@ -12,6 +12,9 @@ export interface BoundTranscript extends TranscriptStore {
   ): Promise<boolean>
 }
 
+/** Of a thread this much is read at once, bytes: what one has stored in hours must not be in memory at a time. */
+export const maxRead = 16 * 1024 * 1024
+
 /** What the routes of the web work with. */
 export interface WebRooms {
   readonly config: WebConfig

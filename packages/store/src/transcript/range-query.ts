@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
+import { countFitting } from '@postern/transcript'
 import type { Query } from '../database.ts'
 import { formatJson, prepareQuery } from '../database.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
@@ -32,9 +33,16 @@ export function createRangeReader(
     const arms = chooseArms(range)
     if (size === 0 || arms.values.length === 0) return []
     const isBackward = range.tail !== undefined
-    const sql = formatQuery(range, arms, isBackward)
     const values = arms.values.flatMap(arm => bindArm(thread, range, arm))
-    const rows = prepare(sql).all(...values, size ?? -1)
+    let most = size ?? -1
+    if (range.max_bytes !== undefined) {
+      const sizes = prepare(formatQuery(range, arms, isBackward, sizeColumn)).all(...values, most)
+      most = countFitting(
+        sizes.map(row => (row as unknown as { bytes: number }).bytes),
+        range,
+      )
+    }
+    const rows = prepare(formatQuery(range, arms, isBackward)).all(...values, most)
     return readRows(isBackward ? rows.reverse() : rows)
   }
 }
@@ -47,10 +55,19 @@ function chooseArms({ agent_keys, scopes }: EntryRange): Arms {
   return { condition: "'' = ?", values: [''] }
 }
 
-function formatQuery(range: EntryRange, { condition, values }: Arms, isBackward: boolean): string {
+/** Reads no words. What the desk has is counted once for all of its pieces. */
+const sizeColumn = `CASE WHEN e.piece > 0 THEN 256 ELSE
+  coalesce(octet_length(e.body), (SELECT octet_length(s.content) FROM entries s WHERE s.seq = e.desk_seq), 0) END AS bytes`
+
+function formatQuery(
+  range: EntryRange,
+  { condition, values }: Arms,
+  isBackward: boolean,
+  columns = transcriptColumns,
+): string {
   const place = range.chat ? 'chat_seq' : 'seq'
   const filters = listFilters(range).map(([column]) => `AND e.${column} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${transcriptColumns}, e.${place} AS place FROM transcript_entries e
+  const arm = `SELECT ${columns}, e.${place} AS place FROM transcript_entries e
     WHERE e.thread = ? AND ${condition} AND e.${place} > ? AND e.${place} < ? ${filters.join(' ')}`
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }

@@ -169,3 +169,25 @@ describe('createSqliteTranscript()', () => {
     await second.desk.close()
   })
 })
+
+describe('a reading of so many bytes', () => {
+  const big = (id: string, letters: number) => makeEntry({ entry_id: id, content: contentOfText('x'.repeat(letters)) })
+  const idsOf = (entries: readonly { readonly entry_id: string }[]) => entries.map(({ entry_id }) => entry_id)
+
+  it.each([
+    ['the desk’s file', async () => (await openStore()).store],
+    ['memory', async () => createMemoryTranscript({ now: () => 1, randomBytes: size => new Uint8Array(size) })],
+  ])('has the first ones that fit, or the last ones, one at least: %s', async (_, open) => {
+    const store: TranscriptStore = await open()
+    const thread = await store.openThread('ann', alias)
+    await store.append(thread, [big('a', 9_000), big('b', 9_000), big('c', 9_000), big('d', 50_000)])
+    expect(idsOf(await store.read(thread, { max_bytes: 20_000 }))).toEqual(['a', 'b'])
+    expect(idsOf(await store.read(thread, { max_bytes: 20_000, limit: 1 }))).toEqual(['a'])
+    expect(idsOf(await store.read(thread, { max_bytes: 20_000, tail: 3 }))).toEqual(['d'])
+    expect(idsOf(await store.read(thread, { max_bytes: 20_000, tail: 2, before_seq: 4 }))).toEqual(['b', 'c'])
+    await expect(store.read(thread, { max_bytes: 20_000, is_whole: true })).rejects.toThrow(
+      new Rejection('too_large', 'Cannot read thread: more than 20000 bytes; ask for fewer messages'),
+    )
+    expect(await store.read(thread, { max_bytes: 200_000, is_whole: true })).toHaveLength(4)
+  })
+})

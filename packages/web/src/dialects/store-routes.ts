@@ -1,10 +1,11 @@
 import { Rejection } from '@postern/core'
-import type { MessageStore, StoreMessageType } from '@postern/transcript'
+import type { EntryRange, MessageStore, StoreMessageType, ThreadKey } from '@postern/transcript'
 import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
+import { maxRead } from '../rooms.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
 
 /** As many messages may be added at once. */
@@ -14,7 +15,10 @@ const mostAdded = 500
 export function createStoreRoutes(rooms: WebRooms): Hono {
   const base = '/v1/store/:location'
   const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>
-    answerOwner(rooms, async (c, owner) => ({ messages: await read(openStore(rooms, owner), locationOf(c), c) }))
+    answerOwner(rooms, async (c, owner) => {
+      const store = openStore(rooms, owner, { max_bytes: maxRead, is_whole: true })
+      return { messages: await read(store, locationOf(c), c) }
+    })
   return new Hono()
     .get(
       '/v1/store-types',
@@ -50,14 +54,22 @@ export function createStoreRoutes(rooms: WebRooms): Hono {
         if (messages.length > mostAdded) {
           throw new Rejection('too_large', `Cannot store messages: more than ${mostAdded} at once`)
         }
-        const added = await openStore(rooms, owner).add(locationOf(c), messages, readText(body, 'agent_key'))
+        const added = await openStore(rooms, owner, { max_bytes: maxRead }).add(
+          locationOf(c),
+          messages,
+          readText(body, 'agent_key'),
+        )
         return { messages: added }
       }),
     )
 }
 
-function openStore({ transcript, house }: WebRooms, { owner }: WebOwner): MessageStore {
-  return createTranscriptMessageStore({ transcript, world: house.world, owner })
+function openStore({ transcript, house }: WebRooms, { owner }: WebOwner, bounds: EntryRange): MessageStore {
+  const bounded = {
+    ...transcript,
+    read: (thread: ThreadKey, range: EntryRange = {}) => transcript.read(thread, { ...range, ...bounds }),
+  }
+  return createTranscriptMessageStore({ transcript: bounded, world: house.world, owner })
 }
 
 function locationOf(c: Context): string {

@@ -2,9 +2,10 @@ import type { RunAgentInput } from '@ag-ui/core'
 import type { Admitted, Inbound } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
-import { findWebThread, showHistory } from '../history.ts'
+import { findWebThread, isAsked, showHistory } from '../history.ts'
 import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
+import { maxRead } from '../rooms.ts'
 import type { ChatState } from './chat-state.ts'
 import type { Watched } from './follow-turn.ts'
 import type { ProvenRun } from './normalize.ts'
@@ -51,7 +52,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const { desk } = rooms.house
   if (await desk.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
   const thread = await findWebThread({ owner: owner.owner, agent, threadId: input.threadId }, rooms)
-  const recent = thread ? await rooms.transcript.read(thread, { tail: recentEntries }) : []
+  const recent = thread ? await rooms.transcript.read(thread, { tail: recentEntries, max_bytes: maxRead }) : []
   const news = reconcileRun(input, recent)
   const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
   const common = {
@@ -70,7 +71,7 @@ async function findChatState(
   recent: readonly TranscriptEntry[],
   { house: { desk } }: WebRooms,
 ): Promise<ChatState | undefined> {
-  const last = recent.findLast(({ role, native_id }) => role === 'assistant' && native_id !== undefined)
+  const last = recent.findLast(entry => (entry.role === 'assistant' || isAsked(entry)) && entry.native_id !== undefined)
   const found = last?.native_id === undefined ? undefined : await desk.findResponse(last.native_id)
   return found?.response.chat_state
 }
