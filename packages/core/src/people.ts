@@ -110,6 +110,8 @@ export interface PrivateScope {
 
 export interface PersonHistoryRequest extends Omit<HistoryRequest, 'thread'> {
   readonly agent: string
+  /** The conversation that goes on: part of it, however many newer ones there are. */
+  readonly thread?: number | undefined
   readonly scopes: readonly PrivateScope[]
 }
 

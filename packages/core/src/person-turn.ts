@@ -81,6 +81,7 @@ export function readPast(
   known: TurnPerson | undefined,
 ): Promise<readonly Entry[]> {
   const window = { before: beginningOf(turn), ...reach }
-  if (!known) return desk.readHistory({ thread: turn.thread, ...window })
-  return desk.readPersonHistory({ agent: turn.agent, scopes: known.scopes, ...window })
+  const { agent, thread } = turn
+  if (!known) return desk.readHistory({ thread, ...window })
+  return desk.readPersonHistory({ agent, thread, scopes: known.scopes, ...window })
 }

@@ -35,8 +35,9 @@ export function createPersonHistory(db: DatabaseSync): PeopleDesk['readPersonHis
     })
 
   return async request => {
-    const { before, head, tail } = request
-    const threads = findThreads(request)
+    const { before, head, tail, thread: current } = request
+    const found = findThreads(request)
+    const threads = current === undefined || found.includes(current) ? found : [current, ...found]
     const listAll = (query: typeof findFirst, limit: number) =>
       threads.flatMap(thread => query.all(thread, before, limit)).toSorted(byPlace)
     const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []

@@ -42,6 +42,20 @@ export function describeSharing(open: OpenDesk): void {
     }),
   )
   test(
+    'the conversation that goes on is part of it, however many newer ones there are',
+    withDesk(open, async ({ desk }) => {
+      const { thread, message } = await converse(desk, 'old', from(ada, 'old'))
+      const newer = Array.from({ length: 200 }, (_, n) => sketchIntake(`m${n}`, from(adasMail, `m${n}`)))
+      await Promise.all(newer.map(intake => desk.admit(intake, 'c')))
+      const scopes = [
+        { via: ada.via, scope: ada.subject },
+        { via: adasMail.via, scope: 'v:ada@mail.test' },
+      ]
+      const request = { agent: 'echo', scopes, before: message + 1, head: 1, tail: 9 }
+      expect(await desk.readPersonHistory({ ...request, thread })).toMatchObject([{ nativeId: 'old' }, {}])
+    }),
+  )
+  test(
     'both ends are read, and nothing twice',
     withDesk(open, async ({ desk }) => {
       for (let n = 0; n < 9; n += 1) await converse(desk, `m${n}`, from(n % 2 ? ada : adasMail, `m${n}`))
