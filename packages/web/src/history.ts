@@ -49,13 +49,12 @@ export async function showHistory(
 }
 
 async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {
-  const { entry_id, native_id, chat_seq, seq, kind, role, agent_key, content, at } = entry
+  const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
   return {
     id: native_id ?? entry_id,
     seq: chat_seq ?? seq,
-    // What has to be allowed is asked by the agent.
-    role: kind === 'approval_required' ? 'assistant' : role,
-    ...(agent_key !== undefined && role === 'assistant' && { name: agent_key }),
+    role: isAsked(entry) ? 'assistant' : role,
+    ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
     content: textOfEntry(entry),
     metadata: {
       ...showStage(entry),
@@ -63,6 +62,11 @@ async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms[
     },
     timestamp: at,
   }
+}
+
+/** Questions are the agent's words, also where what they wait for takes the place of a result. */
+export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
+  return kind === 'approval_required' || kind === 'input_required'
 }
 
 /** Trace entries tell what was called; bubbles their text. */

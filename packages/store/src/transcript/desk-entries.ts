@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
 import { parseJson, prepareQuery } from '../database.ts'
+import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
 
 interface SaidRow {
@@ -30,7 +31,7 @@ export interface DeskEntries {
 
 /** The latency of an answer counts from the message it answers. */
 const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
-  CASE WHEN json_type(r.envelope, '$.speaker') IS NOT NULL OR json_type(r.envelope, '$.trace') IS NOT NULL THEN r.envelope END AS behind
+  r.envelope AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN entries q ON q.seq = e.answers
   LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
@@ -69,8 +70,9 @@ export function createDeskEntries(db: DatabaseSync): DeskEntries {
 }
 
 function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
-  const { speaker = row.agent, trace = [] } = readBehind(row)
-  const pieces = splitParts(parseJson<readonly Part[]>(row.content), row.role)
+  const { speaker = row.agent, trace = [], status } = readBehind(row)
+  const split = splitParts(parseJson<readonly Part[]>(row.content), row.role)
+  const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const author = parseJson<Entry['author']>(row.author)
   const isAnswer = row.role === 'assistant'
   const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
@@ -101,6 +103,16 @@ function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
   ]
 }
 
-function readBehind({ behind }: SaidRow): Pick<NormalizedResponse, 'speaker' | 'trace'> {
+/** What an agent asks is a question, where nothing else waits for an answer. */
+function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
+  if (pieces.some(({ wait }) => wait)) return pieces
+  const last = pieces.findLastIndex(({ kind }) => kind === 'text')
+  const wait = { id, reason: 'input', state: 'open' } as const
+  return pieces.map((piece, index) =>
+    index === last ? { ...piece, kind: 'input_required', role: 'tool', wait } : piece,
+  )
+}
+
+function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, 'speaker' | 'trace' | 'status'>> {
   return behind === null ? {} : parseJson<NormalizedResponse>(behind)
 }

@@ -1,6 +1,7 @@
 import type { ResumeEntry } from '@ag-ui/core'
 import { randomHex, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
+import { isAsked } from '../history.ts'
 import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import type { Watched } from './follow-turn.ts'
@@ -71,7 +72,7 @@ function answerQuestion(
   { interruptId, status, payload }: ResumeEntry,
   recent: readonly TranscriptEntry[],
 ): DecidedInterrupts {
-  const last = recent.findLast(({ role, native_id }) => role === 'assistant' && native_id !== undefined)
+  const last = recent.findLast(entry => (entry.role === 'assistant' || isAsked(entry)) && entry.native_id !== undefined)
   if (last?.native_id !== interruptId || status !== 'resolved') return unknown
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload ?? '')
   return { ...nothing, answers: [text] }
