@@ -1,6 +1,6 @@
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { ModelServer } from '../../../../packages/agents/test/model-server.ts'
-import { call, openModelServer, say } from '../../../../packages/agents/test/model-server.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
