@@ -1,4 +1,5 @@
 import type { Intake, NormalizedResponse, Part, Turn } from '@postern/core'
+import { findAnsweredQuestion, listOpenWaits } from '@postern/transcript'
 import { describe, expect, it } from 'vitest'
 import type { SqliteDesk } from '../index.ts'
 import { openSqliteDesk } from '../index.ts'
@@ -53,9 +54,13 @@ function makeResponse({ content }: Turn, parts: readonly Part[]): NormalizedResp
   }
 }
 
-async function answer(desk: SqliteDesk, parts: readonly Part[]): Promise<void> {
+async function answer(
+  desk: SqliteDesk,
+  parts: readonly Part[],
+  behind: Partial<NormalizedResponse> = {},
+): Promise<void> {
   const turn = await takeTurn(desk)
-  await desk.commit(turn, { response: makeResponse(turn, parts), deliveries: [] })
+  await desk.commit(turn, { response: { ...makeResponse(turn, parts), ...behind }, deliveries: [] })
 }
 
 describe('bindDesk()', () => {
@@ -176,6 +181,42 @@ describe('bindDesk()', () => {
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [text('better')] }])
     await desk.act([{ kind: 'delete', response: response.id, planned }], 'c3')
     expect(await said()).toEqual([{ parts: [text('one')] }, { parts: [] }])
+    await desk.close()
+  })
+
+  it('E-40: shows a question of the agent’s as what it is, and the next message of the user as its answer', async () => {
+    const desk = await openDesk()
+    await desk.admit(makeIntake('m1', [text('A cake, please')]), 'c1')
+    await answer(desk, [text('Which one?')], { status: 'input_required' })
+    const thread = await desk.transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await desk.transcript.bindDesk(thread, conversation)
+    const [, question] = await desk.transcript.read(thread)
+    expect(question).toMatchObject({ kind: 'input_required', role: 'tool', chat_seq: 2, native_id: 're-m1' })
+    const now = Date.parse('2026-03-13T10:00:02.000Z')
+    expect(findAnsweredQuestion(await desk.transcript.read(thread), now)?.wait.id).toBe('re-m1')
+    await desk.admit(makeIntake('m2', [text('The round one')]), 'c2')
+    expect(listOpenWaits(await desk.transcript.read(thread), now)).toEqual([])
+    await desk.close()
+  })
+
+  it('W-23: shows what was done behind an answer before its words, each by who did it, until the answer is taken back', async () => {
+    const desk = await openDesk()
+    await desk.admit(makeIntake('m1', [text('My money')]), 'c1')
+    const call = { kind: 'tool_call', id: 'c1', name: 'navigate_to_b', args: {}, result: 'gone', agent: 'a' } as const
+    await answer(desk, [text('Here is b')], { speaker: 'b', trace: [call], chat_state: { activeAgent: 'b' } })
+    const thread = await desk.transcript.openThread('ann', { transport: 'web', key: 't-1' })
+    await desk.transcript.bindDesk(thread, conversation)
+    const read = async () =>
+      (await desk.transcript.read(thread)).map(({ kind, agent_key, chat_seq }) => [kind, agent_key, chat_seq])
+    expect(await read()).toEqual([
+      ['text', undefined, 1],
+      ['tool_call', 'a', undefined],
+      ['tool_result', 'a', undefined],
+      ['text', 'b', 2],
+    ])
+    await desk.act([{ kind: 'delete', response: 're-m1', planned: { deliveries: [] } }], 'c2')
+    expect(JSON.stringify(await desk.transcript.read(thread))).not.toMatch(/navigate|Here is b|gone/)
+    expect(JSON.stringify((await desk.findResponse('re-m1'))?.response)).not.toMatch(/navigate|activeAgent/)
     await desk.close()
   })
 })
