@@ -27,7 +27,8 @@ export function createForget(
     'UPDATE broadcasts SET due_at = NULL, holder = NULL, ended_at = ? WHERE message = ? AND due_at IS NOT NULL',
   )
   return (batch, message, now) => {
-    if (erase.run(message, now).changes === 0) return
+    // Of one that is forgotten already there may be more by now: what the agent changed of its answer is on its way.
+    erase.run(message, now)
     entries.erase(message)
     blobs.release(batch, message)
     turns.cancelOf(batch, message, now, 'deleted')

@@ -111,8 +111,8 @@ export function sketchEditOf(dice: Dice, of: Intake): Intake {
 
 export const answerIdOf = ({ content, message }: Turn) => `answer to ${content.id} ${message}`
 
-/** Everything an answer may bring with it, now and then. `isRevision`: something was said meanwhile. */
-export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number, isRevision: boolean): Answer {
+/** Everything an answer may bring with it, now and then. */
+export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer {
   const { oneIn, pick, roll, name } = dice
   if (oneIn(8)) return { deliveries: [] }
   const { blobs, parts } = sketchFiles(dice)
@@ -135,7 +135,8 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number, isRevisi
         pulled: oneIn(6) || undefined,
       },
     ],
-    isRevision,
+    // Something may have been said meanwhile.
+    isRevision: true,
     aliases: turn.task ? [] : [`alias of ${answerIdOf(turn)}`],
     acts: oneIn(6) ? [sketchRandomPost(dice, turn.agent)] : [],
     ...(isOpen && { isListed: oneIn(4) }),

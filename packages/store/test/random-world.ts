@@ -42,7 +42,6 @@ export class RandomWorld {
   readonly #runs: Turn[] = []
   readonly #sends: Delivery[] = []
   readonly #answered: Turn[] = []
-  readonly #interim = new Set<number>()
   readonly #ways: Readonly<Record<string, () => Promise<unknown> | unknown>>
   readonly #names: readonly string[]
 
@@ -89,7 +88,7 @@ export class RandomWorld {
   }
 
   async #commit(turn: Turn): Promise<void> {
-    const answer = sketchRandomAnswer(this.#dice, turn, this.#tested.now(), this.#interim.has(turn.message))
+    const answer = sketchRandomAnswer(this.#dice, turn, this.#tested.now())
     await tolerate(this.#tested.desk.commit(turn, answer))
     if (answer.response) this.#answered.push(turn)
   }
@@ -152,9 +151,7 @@ export class RandomWorld {
         const turn = ofFediverse()
         if (!turn) return
         const response = { ...sketchResponse(turn, `meanwhile ${name()}`, 'working'), id: answerIdOf(turn) }
-        const isRevision = this.#interim.has(turn.message)
-        const isSaid = await tolerate(desk.say(turn, { response, deliveries: [], isRevision }).then(() => true))
-        if (isSaid) this.#interim.add(turn.message)
+        await tolerate(desk.say(turn, { response, deliveries: [], isRevision: true }))
       },
       release: () => {
         const turn = this.#pickOne(runs)

@@ -1,6 +1,6 @@
 import { LeaseLost } from '@postern/core'
 import { expect, test } from 'vitest'
-import { sketchPost } from './act-sketches.ts'
+import { sketchDeletion, sketchPost } from './act-sketches.ts'
 import {
   ada,
   adasMail,
@@ -207,6 +207,23 @@ export function describeForgetting(open: OpenDesk): void {
       const settled = await Promise.allSettled(settling)
       expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
       expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0 })
+    }),
+  )
+  test(
+    'what was still on its way of what he had taken back before keeps nothing behind it waiting',
+    withDesk(open, async ({ desk }) => {
+      const place = 'https://social.test/inbox'
+      const inOne = { message: { thread_id: 't' }, thread: { scope: 'public' } }
+      await desk.admit(sketchIntake('m1', from(ada, 'm1', inOne)), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.commit(turn, sketchAnswer(turn, 'heard'))
+      await desk.withdraw('activitypub', [{ kind: 'forget', author: ada.subject, object: 'object of m1' }])
+      await desk.act([sketchDeletion('answer to m1', [place])], 'c')
+      await desk.admit(sketchIntake('m2', from(eve, 'm2', inOne)), 'c')
+      const next = await leaseOnlyTurn(desk)
+      await desk.commit(next, sketchAnswer(next, 'heard', [place]))
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada] })
+      expect((await leaseOnlyDelivery(desk)).message.id).toBe('m2')
     }),
   )
 }
