@@ -65,8 +65,11 @@ interface ListenFailure extends NodeJS.ErrnoException {
 export function toListenError(key: string, cause: ListenFailure): Error {
   const { code, address, hostname = address, port } = cause
   if (code === undefined || hostname === undefined) return cause
-  const place = port === undefined ? hostname : `${hostname}:${port}`
-  const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_PORT`
-  const mend = `Free the port, or set ${key}.port (${variable}) to another one.`
+  // A path has none, or a negative one.
+  const isPort = port !== undefined && port >= 0
+  const place = isPort ? `${hostname}:${port}` : hostname
+  const name = hostname.startsWith('/') ? 'path' : 'port'
+  const variable = `POSTERN_${key.replaceAll('.', '_').toUpperCase()}_${name.toUpperCase()}`
+  const mend = `Free the ${name}, or set ${key}.${name} (${variable}) to another one.`
   return new ConfigError(key, `cannot listen on ${place} (${code})`, mend, { cause })
 }

@@ -23,8 +23,11 @@ export const submitConfigSchema = z.strictObject({
   timeout_ms: z.number().int().positive().default(600_000),
 })
 
-const listenConfigSchema = z.strictObject({
-  port: portSchema,
+const listenConfigShape = {
+  /** Either this or `path`. */
+  port: portSchema.optional(),
+  /** A socket in the file system, open to its owner and its group. Whoever opens it may say by XFORWARD or XCLIENT who brought a mail. */
+  path: z.string().min(1).max(100).optional(),
   protocol: z.enum(['smtp', 'lmtp']).default('smtp'),
   host: z.string().default('127.0.0.1'),
   max_connections: z.number().int().positive().default(100),
@@ -38,7 +41,11 @@ const listenConfigSchema = z.strictObject({
    * address it is that SPF judges is then known.
    */
   trusted_peers: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
-})
+}
+
+const listenConfigSchema = z
+  .strictObject(listenConfigShape)
+  .refine(({ port, path }) => (port === undefined) !== (path === undefined), 'must have either "port" or "path"')
 
 /** What one message may cost us. Sizes in octets, times in ms. */
 export const mailLimitsSchema = z.strictObject({

@@ -6,6 +6,7 @@ import type { MailListenConfig } from './config.ts'
 import type { MailEnvelopeIn } from './mail.ts'
 import { createDataReader } from './smtp-data.ts'
 import { toSmtpReply } from './smtp-replies.ts'
+import { openListenPlace } from './smtp-socket.ts'
 
 export interface SmtpListening {
   readonly config: MailListenConfig
@@ -41,16 +42,11 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
     server ??= createSmtpServer(listening, busy)
     ;(await server).connect(socket)
   })
-  await new Promise<void>((resolve, reject) => {
-    sockets.once('error', reject)
-    sockets.listen(config.port, config.host, resolve)
-  })
+  const place = await openListenPlace(sockets, config)
   sockets.on('error', () => undefined)
-  const address = sockets.address()
-  const port = typeof address === 'object' && address ? address.port : config.port
   return {
-    description: `${config.protocol.toUpperCase()} on ${config.host}:${port}`,
-    port,
+    description: `${config.protocol.toUpperCase()} on ${place.text}`,
+    port: place.port,
     async close() {
       const closed = new Promise<void>(resolve => sockets.close(() => resolve()))
       await Promise.allSettled(busy)
@@ -67,6 +63,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const { SMTPServer } = await import('smtp-server')
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
+  // A socket in the file system is opened only by who may: he has no address to be known by.
+  const trustedPeers = config.path === undefined ? config.trusted_peers : true
   const { maxHeld, sleep } = listening
   const reader = createDataReader({ maxBytes, maxHeld, sleep, transferMs: config.transfer_ms })
   const server = new SMTPServer({
@@ -82,8 +80,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     maxClients: config.max_connections,
     maxRecipients: config.max_recipients,
     socketTimeout: config.timeout_ms,
-    useXForward: config.trusted_peers,
-    useXClient: config.trusted_peers,
+    useXForward: trustedPeers,
+    useXClient: trustedPeers,
     onRcptTo({ address }, session, done) {
       try {
         listening.checkRecipient(address, session.remoteAddress)
@@ -152,10 +150,10 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
 }
 
 /** Who speaks LMTP is a server that passes mail on, and so is a peer of ours: only it knows who brought the mail. */
-function isClientKnown(session: SMTPServerSession, { protocol, trusted_peers }: MailListenConfig): boolean {
+function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
-  return protocol === 'smtp' && !trusted_peers.includes(remoteAddress.replace(/^::ffff:/i, ''))
+  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(remoteAddress.replace(/^::ffff:/i, ''))
 }
 
 /**

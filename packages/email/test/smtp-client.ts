@@ -13,8 +13,9 @@ export interface SmtpClient {
   end(): void
 }
 
-export async function openSmtpClient(port: number): Promise<SmtpClient> {
-  const socket = connect(port, '127.0.0.1')
+/** A port, or the path of a socket. */
+export async function openSmtpClient(place: number | string): Promise<SmtpClient> {
+  const socket = typeof place === 'string' ? connect(place) : connect(place, '127.0.0.1')
   const closed = once(socket, 'close')
   const waiting: ((reply: string) => void)[] = []
   const replies: string[] = []

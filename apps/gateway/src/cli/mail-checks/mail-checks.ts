@@ -56,8 +56,9 @@ async function checkListener({ config, isRunning, isSimulating }: OperatorClient
       ? ok('mail comes by HTTP')
       : warning('no mail can come in', 'Set email.listen, email.intake.secret or a provider (docs/email.md).')
   }
-  if (!isRunning || listen.port === 0) return ok(`the gateway listens on ${listen.host}:${listen.port} when it runs`)
-  const place = `the listener ${listen.host}:${listen.port}`
+  const at = listen.path ?? `${listen.host}:${listen.port}`
+  if (!isRunning || listen.port === 0) return ok(`the gateway listens on ${at} when it runs`)
+  const place = `the listener ${at}`
   return tryGreeting(listen, handleHostOf(config), place, 'Look into the log of the gateway.')
 }
 

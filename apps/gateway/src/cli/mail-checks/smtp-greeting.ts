@@ -5,7 +5,9 @@ import { connect as connectTls } from 'node:tls'
 
 export interface MailServer {
   readonly host: string
-  readonly port: number
+  readonly port?: number | undefined
+  /** A socket in the file system instead. */
+  readonly path?: string | undefined
   readonly protocol?: 'smtp' | 'lmtp' | undefined
   /** TLS from the first byte. */
   readonly secure?: boolean | undefined
@@ -37,7 +39,8 @@ export async function readGreeting(server: MailServer, name: string): Promise<Gr
   }
 }
 
-function open({ host, port, secure }: MailServer): Socket {
+function open({ host, port = 0, path, secure }: MailServer): Socket {
+  if (path !== undefined) return connect(path)
   return secure ? connectTls({ host, port, servername: host }) : connect({ host, port })
 }
 
