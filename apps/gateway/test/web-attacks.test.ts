@@ -31,6 +31,9 @@ beforeAll(async () => {
     loiterer: { use: './agents/loiterer.ts' },
     merging: { use: './agents/loiterer.ts', queue: 'merge' },
     interrupting: { use: './agents/loiterer.ts', queue: 'interrupt' },
+    flooder: { use: './agents/flooder.ts' },
+    convener: { use: './agents/convener.ts' },
+    helper: { use: 'builtin:echo' },
     picky: { use: 'builtin:echo', allow: [{ issuer: origin, subject: 'bob' }] },
     denying: { use: 'builtin:echo', deny: [{ subject: 'ann' }] },
   }
@@ -278,6 +281,21 @@ describe('streams', () => {
     const events = await eventsOf(await run(undefined, { as: 'bob', threadId }))
     expect(events.at(-1)?.type).toBe('RUN_FINISHED')
   })
+})
+
+test('an agent that says more than can be sent at once is heard to its end', async () => {
+  const events = await eventsOf(await run('go on', { agent: 'flooder', as: 'cem' }))
+  const words = wordsOf(events)
+  expect(words.startsWith('word 0 word 1 ')).toBe(true)
+  expect(words.split('word ')).toHaveLength(60_001)
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+})
+
+test('what agents say whom an answer brings in stands behind it, in the same message', async () => {
+  const events = await eventsOf(await run('ask @helper@agents.test', { agent: 'convener', as: 'cem' }))
+  expect(events.filter(({ type }) => type === 'TEXT_MESSAGE_START')).toHaveLength(1)
+  expect(wordsOf(events)).toMatch(/^Let me ask around\.\n\n[\s\S]*@?helper/)
+  expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
 })
 
 describe('what comes while the agent is at it', () => {

@@ -67,6 +67,22 @@ describe('createRunWriter()', () => {
     expect(wordsOf(await readAsClient(events))).toEqual(['see this\n\n[A](https://x.test/a)'])
   })
 
+  it.each([
+    [{ url: 'javascript:alert(1)', title: 'A' }, 'A'],
+    [{ url: 'data:text/html,x' }, 'data:text/html,x'],
+    [
+      { url: 'https://x.test/a)[b](javascript:alert(1)' },
+      '[https://x.test/a)\\[b\\](javascript:alert(1)](https://x.test/a%29[b]%28javascript:alert%281%29)',
+    ],
+    [
+      { url: 'https://x.test/', title: 'a](javascript:alert(1))[b' },
+      '[a\\](javascript:alert(1))\\[b](https://x.test/)',
+    ],
+  ])('a link leads where it says, or nowhere: %j', (link, told) => {
+    const events = writeRun(writer => writer.complete(answer([{ kind: 'link', ...link }])))
+    expect(events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [event.delta] : []))).toEqual([told])
+  })
+
   it('an answer that has become another one is told whole, as a message of its own', async () => {
     const events = writeRun(writer => {
       writer.piece([text('half of ')], 'answer')

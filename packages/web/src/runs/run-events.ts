@@ -1,6 +1,6 @@
 import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { ApprovalAction, Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
+import type { ApprovalAction, Json, LinkPart, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
 import { plainTextOf, readApproval } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
@@ -223,7 +223,7 @@ function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]):
 /** What a text cannot show, as markdown: an assistant's content is one string. */
 function writeBlock(part: Part, fileAddress: RunPlace['fileAddress']): string {
   if (part.kind === 'text') return part.content
-  if (part.kind === 'link') return `[${part.title ?? part.url}](${part.url})`
+  if (part.kind === 'link') return writeLink(part)
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
   const { bytes_ref, name = 'file' } = part
@@ -261,3 +261,10 @@ const approvalSchema = {
   properties: { approved: { type: 'boolean' } },
   required: ['approved'],
 } as const
+
+/** Only what leads to a page or a mailbox can be followed: in a browser other addresses may run something. */
+function writeLink({ url, title = url }: LinkPart): string {
+  const { protocol = '' } = URL.parse(url) ?? {}
+  if (!/^(https?|mailto):$/.test(protocol)) return title
+  return `[${title.replace(/[[\]]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
+}

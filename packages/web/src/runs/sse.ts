@@ -10,6 +10,8 @@ export const sseHeaders = {
 export interface EventSink {
   send(event: Event): void
   beat(): void
+  /** So much waits that pieces had better be left for the end: then they are one. */
+  isFull(): boolean
   close(): void
 }
 
@@ -39,6 +41,7 @@ export function streamEvents(open: (sink: EventSink) => () => void): ReadableStr
         leave = open({
           send: event => write(`data: ${JSON.stringify(event)}\n\n`),
           beat: () => write(':\n\n'),
+          isFull: () => (controller.desiredSize ?? 0) < -maxWaiting / 4,
           close() {
             if (isOver) return
             isOver = true

@@ -6,6 +6,7 @@ import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
 import type { RunWriter } from './run-events.ts'
 import { createRunWriter, listInterrupts } from './run-events.ts'
+import type { EventSink } from './sse.ts'
 import { streamEvents } from './sse.ts'
 import type { AskedRun, StartedRun } from './start-run.ts'
 
@@ -36,7 +37,7 @@ export function streamRun(
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
     const stop =
       started.watched &&
-      followTurn(started.watched, createWatcher(writer, { beat: sink.beat, present, done: close }), { desk, world })
+      followTurn(started.watched, createWatcher(writer, { sink, present, done: close }), { desk, world })
     if (!stop) {
       endWithoutTurn(asked, started, writer)
       close()
@@ -58,17 +59,25 @@ function endWithoutTurn({ input }: AskedRun, { warnings }: StartedRun, writer: R
 type Present = (response: NormalizedResponse) => NormalizedResponse
 
 interface Watching {
-  beat(): void
+  readonly sink: Pick<EventSink, 'beat' | 'isFull'>
   readonly present: Present
   done(): void
 }
 
-function createWatcher(writer: RunWriter, { beat, present, done }: Watching): TurnWatcher {
+function createWatcher(writer: RunWriter, { sink, present, done }: Watching): TurnWatcher {
+  let isBehind = false
+  // What is left out comes with the whole answer, in its order.
+  const unlessBehind =
+    <Words extends readonly unknown[]>(tell: (...words: Words) => void) =>
+    (...words: Words): void => {
+      isBehind ||= sink.isFull()
+      if (!isBehind) tell(...words)
+    }
   return {
-    piece: writer.piece,
-    behind: writer.behind,
-    interim: writer.interim,
-    beat,
+    piece: unlessBehind(writer.piece),
+    behind: unlessBehind(writer.behind),
+    interim: unlessBehind(writer.interim),
+    beat: sink.beat,
     end(ending) {
       tellEnding({ ...ending, response: ending.response && present(ending.response) }, writer)
       done()
