@@ -23,6 +23,7 @@ import { assignLanes } from './lanes.ts'
 import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
+import { createBanRoutes } from './operator/ban-routes.ts'
 import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes } from './operator/routes.ts'
@@ -145,7 +146,12 @@ export async function openGateway(
     policy.routes,
     createOperatorRoutes({
       desk,
-      further: [createTranscriptRoutes({ desk, world }), createOwnerRoutes(desk), createQuestionRoutes(operators)],
+      further: [
+        createTranscriptRoutes({ desk, world }),
+        createOwnerRoutes(desk),
+        createQuestionRoutes(operators),
+        createBanRoutes(desk.shelf),
+      ],
       agents,
       channels,
       token: operatorToken,

@@ -3,6 +3,7 @@ import { ConfigError, visibilities } from '@postern/core'
 import { exchangeFormats } from '@postern/transcript'
 import { Argument, Command, Option } from 'commander'
 import { formatBanner } from './cli/banner.ts'
+import { liftBan, printBans } from './cli/bans.ts'
 import type { Output } from './cli/commands.ts'
 import {
   changeDelivery,
@@ -187,6 +188,14 @@ function createProgram(): Command {
     .command('answer <id> <text>')
     .description('what the one who asked is to read')
     .action(async (id: string, text: string) => answerQuestion(await file(), output({}), { id, text }))
+  const bans = program.command('bans').description('whom the policies of a swarm have banned: list, lift')
+  bans
+    .command('list <agent>', { isDefault: true })
+    .option('--json')
+    .action(async (agent: string, options: CommonOptions) => printBans(await file(), output(options), agent))
+  bans
+    .command('lift <agent> <id>')
+    .action(async (agent: string, id: string) => liftBan(await file(), output({}), { agent, id }))
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
     .command('post <agent> <text>')

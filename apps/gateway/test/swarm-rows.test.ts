@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { eventually } from './house.ts'
+import { eventually, operatorToken } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
 
@@ -108,6 +108,15 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   expect(await mention('You are rude', rude)).toContain('We are polite here.')
   expect(await mention('Another conversation', rude)).toContain('We are polite here.')
   expect(asked).toEqual([])
+  const { bans } = await swarm.operate<{ bans: readonly { id: string; policy: string; subject: string }[] }>(
+    '/agents/desk/bans',
+  )
+  expect(bans).toMatchObject([{ policy: 'manners', subject: expect.stringContaining('gotosocial.test/users/alice') }])
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const path = `${swarm.house.url()}/operator/api/agents/desk/bans/${bans[0]?.id}`
+  expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(200)
+  expect((await fetch(path, { method: 'DELETE', headers })).status).toBe(404)
+  expect(await mention('I am sorry', rude)).toContain('triage heard')
   expect(await mention('Hello from another house', 'alice@mastodon.test')).toContain('triage heard')
 })
 

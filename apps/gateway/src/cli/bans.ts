@@ -1,0 +1,39 @@
+import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+interface ListedBan {
+  readonly id: string
+  readonly policy: string
+  readonly subject: string
+}
+
+/** Whom the policies of a swarm have banned. */
+export async function printBans(file: ConfigFile, output: Output, agent: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/agents/${encodeURIComponent(agent)}/bans`
+    const listed = (await client.request(path)) as { bans: readonly ListedBan[] }
+    const rows = listed.bans.map(({ id, policy, subject }) => [id, policy, subject])
+    output.print(output.json ? JSON.stringify(listed, null, 2) : formatTable(['id', 'policy', 'who'], rows))
+  } finally {
+    await client.close()
+  }
+}
+
+export async function liftBan(
+  file: ConfigFile,
+  output: Output,
+  { agent, id }: { readonly agent: string; readonly id: string },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/agents/${encodeURIComponent(agent)}/bans/${encodeURIComponent(id)}`
+    await client.request(path, { method: 'DELETE' })
+    output.print(`${toTerminalLine(id)}: lifted`)
+  } finally {
+    await client.close()
+  }
+}

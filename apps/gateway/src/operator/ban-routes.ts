@@ -1,0 +1,34 @@
+import { hash } from 'node:crypto'
+import { Rejection } from '@postern/core'
+import type { RecordShelf } from '@postern/transcript'
+import { Hono } from 'hono'
+
+const kind = 'swarm-ban'
+const ownerOf = (agent: string) => `agent:${agent}`
+const mostListed = 1_000
+
+/** Whom policies of swarms have banned; lifted by the operator alone. */
+export function createBanRoutes(shelf: Pick<RecordShelf, 'list' | 'remove'>): Hono {
+  const list = async (agent: string) => shelf.list(kind, ownerOf(agent), { limit: mostListed })
+  return new Hono()
+    .get('/agents/:agent/bans', async context => {
+      const bans = await list(context.req.param('agent'))
+      return context.json({ bans: bans.map(({ key }) => describeBan(key)) })
+    })
+    .delete('/agents/:agent/bans/:id', async context => {
+      const { agent, id } = context.req.param()
+      const ban = (await list(agent)).find(({ key }) => nameBan(key) === id)
+      if (!ban) throw new Rejection('no_recipient', 'Cannot lift ban: there is none with this id')
+      await shelf.remove({ kind, owner: ownerOf(agent), key: ban.key })
+      return context.json({ ...describeBan(ban.key), lifted: true })
+    })
+}
+
+function describeBan(key: string) {
+  const [, policy, subject] = JSON.parse(key) as readonly string[]
+  return { id: nameBan(key), policy, subject }
+}
+
+function nameBan(key: string): string {
+  return hash('sha256', key).slice(0, 16)
+}
