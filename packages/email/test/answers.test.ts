@@ -138,6 +138,8 @@ test('row 57: what came as a header injection goes out as one line', async () =>
   expect(answer.status).toBe(200)
   const [turn] = await house.desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 1_000 })
   if (!turn) throw new Error('no turn')
+  // Nor do the agent and what is kept for the answer see more than one.
+  expect(JSON.stringify([turn.content.parts, turn.content.sender, turn.target])).not.toMatch(/\\r|\\nBcc/)
   const { deliveries } = house.channel.address({ turn, response })
   for (const [aim, changes] of [
     [deliveries[0]?.target, {}],

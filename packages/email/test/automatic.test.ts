@@ -64,6 +64,7 @@ test.each<[flag: string, what: string, letter: Letter]>([
   ['bulk', 'List-Unsubscribe', { fields: 'List-Unsubscribe: <https://list.test/u>\n' }],
   ['bulk', 'Precedence: bulk', { fields: 'Precedence: Bulk\n' }],
   ['bulk', 'Precedence: list', { fields: 'Precedence: list\n' }],
+  ['bulk', 'Precedence: junk', { fields: 'Precedence: junk\n' }],
   ['bulk', 'Feedback-ID', { fields: 'Feedback-ID: a:b:c\n' }],
   ['silence_asked', 'X-Auto-Response-Suppress', { fields: 'X-Auto-Response-Suppress: DR, AutoReply\n' }],
   ['no_reply', 'a no-reply author', { from: 'No-Reply@nodmarc.test' }],

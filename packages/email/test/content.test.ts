@@ -74,6 +74,15 @@ describe('row 47: boundaries', () => {
     expect(isSaved || record.message.raw?.toString().includes('Saved')).toBe(true)
     expect(['received', 'ignored']).toContain(record.state)
   })
+
+  test('the same on sixty levels is as deep as it looks', async () => {
+    const level = 'Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n'
+    const record = await take({
+      fields: 'Content-Type: multipart/mixed; boundary=b\n',
+      body: `--b\r\n${level.repeat(60)}\r\nSaved\r\n--b--\r\n`,
+    })
+    expect(record.flags).toContain('mime_limits')
+  })
 })
 
 describe('row 48: encodings that are broken', () => {
