@@ -31,10 +31,10 @@ interface Note {
   readonly attributedTo: string
 }
 
-async function mention(text: string, inReplyTo?: string): Promise<Note> {
+async function mention(text: string, inReplyTo?: string, from = 'alice@mastodon.test'): Promise<Note> {
   const { fediverse } = swarm.house.world
   const to = '@desk@agents.test'
-  const { objectId } = await fediverse.deliver({ to, text: `${to} ${text}`, ...(inReplyTo && { inReplyTo }) })
+  const { objectId } = await fediverse.deliver({ from, to, text: `${to} ${text}`, ...(inReplyTo && { inReplyTo }) })
   const { activity } = await fediverse.awaitReply(objectId, 10_000)
   return activity.object as unknown as Note
 }
@@ -89,6 +89,14 @@ test('W-14: a member is given what is shared and its own, and calls with their r
   expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user'])
   expect(JSON.stringify(messages)).not.toContain('navigate')
   expect(messages.at(-1)?.content).toMatch(/"from":"@alice@mastodon\.test".*"verified":true[\s\S]*Thank you$/)
+})
+
+test('what others said in the conversation stands under their names', async () => {
+  const first = await mention('My order is late')
+  await mention('Mine is, too', first.id, 'alice@gotosocial.test')
+  const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
+  expect(messages[1]?.content).toBe('@alice@mastodon.test:\n\nMy order is late')
+  expect(messages.at(-1)?.content).toMatch(/"from":"@alice@gotosocial\.test"[\s\S]*Mine is, too$/)
 })
 
 test('a forbidden tool is never offered', () => {

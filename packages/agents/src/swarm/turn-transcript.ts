@@ -1,4 +1,5 @@
 import type { NormalizedMessage } from '@postern/core'
+import { announceSpeaker, quoteNames } from '@postern/core'
 import type { EntryBody, ThreadKey, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 
 /** Entries of the past that are looked at. */
@@ -10,7 +11,7 @@ const maxPast = 400
  */
 export function createTurnTranscript(
   transcript: TranscriptStore,
-  { id }: Pick<NormalizedMessage, 'id'>,
+  { id, sender }: Pick<NormalizedMessage, 'id' | 'sender'>,
 ): TranscriptStore {
   const done: TranscriptEntry[] = []
   const own = new Set<string>()
@@ -34,7 +35,7 @@ export function createTurnTranscript(
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
       head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
     const past = stored.filter(entry => !own.has(entry.entry_id) && !isHeard(entry) && !isLater(entry))
-    return [...past, ...stored.filter(isHeard), ...done]
+    return [...past.map(entry => nameWriter(entry, sender.address)), ...stored.filter(isHeard), ...done]
   }
 
   return {
@@ -49,4 +50,12 @@ export function createTurnTranscript(
       return tail === undefined ? all : all.slice(Math.max(0, all.length - tail))
     },
   }
+}
+
+/** What others said before is not taken for the words of who is answered. */
+function nameWriter(entry: TranscriptEntry, address: string): TranscriptEntry {
+  const { role, kind, author, content } = entry
+  const isOther = role === 'user' && kind === 'text' && author !== undefined && author.address !== address
+  if (!isOther || !('parts' in content)) return entry
+  return { ...entry, content: { parts: [announceSpeaker(author.address), ...content.parts.map(quoteNames)] } }
 }
