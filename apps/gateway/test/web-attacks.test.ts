@@ -380,6 +380,13 @@ test('the link to decide by is the person’s alone', async () => {
   const url = outcome.interrupts[0]?.metadata.url ?? ''
   expect(url).toMatch(/^https:\/\/agents\.test\/actions\/[\w-]{43}$/)
   expect((await fetch(local(url))).status).toBe(200)
+  const demandsOf = async () => {
+    const { messages } = (await (await history(threadId)).json()) as {
+      messages: { metadata: { demands?: object[] } }[]
+    }
+    return messages.flatMap(({ metadata }) => metadata.demands ?? [])
+  }
+  expect(await demandsOf()).toMatchObject([{ kind: 'consent_required', url }])
   const operatorSees = JSON.stringify([await house.messages(), await house.ask('/demands')])
   const [newest] = await house.messages()
   const whole = JSON.stringify(await house.show(newest?.id ?? ''))
@@ -388,6 +395,17 @@ test('the link to decide by is the person’s alone', async () => {
   )
   const state = url.slice(-43)
   for (const text of [operatorSees, whole, JSON.stringify(exported)]) expect(text).not.toContain(state)
+  // In another conversation it cannot be decided, and here once.
+  const [interruptId] = (await demandsOf()).map(demand => (demand as { id: string }).id)
+  const resume = [{ interruptId, status: 'resolved', payload: { approved: true } }]
+  const elsewhere = await eventsOf(await run(undefined, { resume }))
+  expect(elsewhere.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'not_decided' })
+  const told = await eventsOf(await run('and hurry', { threadId, resume }))
+  expect(wordsOf(told)).toBe('decided: granted')
+  expect(told).toContainEqual(
+    expect.objectContaining({ name: 'warning', value: 'what was said beside a decision was left out' }),
+  )
+  expect(await demandsOf()).toEqual([])
 })
 
 test('limits of the house count on the web, too: 429 before there is a stream, and for that person alone', async () => {

@@ -3,6 +3,7 @@ import { plainTextOf } from '@postern/core'
 import type { ThreadKey, TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
 import { showPlace } from './attachments/shelf.ts'
+import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
 
 /** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
@@ -43,9 +44,14 @@ export async function findWebThread(
 export async function showHistory(
   entries: readonly TranscriptEntry[],
   owner: string,
-  { shelf }: Pick<WebRooms, 'shelf'>,
+  { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
 ): Promise<readonly HistoryMessage[]> {
-  return Promise.all(entries.map(entry => showEntry(entry, owner, shelf)))
+  return Promise.all(
+    entries.map(async entry => {
+      const [shown, demands] = [await showEntry(entry, owner, shelf), await showOpenDemands(entry, owner, house)]
+      return demands.length === 0 ? shown : { ...shown, metadata: { ...shown.metadata, demands } }
+    }),
+  )
 }
 
 async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {

@@ -82,6 +82,12 @@ export function senderOf(
   return { address, auth_method: 'a2a-oauth', verified: true, identities: [mintTransportEvidence(evidence)] }
 }
 
+/** Whose key it is, as the desk knows who may decide. */
+export function senderOfKey(owner: string): NormalizedMessage['sender'] {
+  const [issuer = '', subject = ''] = JSON.parse(owner.slice('web:'.length)) as readonly string[]
+  return senderOf({ owner, issuer, subject, address: '' }, '', 0)
+}
+
 function peekIssuer(token: string): string | undefined {
   try {
     return decodeJwt(token).iss

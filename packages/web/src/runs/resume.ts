@@ -53,13 +53,19 @@ async function decideInterrupt(
   if (!demand) return answerQuestion(entry, recent)
   const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
   const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent && demand.via === 'web'
-  if (!isOwn || demand.kind !== 'consent_required') return unknown
+  if (!isOwn || demand.kind !== 'consent_required' || !wasDemanded(demand.id, recent)) return unknown
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
   const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver } as const
   const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
   if (resolved.outcome === 'refused') return unknown
   return { ...nothing, watched: { message: resolved.message, task: undefined } }
+}
+
+/** In this conversation: what goes on is told in it. */
+function wasDemanded(id: string, recent: readonly TranscriptEntry[]): boolean {
+  const parts = recent.flatMap(({ content }) => ('parts' in content ? content.parts : []))
+  return parts.some(part => part.kind === 'policy' && part.policy.demand === id)
 }
 
 /** Only a plain yes is one. */

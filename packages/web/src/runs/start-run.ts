@@ -60,7 +60,11 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
     state: await findChatState(recent, rooms),
     warnings: [...news.warnings, ...decided.warnings],
   }
-  if (decided.watched) return { ...common, watched: decided.watched }
+  if (decided.watched) {
+    const isMore = news.said.length > 0 || decided.answers.length > 0
+    const warnings = isMore ? [...common.warnings, 'what was said beside a decision was left out'] : common.warnings
+    return { ...common, warnings, watched: decided.watched }
+  }
   const content = await readNews(news, decided.answers, asked, rooms)
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: undefined }
