@@ -191,10 +191,12 @@ function createProgram(): Command {
   const bans = program.command('bans').description('whom the policies of a swarm have banned: list, lift')
   bans
     .command('list <agent>', { isDefault: true })
-    .option('--json')
+    .description('those of one agent (what is done when no command is named)')
+    .option('--json', 'for programs')
     .action(async (agent: string, options: CommonOptions) => printBans(await file(), output(options), agent))
   bans
     .command('lift <agent> <id>')
+    .description('is heard again')
     .action(async (agent: string, id: string) => liftBan(await file(), output({}), { agent, id }))
   const says = (text: string) => [{ kind: 'text', mime: 'text/markdown', content: text } as const]
   program
