@@ -5,6 +5,7 @@ import { createEntryRemoval, createRemoveMessage } from './remove-message.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
+import { createThreadRows } from './thread-rows.ts'
 
 export interface OwnerForgetting {
   /**
@@ -86,16 +87,10 @@ function createThreadRemoval(db: DatabaseSync): (threads: string) => void {
     `SELECT seq FROM entries WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,
   )
   const endEntry = createEntryRemoval(db)
-  const ends = [
-    ...['background', 'names', 'agent_states', 'turn_quotas'].map(
-      table => `DELETE FROM ${table} WHERE thread_id IN ${inList}`,
-    ),
-    // The number of a thread may be given again.
-    `DELETE FROM transcript_bindings WHERE desk_thread IN ${inList}`,
-    `DELETE FROM threads WHERE id IN ${inList}`,
-  ].map(sql => prepareQuery(db, sql))
+  const rows = createThreadRows(db)
   return threads => {
     for (const { seq } of listEntries.all(threads)) endEntry(seq)
-    for (const end of ends) end.run(threads)
+    rows.endMemory(threads)
+    rows.endPlace(threads)
   }
 }

@@ -1,6 +1,7 @@
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval } from './remove-message.ts'
 import type { Store } from './store.ts'
+import { createThreadRows } from './thread-rows.ts'
 
 /** Rows looked through in one transaction, so that others get their turn. */
 export const sliceSize = 5_000
@@ -22,15 +23,7 @@ export function createThreadRemoval({
   const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
   const findBackground = prepareQuery<{ seq: number }>(db, `SELECT seq FROM background WHERE thread_id IN ${inList}`)
   const endEntry = createEntryRemoval(db)
-  const prepareEnds = (tables: readonly string[]) =>
-    tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id IN ${inList}`))
-  const endMemory = prepareEnds(['background', 'agent_states', 'turn_quotas'])
-  const endPlace = [
-    ...prepareEnds(['names']),
-    // The number of a thread may be given again.
-    prepareQuery(db, `DELETE FROM transcript_bindings WHERE desk_thread IN ${inList}`),
-    prepareQuery(db, `DELETE FROM threads WHERE id IN ${inList}`),
-  ]
+  const rows = createThreadRows(db)
 
   const dropUsed = (left: Set<number>, except: number, after: number, until: number) => {
     for (const { thread_id } of findUsed.all(JSON.stringify([...left]), after, until, except)) left.delete(thread_id)
@@ -38,9 +31,8 @@ export function createThreadRemoval({
   function endAll(left: ReadonlySet<number>, kept: number | undefined): void {
     const ended = JSON.stringify([...left])
     for (const { seq } of findBackground.all(ended)) endEntry(seq)
-    for (const end of endMemory) end.run(ended)
-    const gone = JSON.stringify([...left].filter(thread => thread !== kept))
-    for (const end of endPlace) end.run(gone)
+    rows.endMemory(ended)
+    rows.endPlace(JSON.stringify([...left].filter(thread => thread !== kept)))
   }
   return async (threads, except) => {
     const left = new Set(threads)

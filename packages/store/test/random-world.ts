@@ -251,6 +251,7 @@ export class RandomWorld {
           oneIn(3) && desk.forgetPerson({ agent: oneIn(2) ? pick(agents) : undefined, addresses: [anybody()], except })
         )
       },
+      forgetTasks: () => oneIn(3) && desk.forgetTasks(`owner ${pick(people)}`),
       transcript: async () => {
         const of = this.#pickOne(this.#said)
         if (!of) return
