@@ -3,8 +3,10 @@ import { defaultMaxHops } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
 import { openAddressReader } from './addresses.ts'
+import { loadDmarc } from './authenticate/dmarc.ts'
 import { createMailDns } from './authenticate/mail-dns.ts'
 import { createSignatureReplays } from './authenticate/replays.ts'
+import { loadSpf } from './authenticate/spf.ts'
 import type { EmailConfig } from './config.ts'
 import { createDeferrals } from './deferral.ts'
 import { createMailIntake } from './intake.ts'
@@ -14,10 +16,11 @@ import { normalizeMail } from './normalize.ts'
 import { openMailOutbound } from './out/open-outbound.ts'
 import type { ProviderWorld } from './providers/provider.ts'
 import { createMailRoutes } from './routes.ts'
-import { openSmtpListener } from './smtp-listener.ts'
+import { loadSmtpServer, openSmtpListener } from './smtp-listener.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 import { createTokenKey } from './tokens/token-key.ts'
 import { verifyMail } from './verify.ts'
+import { warmUp } from './warm-up.ts'
 
 export * from './config.ts'
 
@@ -26,6 +29,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
   const { world, agents } = house
   const { limits, listen } = config
   const pool = createMimePool({ limits, world })
+  const closing = new AbortController()
   const openTokens = createTokenKey(house)
   const inbound = openInbound(config, house, { pool, openTokens })
   const intake = createMailIntake(inbound, house)
@@ -34,8 +38,9 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
     routes: createMailRoutes({ config, intake, world: openProviderWorld(house) }),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
-      listen: () =>
-        openSmtpListener({
+      listen: () => {
+        void warmUp([openAddressReader, loadSpf, loadDmarc, loadSmtpServer], world, closing.signal)
+        return openSmtpListener({
           config: listen,
           maxBytes: limits.message_bytes,
           maxHeld: limits.held_bytes,
@@ -45,9 +50,13 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
           recordRefusal: intake.recordRefusal,
           take: async (octets, envelope) => void (await intake.take(octets, envelope, envelope.ip ?? '')),
           takeEach: (octets, envelope) => intake.takeEach(octets, envelope, envelope.ip ?? ''),
-        }),
+        })
+      },
     }),
-    close: () => pool.close(),
+    close() {
+      closing.abort()
+      return pool.close()
+    },
   }
 }
 

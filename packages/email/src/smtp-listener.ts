@@ -30,7 +30,7 @@ type Taken = (error?: Error | null, message?: string | (string | Error)[]) => vo
 
 /**
  * Listens for mail from an MTA in front of us: SMTP or LMTP, no login, no TLS, meant for loopback or a private network. The
- * library is loaded with the first connection, so that the port is open at once.
+ * library is loaded with the first connection, or soon after the start, so that the port is open at once.
  */
 export async function openSmtpListener(listening: SmtpListening): Promise<Listening> {
   const { config } = listening
@@ -59,8 +59,12 @@ export async function openSmtpListener(listening: SmtpListening): Promise<Listen
   }
 }
 
+export function loadSmtpServer(): Promise<typeof import('smtp-server')> {
+  return import('smtp-server')
+}
+
 async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void>>): Promise<SMTPServer> {
-  const { SMTPServer } = await import('smtp-server')
+  const { SMTPServer } = await loadSmtpServer()
   const { config, domain, maxBytes } = listening
   const isLmtp = config.protocol === 'lmtp'
   // A socket in the file system is opened only by who may: he has no address to be known by.

@@ -22,14 +22,19 @@ export interface DmarcEvidence {
   readonly spf: SpfCheck | undefined
 }
 
-/** Loaded with the first mail; naming it anew with each would be looked up anew. */
+/** Naming it anew with each mail would be looked up anew. */
 let library: Promise<typeof import('mailauth/lib/dmarc/index.js')> | undefined
+
+/** The library, loaded once. */
+export function loadDmarc(): NonNullable<typeof library> {
+  library ??= import('mailauth/lib/dmarc/index.js')
+  return library
+}
 
 /** Asks for the author's policy and compares. Only signatures that are whole and in time count. */
 export async function checkDmarc(evidence: DmarcEvidence, { resolve }: DnsBudget): Promise<DmarcCheck> {
   const { authorDomain, signatures, spf } = evidence
-  library ??= import('mailauth/lib/dmarc/index.js')
-  const { evaluateDmarc } = await library
+  const { evaluateDmarc } = await loadDmarc()
   const { response, dkimAligned } = await evaluateDmarc({
     headerFrom: [`author@${authorDomain}`],
     fromFields: 1,

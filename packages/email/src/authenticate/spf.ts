@@ -18,15 +18,20 @@ export interface SpfOptions {
   readonly timeoutMs: number
 }
 
-/** Loaded with the first mail; naming it anew with each would be looked up anew. */
+/** Naming it anew with each mail would be looked up anew. */
 let library: Promise<typeof import('mailauth/lib/spf/index.js')> | undefined
+
+/** The library, loaded once. */
+export function loadSpf(): NonNullable<typeof library> {
+  library ??= import('mailauth/lib/spf/index.js')
+  return library
+}
 
 /** Checks the client's right to send for MAIL FROM. Undefined when the transport did not say enough. */
 export async function checkSpf(envelope: MailEnvelopeIn, options: SpfOptions): Promise<SpfCheck | undefined> {
   const { ip, helo, from } = envelope
   if (!ip || from === undefined || !(from || helo)) return undefined
-  library ??= import('mailauth/lib/spf/index.js')
-  const { spf } = await library
+  const { spf } = await loadSpf()
   const { status, domain } = await spf({
     sender: from,
     ip,
