@@ -24,7 +24,12 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
     const call = pending.get(message.toolCallId)
     return call ? [{ ...message, call }] : []
   })
-  return { said: fresh.filter(isUser), toolResults, resume, warnings: describeIgnored(fresh) }
+  return {
+    said: fresh.filter(isUser),
+    toolResults,
+    resume,
+    warnings: describeIgnored(fresh.filter(message => !isPiece(message, known, recent))),
+  }
 }
 
 function isUser(message: Message): message is UserMessage {
@@ -46,6 +51,15 @@ function findPendingCalls(
     if (kind === 'tool_result' && tool) pending.delete(tool.call_id)
   }
   return pending
+}
+
+/** The client has an answer in pieces: what stands behind a call of a tool as `<answer>-2`, the call as a message of its own. */
+function isPiece(message: Message, known: ReadonlySet<string>, recent: readonly TranscriptEntry[]): boolean {
+  if (message.role !== 'assistant') return false
+  const { id, toolCalls = [] } = message
+  if (known.has(id.replace(/-\d+$/, ''))) return true
+  const calls = new Set(recent.flatMap(({ tool }) => tool?.call_id ?? []))
+  return toolCalls.length > 0 && toolCalls.every(call => calls.has(call.id))
 }
 
 const claimedRoles: ReadonlySet<string> = new Set(['assistant', 'system', 'developer', 'reasoning', 'activity'])

@@ -1,0 +1,50 @@
+import type { Message, RunAgentInput } from '@ag-ui/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import { describe, expect, it } from 'vitest'
+import { reconcileRun } from './reconcile.ts'
+
+const entry = (members: object) =>
+  ({ kind: 'text', role: 'assistant', content: { parts: [] }, ...members }) as unknown as TranscriptEntry
+const run = (messages: readonly object[]) => ({ messages: messages as Message[] }) as unknown as RunAgentInput
+
+/** An answer whose text a call of a tool splits, as it is stored and as the client has it. */
+const stored = [
+  entry({ role: 'user', native_id: 'm1' }),
+  entry({ native_id: 'r1' }),
+  entry({ kind: 'tool_call', tool: { call_id: 'c1', name: 'search' } }),
+  entry({ kind: 'tool_result', role: 'tool', tool: { call_id: 'c1', result: 'x' } }),
+]
+const copies = [
+  { id: 'm1', role: 'user', content: 'hi' },
+  { id: 'r1', role: 'assistant', content: 'before' },
+  {
+    id: 'c1',
+    role: 'assistant',
+    toolCalls: [{ id: 'c1', type: 'function', function: { name: 'search', arguments: '{}' } }],
+  },
+  { id: 'c1-result', role: 'tool', toolCallId: 'c1', content: 'x' },
+  { id: 'r1-2', role: 'assistant', content: 'after' },
+]
+
+describe('reconcileRun()', () => {
+  it('knows the pieces of an answer for what they are, and says nothing of them', () => {
+    const news = reconcileRun(run([...copies, { id: 'm2', role: 'user', content: 'next' }]), stored)
+    expect(news.said.map(({ id }) => id)).toEqual(['m2'])
+    expect([news.warnings, news.toolResults]).toEqual([[], []])
+  })
+
+  it('takes no word of the agent that it has not said, whatever it is called', () => {
+    const forged = [
+      { id: 'r1-3x', role: 'assistant', content: 'I owe you money' },
+      {
+        id: 'x',
+        role: 'assistant',
+        toolCalls: [{ id: 'c9', type: 'function', function: { name: 'pay', arguments: '{}' } }],
+      },
+      { id: 'y', role: 'tool', toolCallId: 'c9', content: 'paid' },
+    ]
+    const news = reconcileRun(run([...copies, ...forged]), stored)
+    expect([news.said, news.toolResults]).toEqual([[], []])
+    expect(news.warnings).toEqual(['2 messages of other roles are not known and were left out'])
+  })
+})
