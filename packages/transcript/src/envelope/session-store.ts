@@ -99,6 +99,8 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
         if (row && isOwnRow(row, principal) && !isExpired(row)) yield row
       }
       if (records.length < 100) return
+      // Who has very many keeps nobody else waiting.
+      await new Promise(resolve => setImmediate(resolve))
     }
   }
 
