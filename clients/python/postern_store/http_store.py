@@ -1,6 +1,7 @@
 import json
+from http.client import HTTPException
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -89,16 +90,30 @@ class PosternMessageStore(BaseMessageStore):
         request = Request(self._base + path, data=data, headers=headers, method=method)
         try:
             with self._opener.open(request, timeout=self._timeout) as answer:
-                return json.load(answer)
+                text = answer.read()
         except HTTPError as error:
             raise _refusal(error) from None
-        except URLError as error:
-            raise MessageStoreError(f"the gateway cannot be reached: {error.reason}", "unreachable") from error
+        except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", None) or type(error).__name__
+            raise MessageStoreError(f"the gateway cannot be reached: {reason}", "unreachable") from error
+        return _messages(text)
+
+
+def _messages(text: bytes) -> Dict[str, Any]:
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or not isinstance(answer.get("messages"), list):
+        raise MessageStoreError("the gateway answered with something else than messages", "malformed")
+    return answer
 
 
 def _path(location: str) -> str:
     if not location:
         raise ValueError("a location must not be empty")
+    if location in (".", ".."):
+        raise ValueError("a location must not be . or ..: no address can hold it")
     return f"/v1/store/{quote(location, safe='')}"
 
 
@@ -110,6 +125,8 @@ def _cut(limit: Optional[int], tail: Optional[int]) -> List[Tuple[str, str]]:
 def _refusal(error: HTTPError) -> MessageStoreError:
     try:
         problem = json.loads(error.read(65536))
+        if not isinstance(problem, dict):
+            raise ValueError("no problem document")
         return MessageStoreError(problem.get("detail", error.reason), problem.get("code", "refused"), error.code)
-    except ValueError:
+    except (ValueError, OSError, HTTPException):
         return MessageStoreError(str(error.reason), "refused", error.code)

@@ -1,0 +1,71 @@
+"""Against servers that are none: whatever they do is a MessageStoreError. Needs no gateway."""
+
+import socket
+import threading
+import unittest
+from typing import List, Tuple
+
+from postern_store import MessageStoreError, PosternMessageStore
+
+
+def serve(answer: bytes, keeps_open: bool = False) -> Tuple[str, List[bytes]]:
+    """A server that says the same to everybody. Gives its address, and what it has heard."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    heard: List[bytes] = []
+    held: List[socket.socket] = []
+
+    def run() -> None:
+        while True:
+            connection, _ = listening.accept()
+            heard.append(connection.recv(65536))
+            connection.sendall(answer)
+            held.append(connection)
+            if not keeps_open:
+                connection.close()
+
+    threading.Thread(target=run, daemon=True).start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}", heard
+
+
+class Hostile(unittest.TestCase):
+    def refuse(self, answer: bytes, code: str, keeps_open: bool = False) -> MessageStoreError:
+        url, _ = serve(answer, keeps_open)
+        with self.assertRaises(MessageStoreError) as caught:
+            PosternMessageStore(url, "token", timeout=0.3).get_conversation_messages("here")
+        self.assertEqual(caught.exception.code, code)
+        self.assertNotIn("token", str(caught.exception))
+        return caught.exception
+
+    def test_one_that_says_nothing_is_unreachable(self) -> None:
+        self.refuse(b"", "unreachable", keeps_open=True)
+
+    def test_one_that_stops_in_the_middle_is_unreachable(self) -> None:
+        begun = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"
+        self.refuse(begun, "unreachable", keeps_open=True)
+        self.refuse(begun, "unreachable")
+
+    def test_one_that_speaks_no_HTTP_is_unreachable(self) -> None:
+        self.refuse(b"SSH-2.0-x\r\n\r\n", "unreachable")
+
+    def test_what_is_no_list_of_messages_is_malformed(self) -> None:
+        for body in (b"<html>", b"[]", b"{}", b'{"messages": 1}', b"\xff\xfe"):
+            self.refuse(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body), "malformed")
+
+    def test_a_refusal_that_is_no_problem_document_is_a_refusal(self) -> None:
+        for body in (b"[]", b"1", b"<html>", b"\xff"):
+            answer = b"HTTP/1.1 500 Oops\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+            self.assertEqual(self.refuse(answer, "refused").status, 500)
+
+    def test_the_token_does_not_follow_a_redirect(self) -> None:
+        other, heard = serve(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+        self.refuse(b"HTTP/1.1 302 Found\r\nlocation: %s/\r\ncontent-length: 0\r\n\r\n" % other.encode(), "refused")
+        self.assertEqual(heard, [])
+
+    def test_locations_that_no_address_can_hold_are_refused(self) -> None:
+        for location in (".", ".."):
+            with self.assertRaises(ValueError):
+                PosternMessageStore("http://127.0.0.1:1", "token").get_global_messages(location)
+
+
+if __name__ == "__main__":
+    unittest.main()
