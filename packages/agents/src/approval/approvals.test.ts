@@ -1,0 +1,117 @@
+import type { PartialResponse, PolicyResolution } from '@postern/core'
+import { createMemoryShelf } from '@postern/transcript'
+import { describe, expect, test } from 'vitest'
+import { testContext, testMessage, testWorld } from '../../test/house.ts'
+import { openApprovals } from './approvals.ts'
+
+const start = Date.UTC(2026, 0, 1)
+
+function openTest({ name = 'shop', shelf = createMemoryShelf() } = {}) {
+  let time = start
+  const approvals = openApprovals({ name, shelf, world: { ...testWorld, now: () => time } })
+  const call = { id: 'c1', name: 'refund', args: { order: '17' } }
+  return {
+    shelf,
+    approvals,
+    wait: (hours: number) => {
+      time += hours * 3_600_000
+    },
+    ask: (more: object = {}) => approvals.ask({ ...call, ...more }, testContext()),
+  }
+}
+
+function policyOf({ parts = [] }: PartialResponse) {
+  const [part] = parts
+  if (part?.kind !== 'policy') throw new Error('there is no policy')
+  return part.policy
+}
+
+function decideOn(asked: PartialResponse, outcome: 'granted' | 'declined') {
+  const { kind, code, data, demand } = policyOf(asked)
+  const policy_resolution = { in_reply_to_state: 'x', demand, kind, outcome, code, data } as PolicyResolution
+  return testMessage('Agreed', { policy_resolution })
+}
+
+describe('openApprovals()', () => {
+  test('E-38: puts the action on the shelf, and asks with its arguments where the tool says nothing', async () => {
+    const { ask, shelf } = openTest()
+    const asked = await ask()
+    expect(asked.status).toBe('input_required')
+    expect(policyOf(asked)).toMatchObject({
+      kind: 'consent_required',
+      code: 'approval:required',
+      message: 'May I run "refund" with {"order":"17"}?',
+      data: { 'dev.postern.action': { kind: 'refund', tool_call_id: 'c1', arguments: ['order'] } },
+    })
+    const [record] = await shelf.list('pending-action', 'agent:shop')
+    expect(record?.value).toMatchObject({ status: 'pending', apply_input: { args: { order: '17' } } })
+  })
+
+  test('E-39: runs what was granted once, and knows what came of it when the turn is tried again', async () => {
+    const { ask, approvals } = openTest()
+    const message = decideOn(await ask(), 'granted')
+    const runs: unknown[] = []
+    for (let turn = 0; turn < 3; turn += 1) {
+      const decided = await approvals.findDecided(message)
+      if (!decided) throw new Error('it decides on nothing')
+      const run = async (args: unknown) => {
+        runs.push(args)
+        return { result: { done: 17 } }
+      }
+      expect(await approvals.settle(decided, run)).toEqual({ result: { done: 17 } })
+    }
+    expect(runs).toEqual([{ order: '17' }])
+  })
+
+  test('E-39: does not run again what was begun and broken off, and says that nobody knows', async () => {
+    const { ask, approvals } = openTest()
+    const message = decideOn(await ask(), 'granted')
+    const decided = await approvals.findDecided(message)
+    if (!decided) throw new Error('it decides on nothing')
+    // The process dies in it.
+    void approvals.settle(decided, () => new Promise(() => {}))
+    await new Promise(resolve => setImmediate(resolve))
+    const again = await approvals.findDecided(message)
+    if (!again) throw new Error('it decides on nothing')
+    const outcome = await approvals.settle(again, async () => ({ result: 'twice' }))
+    expect(outcome).toEqual({
+      error: { message: 'It was begun and broken off. Whether it took effect is not known.' },
+    })
+  })
+
+  test('E-39: never runs what was declined, or came too late', async () => {
+    for (const [outcome, hours, words] of [
+      ['declined', 0, 'It was not allowed.'],
+      ['granted', 3, 'Nobody allowed it in time.'],
+    ] as const) {
+      const { ask, approvals, wait } = openTest()
+      const asked = await ask({ expiresAfterHours: 2 })
+      wait(hours)
+      const decided = await approvals.findDecided(decideOn(asked, outcome))
+      if (!decided) throw new Error('it decides on nothing')
+      const settled = await approvals.settle(decided, async () => ({ result: 'run' }))
+      expect(settled).toEqual({ error: { message: words } })
+    }
+  })
+
+  test('tells how a call stands: it waits, or its time is over', async () => {
+    const { ask, approvals, wait } = openTest()
+    const policy = policyOf(await ask({ expiresAfterHours: 2 }))
+    expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
+    wait(3)
+    expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })
+  })
+
+  test('takes no decision on a call of another agent, on no call, or on something else', async () => {
+    const shelf = createMemoryShelf()
+    const { ask } = openTest({ shelf })
+    const { approvals } = openTest({ name: 'other', shelf })
+    const asked = await ask()
+    expect(await approvals.findDecided(decideOn(asked, 'granted'))).toBeUndefined()
+    expect(await approvals.findDecided(testMessage('Agreed'))).toBeUndefined()
+    const { policy_resolution } = decideOn(asked, 'granted')
+    if (!policy_resolution) throw new Error('there is no decision')
+    const other = testMessage('Agreed', { policy_resolution: { ...policy_resolution, code: 'another' } })
+    expect(await openTest({ shelf }).approvals.findDecided(other)).toBeUndefined()
+  })
+})

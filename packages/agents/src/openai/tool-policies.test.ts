@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { openTestHouse } from '../../test/house.ts'
+import { openModelAgent } from '../../test/model-agent.ts'
+import { call, say, streamOf } from '../../test/model-server.ts'
+
+const tools = './tools/shed.ts'
+
+describe('tool_policies', () => {
+  test('E-38: end the turn with the question, and leave the calls behind it undone', async () => {
+    const calls = [
+      { index: 0, id: 'a', type: 'function', function: { name: 'look', arguments: '{"where":"here"}' } },
+      { index: 1, id: 'b', type: 'function', function: { name: 'recall', arguments: '{}' } },
+    ]
+    const reply = streamOf([{ role: 'assistant', content: null, tool_calls: calls }], 'tool_calls')
+    const config = { tools, tool_policies: { look: 'preview' } }
+    const { ask, server } = await openModelAgent([reply, say('never')], { config })
+    const { answer } = await ask()
+    expect(server.requests).toHaveLength(1)
+    expect(answer?.status).toBe('input_required')
+    expect(answer?.parts).toMatchObject([
+      { kind: 'tool_call', id: 'a', name: 'look' },
+      { kind: 'policy', policy: { kind: 'consent_required', code: 'approval:required' } },
+    ])
+    expect(answer?.parts?.[0]).not.toHaveProperty('result')
+  })
+
+  test('ask nobody about a call that could not run anyway', async () => {
+    const config = { tools, tool_policies: { look: 'preview' } }
+    const { ask } = await openModelAgent([call('look', { where: 1 }), say('Well.')], { config })
+    const { answer } = await ask()
+    expect(answer?.status).toBeUndefined()
+    expect(answer?.parts?.[0]).toMatchObject({ error: { message: expect.stringContaining('where: Invalid input') } })
+  })
+
+  test('keep a forbidden tool from being offered, and from being called', async () => {
+    const config = { tools, tool_policies: { look: 'forbidden' } }
+    const { ask, server } = await openModelAgent([call('look', { where: 'here' }), say('Well.')], { config })
+    const { answer } = await ask()
+    expect(JSON.stringify(server.requests[0]?.body.tools)).not.toContain('"look"')
+    expect(answer?.parts?.[0]).toMatchObject({ error: { message: 'There is no such tool.' } })
+  })
+
+  test('name tools that there are', async () => {
+    const model = { use: 'openai', base_url: 'http://127.0.0.1:1/v1', model: 'stub', tools }
+    const opening = openTestHouse({ shop: { ...model, tool_policies: { lok: 'preview' } } })
+    await expect(opening).rejects.toThrow(/^agents\.shop\.tool_policies\.lok: there is no such tool\. Name one of: /)
+  })
+})
