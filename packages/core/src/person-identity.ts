@@ -5,7 +5,7 @@ import type { NormalizedMessage } from './message.ts'
 import type { PersonAddress, PersonIdentity } from './people.ts'
 
 /** What came by a list, from a program or from one of our own agents is no person's word. */
-const impersonal: ReadonlySet<string> = new Set([agentFlag, 'by_list', 'list', 'bulk', 'sibling'])
+const impersonal: ReadonlySet<string> = new Set([agentFlag, 'by_list', 'list', 'bulk', 'auto_reply', 'sibling'])
 
 /**
  * Who is speaking, when his channel has proven that the address itself is his: a transport proof of assurance `address`. A domain that

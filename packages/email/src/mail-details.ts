@@ -41,6 +41,7 @@ const toldFlags: ReadonlySet<string> = new Set([
   'lookalike_domain',
   'mixed_script',
   'replayed_signature',
+  'auto_reply',
 ])
 
 /**

@@ -8,7 +8,8 @@ import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
 import { readAgentMail } from './loops/agent-mail.ts'
 import { hashWords, planBudgets } from './loops/budgets.ts'
-import { findMarks, isListMail } from './loops/marks.ts'
+import { matchFieldRules } from './loops/field-rules.ts'
+import { findMarks, isAutoReply, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import { listMailParts } from './mail-details.ts'
 import { findOthers, scopeOf } from './out/audience.ts'
@@ -24,7 +25,10 @@ export interface MailNormalizing {
   readonly tokens: AddressTokens
   /** Our ceiling for chains of agents. */
   readonly maxHops: number
-  readonly config: Pick<EmailConfig, 'answer_unaddressed' | 'answer_lists' | 'reply_all' | 'reply_to_allow' | 'budgets'>
+  readonly config: Pick<
+    EmailConfig,
+    'answer_unaddressed' | 'answer_lists' | 'show_auto_replies' | 'reply_all' | 'reply_to_allow' | 'budgets'
+  >
 }
 
 /** Flags of mail no agent may see: kept for the operator. */
@@ -39,11 +43,13 @@ const keptFlags: ReadonlySet<string> = new Set([
 
 /** One intake for each agent the envelope names. Pure. */
 export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): Intake[] {
+  const isAutomatic = isAutoReply(mail, matchFieldRules(mail.header)) && !readAgentMail(mail, normalizing.maxHops)
+  const told = isAutomatic ? [...mail.flags, 'auto_reply'] : mail.flags
   const reading = {
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
-    parts: listMailParts(mail.body, readText(mail.header, 'subject'), mail.flags),
+    parts: listMailParts(mail.body, readText(mail.header, 'subject'), told),
   }
   return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
 }
@@ -85,7 +91,7 @@ function normalizeFor(
   const byAgent = agentMail ? [agentFlag] : []
   const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
   const flags = [...mail.flags, ...byAgent, ...byList, ...reply.flags, ...quarantine, ...marks, ...report.flags]
-  const isKept = marks.length > 0 || flags.some(flag => keptFlags.has(flag))
+  const fate = chooseFate(mail, { marks, flags }, config)
   const scope = scopeOf(mail, others)
   return {
     agent,
@@ -100,7 +106,7 @@ function normalizeFor(
       received_via: 'email',
       received_at: raw.receivedAt,
     },
-    duplicateKey: `${address} ${identifyMail(mail)}${isKept ? ' kept' : ''}`,
+    duplicateKey: `${address} ${identifyMail(mail)}${fate === 'answer' ? '' : ' kept'}`,
     thread: { scope, references: listReferences(thread, read) },
     aliases: thread.aliases,
     proofs: authentication.proofs,
@@ -112,17 +118,34 @@ function normalizeFor(
       others,
       scope,
       ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+      ...(fate === 'show' && { is_silent: true }),
     }),
-    disposition: isKept ? 'keep' : 'answer',
+    disposition: fate === 'keep' ? 'keep' : 'answer',
     flags: [...new Set(flags)],
-    effects: isKept ? report.effects : liftSuppression(mail),
-    ...(!isKept && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
+    effects: fate === 'answer' ? liftSuppression(mail) : report.effects,
+    ...(fate !== 'keep' && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
   }
+}
+
+interface Findings {
+  readonly marks: readonly string[]
+  readonly flags: readonly string[]
+}
+
+/** `show`: the agent reads it, and nothing is sent for it. */
+function chooseFate(
+  mail: ProvenMail,
+  { marks, flags }: Findings,
+  config: MailNormalizing['config'],
+): 'answer' | 'show' | 'keep' {
+  if (flags.some(flag => keptFlags.has(flag))) return 'keep'
+  if (marks.length === 0) return 'answer'
+  return config.show_auto_replies && isAutoReply(mail, marks) ? 'show' : 'keep'
 }
 
 /**
  * What makes a message one that came before. Of a signed one the signature: whoever has the mail can add fields to it, and it still verifies. One
- * that is kept is another than the one that is answered, so that a copy brought first, as a bounce, takes nobody's place.
+ * that is not answered is another than the one that is, so that a copy brought first, as a bounce, takes nobody's place.
  */
 function identifyMail({ authentication: { signature, voucher }, body }: ProvenMail): string {
   const id = signature?.id ?? voucher?.sealId

@@ -21,6 +21,8 @@ export const mailTargetSchema = z.object({
   /** How many agents have passed it on, and how many may. */
   hop: z.number().int().optional(),
   max_hops: z.number().int().optional(),
+  /** Nothing is sent for it, whatever the agent says. */
+  is_silent: z.boolean().optional(),
   /** It answers nothing. */
   is_letter: z.boolean().optional(),
   /** Set for one delivery: its one envelope recipient, and everybody else shown in To and in Cc. */

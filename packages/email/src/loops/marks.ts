@@ -6,7 +6,7 @@ import type { ProvenMail, Recipient } from '../mail.ts'
 import { findRecipient } from '../recipients.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import type { AgentMail } from './agent-mail.ts'
-import { findAutomaticMarks } from './automatic.ts'
+import { findAutomaticMarks, isUnread } from './automatic.ts'
 import { matchFieldRules } from './field-rules.ts'
 import { hopField } from './hop-field.ts'
 
@@ -28,6 +28,16 @@ const calendarAnswers: ReadonlySet<string> = new Set(['REPLY', 'COUNTER', 'DECLI
 /** Came by a list, as far as the header tells. */
 export function isListMail({ header }: Pick<ProvenMail, 'header'>): boolean {
   return matchFieldRules(header).some(mark => listMarks.has(mark))
+}
+
+/** What an automatic reply may look like besides: vacation notices go to the envelope sender, and have none themselves (RFC 3834 §4, RFC 5230 §5). */
+const replyMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 'bounce', 'bounce_address'])
+
+/** Is it an automatic reply of some mailbox and nothing else, such as a report, or mail of our own? */
+export function isAutoReply({ header, addresses }: ProvenMail, marks: readonly string[]): boolean {
+  const isReport = /^multipart\/report\b/i.test(findField(header, 'content-type') ?? '')
+  const isOfServer = findField(header, 'x-failed-recipients') !== undefined || isUnread(addresses.author)
+  return marks.includes('auto_reply') && marks.every(mark => replyMarks.has(mark)) && !isReport && !isOfServer
 }
 
 const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])

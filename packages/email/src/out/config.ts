@@ -26,6 +26,8 @@ export const answerConfigShape = {
   answer_unaddressed: z.boolean().default(false),
   /** Answer what a proven author wrote to an agent by way of a mailing list: the author alone, never the list. */
   answer_lists: z.boolean().default(false),
+  /** Give agents automatic replies (a vacation notice) to read. Whatever they say to one is not sent. */
+  show_auto_replies: z.boolean().default(false),
   /** Answer everybody who stood in To and Cc of a proven author's mail. */
   reply_all: z.boolean().default(false),
   /** Write what is answered under the answer. */
