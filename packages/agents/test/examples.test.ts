@@ -179,3 +179,24 @@ describe('the openai example', () => {
     expect(documentation).toContain(text.trim())
   })
 })
+
+test('swarm hands over, looks up, and asks before it gives money back', async () => {
+  const config = JSON.parse(readFileSync(resolve(examples, 'swarm/postern.config.json'), 'utf8'))
+  const { shop } = config.agents as { readonly shop: { readonly model: object; readonly use: string } }
+  const script = [
+    call('navigate_to_refunds', {}),
+    call('look_up', { order: '17' }),
+    call('refund', { order: '17' }),
+    { status: 418 },
+  ]
+  const server = await openModelServer((_, index) => script[index] ?? { status: 418 })
+  onTestFinished(server.close)
+  const swarm = { ...shop, model: { ...shop.model, base_url: server.baseUrl } }
+  const { agent, close } = await openTestAgent(swarm, { baseDir: resolve(examples, 'swarm') })
+  onTestFinished(close)
+  const said = await agent.handle(testMessage('My money for order 17'), testContext())
+  const answer = await collectAnswer(said, () => undefined)
+  expect(answer).toMatchObject({ status: 'input_required', speaker: 'refunds' })
+  expect(answer?.parts?.at(-1)).toMatchObject({ policy: { message: 'Give the 20.00 for order 17 back?' } })
+  expect(server.requests).toHaveLength(3)
+})
