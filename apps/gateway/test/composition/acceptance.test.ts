@@ -1,0 +1,111 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { plainTextOf } from '@postern/core'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { Gateways } from './gateways.ts'
+import { openGateways } from './gateways.ts'
+
+// One conversation through all of the house (seed-systems.md §5.6, but for who allows the refund: here the customer): a person of the fediverse, a
+// swarm that hands over, a call that has to be allowed, an agent on another host, and every format in the end.
+
+const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+let gateways: Gateways
+let model: ModelServer
+
+beforeAll(async () => {
+  process.env.TILL = till
+  model = await openModelServer(({ body }) => {
+    const { role, content } = body.messages.at(-1) ?? {}
+    const last = String(content)
+    if (/^I am triage\./m.test(String(body.messages[0]?.content))) return call('navigate_to_refunds', {})
+    if (role === 'tool') return say('The money is on its way')
+    if (last.includes('please')) return call('refund', { order: '17' })
+    return last.includes('stock') ? call('navigate_to_stock', {}) : say('Which order is it?')
+  })
+  const desk = {
+    use: 'swarm',
+    default_agent: 'triage',
+    model: { base_url: model.baseUrl, model: 'stub' },
+    members: {
+      triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
+      refunds: {
+        prompt: 'I am refunds.',
+        tools: './agents/till.ts',
+        tool_policies: { refund: 'preview' },
+        navigates_to: ['stock'],
+      },
+      stock: { address: '@two@b.test' },
+    },
+  }
+  gateways = await openGateways({
+    'a.test': { agents: { desk } },
+    'b.test': { agents: { two: { use: './agents/courier.ts' } } },
+  })
+})
+afterAll(async () => {
+  process.env.TILL = ''
+  await gateways.close()
+  await model.close()
+})
+
+interface Transcript {
+  readonly messages: readonly Record<string, unknown>[]
+  readonly added: number
+}
+
+async function exchange(query: Record<string, string>, body?: object): Promise<Transcript> {
+  const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
+  const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+  const answer = await fetch(`${gateways.url('a.test')}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+  expect(answer.status).toBe(200)
+  return (await answer.json()) as Transcript
+}
+
+async function waitForAnswer(text: string) {
+  return eventually(async () => {
+    const records = await gateways.records('a.test', 'desk')
+    return records.find(({ response, deliveries }) => {
+      const isSent = deliveries.length > 0 && deliveries.every(({ state }) => state === 'sent')
+      return isSent && response !== null && plainTextOf(response.parts).includes(text)
+    })
+  })
+}
+
+test('§5.6: fediverse → swarm → a call that is allowed → an agent elsewhere → every format, out and in', async () => {
+  const { world } = gateways
+  const first = await world.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
+  expect(first.reply?.text).toContain('Which order is it?')
+
+  const asked = await world.send({ via: 'activitypub', to: 'desk', text: 'Number 17, please', thread: first.thread })
+  expect(asked.reply?.text).toContain('Give 20.00 back for order 17?')
+  const [, path = ''] = /https:\/\/a\.test(\/actions\/[\w-]{43})/.exec(JSON.stringify(world.fediverse.received)) ?? []
+  const page = await fetch(gateways.url('a.test') + path)
+  expect(await page.text()).toContain('Give 20.00 back for order 17?')
+  const grant = () =>
+    fetch(gateways.url('a.test') + path, { method: 'POST', body: new URLSearchParams({ decision: 'grant' }) })
+  expect((await grant()).status).toBeLessThan(400)
+  await grant()
+  const paid = await waitForAnswer('The money is on its way')
+  expect(paid.message.policy_resolution).toMatchObject({ outcome: 'granted' })
+  expect(paid.message.received_via).toBe('activitypub')
+  expect(readFileSync(till, 'utf8')).toBe('begun 17\ndone 17\n')
+
+  const elsewhere = { via: 'activitypub', to: 'desk', text: 'Is another one in stock?', thread: first.thread } as const
+  const answered = await world.send(elsewhere)
+  expect(answered.reply?.text).toContain('@two@b.test heard @desk@a.test by a2a at hop 1')
+
+  const whole = await exchange({ thread: first.id, format: 'jsonl' })
+  const kinds = whole.messages.map(({ kind }) => kind)
+  for (const kind of ['text', 'tool_call', 'approval_required', 'tool_result']) expect(kinds).toContain(kind)
+  for (const format of exchangeFormats) {
+    const { messages } = await exchange({ thread: first.id, format })
+    expect(messages.length, format).toBeGreaterThan(0)
+    expect((await exchange({ thread: first.id, format }, { messages })).added, format).toBe(0)
+  }
+  expect(await exchange({ thread: first.id, format: 'jsonl' })).toEqual(whole)
+})
