@@ -1,6 +1,7 @@
 import type { DemandDecision, DemandRecord } from './demand.ts'
 import type { Intake, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
+import { agentFlag } from './loop.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { DemandKind } from './policy-kinds.ts'
 import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
@@ -14,7 +15,11 @@ export interface DemandOrigin {
   readonly task?: TaskKey | undefined
   /** Principal whose words it was. */
   readonly author?: string | undefined
+  readonly flags: readonly string[]
 }
+
+/** Whose words they were counts for what he decides, too: an agent’s are no person’s. */
+const keptFlags: readonly string[] = [agentFlag, 'by_list']
 
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(
@@ -39,7 +44,7 @@ export function describeResolution(
 export function createResolutionIntake(
   demand: DemandRecord,
   decision: DemandDecision,
-  { content, target, scope, task, author }: DemandOrigin,
+  { content, target, scope, task, author, flags }: DemandOrigin,
   at: string,
 ): Intake {
   const resolution = describeResolution(demand, decision, at)
@@ -65,7 +70,7 @@ export function createResolutionIntake(
     raw: { bytes: new TextEncoder().encode(JSON.stringify({ demand: demand.id, ...decision.resolver })), form: 'json' },
     target,
     disposition: 'answer',
-    flags: ['policy_resolution'],
+    flags: ['policy_resolution', ...keptFlags.filter(flag => flags.includes(flag))],
     ...(task && { task: { ...task, context: thread_id } }),
     ...(author !== undefined && { authorship: { author, object: id } }),
   }

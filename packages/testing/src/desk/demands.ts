@@ -182,6 +182,16 @@ function describeDecisions(open: OpenDesk): void {
     }),
   )
   test(
+    'the decision of an agent, or of a list, is not taken for a person’s word',
+    withDesk(open, async under => {
+      const flags = ['from_agent', 'by_list', 'bulk']
+      await demand(under, 'd1', fromAda(inThread('talk', { flags })))
+      await under.desk.resolveDemand(sketchDecision('d1'), 'c2')
+      const turn = await leaseOnlyTurn(under.desk)
+      expect(turn.flags).toEqual(['policy_resolution', 'from_agent', 'by_list'])
+    }),
+  )
+  test(
     'of many decisions at once exactly one counts',
     withDesk(open, async under => {
       const { desk } = under
