@@ -11,6 +11,8 @@ export default defineConfig({
     ],
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
+    // Much of a test's time is waiting for sockets and disks: one worker a core.
+    maxWorkers: '100%',
     testTimeout: 20_000,
     hookTimeout: 30_000,
   },

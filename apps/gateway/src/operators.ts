@@ -34,6 +34,8 @@ export interface OperatorRoomParts {
 }
 
 const [kind, owner] = ['operator-question', 'operator']
+/** Whose process died asks no more, ms. */
+const longestMs = 24 * 3_600_000
 /** A notice is a hint that may be lost: the record is looked at this often, ms. */
 const lookMs = 2_000
 const mostListed = 200
@@ -71,7 +73,7 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
       const { agent, member, from, text, correlationId, signal } = asked
       const id = randomHex(world, 8)
       const question = { id, agent, member, from, text, asked_at: isoTime(world.now()), correlation_id: correlationId }
-      await shelf.insert(placeOf(id), question as Json)
+      await shelf.insert(placeOf(id), question as Json, { until: world.now() + longestMs })
       world.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
       if (asked.mail !== undefined) void mailQuestion(id, asked, parts)
       return waitFor(id, signal)

@@ -70,6 +70,8 @@ export interface AgentContext extends AgentActs, AgentDemands {
   readonly state: AgentState
   /** The desk's number of the conversation; absent where there is no desk. */
   readonly thread?: number | undefined
+  /** The desk's number of the message; absent where there is no desk. */
+  readonly messageNumber?: number | undefined
   /**
    * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for what it says; one hop further along the chain of
    * the message that is being answered. A string is one markdown text.

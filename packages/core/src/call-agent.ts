@@ -143,6 +143,7 @@ function createContext(
     attachment: part => working.readAttachment(part, signal),
     state,
     thread: turn.thread,
+    messageNumber: turn.message,
     call: createAgentCall(turn, working, signal),
     identity: createSenderIdentity(turn.content.sender),
     ...(known && { person: known.shown }),

@@ -22,6 +22,7 @@ export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blob
     'DELETE FROM responses WHERE message = ? RETURNING seq, id',
   )
   const endDuplicates = prepareQuery(db, 'DELETE FROM duplicates WHERE message = ?')
+  const endRecords = prepareQuery(db, 'DELETE FROM records WHERE message = ?')
   const endMessage = prepareQuery(db, 'DELETE FROM messages WHERE number = ?')
   return (batch, message) => {
     endDeliveries(batch, message)
@@ -29,6 +30,7 @@ export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blob
     const blobBytes = blobs.release(batch, message)
     const responses = endResponses.all(message)
     endDuplicates.run(message)
+    endRecords.run(message)
     endMessage.run(message)
     return { responses, blobBytes }
   }

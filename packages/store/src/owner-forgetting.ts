@@ -31,10 +31,12 @@ export function createOwnerForgetting(store: Store, tables: Tables): OwnerForget
 
 function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgetting['forgetTasks'] {
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
-  const listMessages = prepareQuery<{ number: number }>(
+  const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
-    'SELECT number FROM messages WHERE thread_id IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT +?',
+    `SELECT number, via || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
+     WHERE thread_id IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT +?`,
   )
+  const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const removeMessage = createRemoveMessage(db, tables)
   const endTasks = createTaskRemoval(db)
   const endThreads = createThreadRemoval(db)
@@ -45,6 +47,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
       const messages = listMessages.all(threads, sliceSize)
       for (const { number } of messages) removeMessage(batch, number, now())
+      endRecords.run(JSON.stringify([...new Set(messages.map(({ person }) => person))]))
       return messages.length
     })
   }

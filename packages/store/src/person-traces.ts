@@ -14,7 +14,7 @@ interface Rest {
 }
 
 /**
- * Relations, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
+ * Relations, records that are his, what was to be sent to him by them, words of his that were brought into conversations of others, and broadcasts of what is gone.
  * @returns how many relations
  */
 export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turns' | 'deliveries'>) {
@@ -52,6 +52,10 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
     db,
     `DELETE FROM broadcasts WHERE ${isOver} AND id <> (SELECT max(id) FROM broadcasts)`,
   )
+  const endRecords = prepareQuery(
+    db,
+    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (?1 IS NULL OR owner = 'agent:' || ?1)`,
+  )
   return (batch: Batch, { agent, subjects, keys }: Rest): number => {
     const named = JSON.stringify(subjects)
     for (const peer of subjects) {
@@ -62,6 +66,7 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
     endDeliveries(batch, JSON.stringify({ agent, subjects }))
     endBackground.run(agent, named)
     disown.run(agent, named)
+    endRecords.run(agent, JSON.stringify(keys))
     blankBroadcast.run()
     endBroadcasts.run()
     return endRelations.run(agent, named, JSON.stringify(keys)).changes

@@ -94,14 +94,24 @@ export interface ShelfRecord {
   readonly version: number
 }
 
+/** With what a record goes, besides by `remove`. A shelf that lives as long as the process need not look. */
+export interface ShelfTies {
+  /** A message of the desk, by its number: without it there is no such record, nor can one be made. */
+  readonly message?: number | undefined
+  /** Who is forgotten by this channel and address, `via @local@domain`. */
+  readonly person?: string | undefined
+  /** ms; from then on it may be gone. */
+  readonly until?: number | undefined
+}
+
 /**
  * Small records beside the transcript: session rows, pending actions, the state of a swarm. Names may have any characters; an owner's
  * records are found by that owner alone.
  */
 export interface RecordShelf {
   get(place: ShelfPlace): Promise<ShelfRecord | undefined>
-  /** False, and nothing changes, when there is one already. */
-  insert(place: ShelfPlace, value: Json): Promise<boolean>
+  /** False, and nothing changes, when there is one already, or what it is tied to is gone. */
+  insert(place: ShelfPlace, value: Json, ties?: ShelfTies): Promise<boolean>
   /** Writes only when the record still has this version: false when another writer was first, or there is none. */
   swap(place: ShelfPlace, version: number, value: Json): Promise<boolean>
   put(place: ShelfPlace, value: Json): Promise<void>

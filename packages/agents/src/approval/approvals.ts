@@ -44,7 +44,7 @@ export interface AskedCall {
 /** Calls of one agent's tools that wait for a yes. They are on the shelf before anybody is asked. */
 export interface Approvals {
   /** The answer that asks for it; the turn ends with it. */
-  ask(call: WaitingCall, context: Pick<AgentContext, 'requireConsent'>): Promise<PartialResponse>
+  ask(call: WaitingCall, context: Pick<AgentContext, 'requireConsent' | 'messageNumber'>): Promise<PartialResponse>
   /** What a message decides on; undefined when it is about something else. */
   findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
   /**
@@ -63,19 +63,26 @@ export interface ApprovalRoom {
   readonly world: Pick<World, 'now' | 'randomBytes'>
 }
 
+/** How long any demand can be decided, seconds. */
+const longestWait = 30 * 24 * 3_600
+/** How long it is known what came of a call that nobody can decide on any more. */
+const keptMs = 30 * 24 * 3_600_000
+
 const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
 
 export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
   const actions = createPendingActions(shelf, world)
   const owner = `agent:${name}`
   return {
-    async ask({ id, name: kind, args, preview, agent, expiresAfterHours }, { requireConsent }) {
+    async ask({ id, name: kind, args, preview, agent, expiresAfterHours }, { requireConsent, messageNumber }) {
       const apply_input = { args: args as Json }
       const { summary, shownArgs } = describeCall(kind, args, preview)
       const lasts = expiresAfterHours === undefined ? undefined : Math.max(60, Math.round(expiresAfterHours * 3_600))
       const until = lasts === undefined ? {} : { expires_at: isoTime(world.now() + lasts * 1_000) }
       const metadata = { tool_call_id: id }
-      const action = await actions.create(owner, { kind, summary, preview: shownArgs, apply_input, metadata, ...until })
+      const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
+      const keptUntil = world.now() + (lasts ?? longestWait) * 1_000 + keptMs
+      const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
       const shown = {
         action_id: action.action_id,
         kind,

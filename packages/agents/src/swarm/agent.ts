@@ -116,7 +116,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
-    shelf: createTurnShelf(stores.shelf, { kept, sender: message.sender }),
+    shelf: createTurnShelf(stores.shelf, { kept, message }),
     bus: createSwarmBus({ log }),
     world: { ...world, log },
     owner,

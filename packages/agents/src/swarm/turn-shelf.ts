@@ -9,10 +9,12 @@ import type { TurnState } from './turn-state.ts'
  */
 export function createTurnShelf(
   shelf: RecordShelf,
-  { kept, sender }: { readonly kept: TurnState; readonly sender: NormalizedMessage['sender'] },
+  { kept, message }: { readonly kept: TurnState; readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'> },
 ): RecordShelf {
   const isNavigation = ({ kind }: ShelfPlace) => kind === 'swarm-navigation'
+  const { sender, received_via } = message
   const subject = subjectOf(sender)
+  const person = `${received_via} ${sender.address.toLowerCase()}`
 
   function placeOf(place: ShelfPlace): ShelfPlace {
     if (place.kind !== 'swarm-ban') return place
@@ -30,7 +32,7 @@ export function createTurnShelf(
       if (isNavigation(place)) kept.keepNavigation(value)
       else await shelf.put(placeOf(place), value)
     },
-    insert: (place, value) => shelf.insert(placeOf(place), value),
+    insert: (place, value) => shelf.insert(placeOf(place), value, place.kind === 'swarm-ban' ? { person } : {}),
     remove: place => shelf.remove(placeOf(place)),
   }
 }

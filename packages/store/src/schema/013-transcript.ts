@@ -66,6 +66,7 @@ CREATE TABLE transcript_bindings (
 CREATE INDEX transcript_bindings_desk ON transcript_bindings (desk_thread);
 
 -- Small records beside the transcript: rows of sessions, pending actions, the state of a swarm. place: in which order they first came.
+-- message: with which one of the desk it goes. person: of whom it is, via @local@domain. goes_at: from when on nobody needs it.
 CREATE TABLE records (
   place INTEGER PRIMARY KEY AUTOINCREMENT,
   kind TEXT NOT NULL,
@@ -73,9 +74,15 @@ CREATE TABLE records (
   key TEXT NOT NULL,
   version INTEGER NOT NULL,
   value TEXT NOT NULL,
+  message INTEGER,
+  person TEXT,
+  goes_at INTEGER,
   UNIQUE (kind, owner, key)
 ) STRICT;
 CREATE INDEX records_owner ON records (owner, kind, place);
+CREATE INDEX records_message ON records (message) WHERE message IS NOT NULL;
+CREATE INDEX records_person ON records (person) WHERE person IS NOT NULL;
+CREATE INDEX records_goes_at ON records (goes_at) WHERE goes_at IS NOT NULL;
 
 -- Chats of people do not expire.
 DROP INDEX tasks_oldest;

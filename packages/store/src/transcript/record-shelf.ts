@@ -9,18 +9,27 @@ interface RecordRow {
   readonly value: string
 }
 
+/** Of what is over, at each insertion: more than one, so that it does not grow. */
+const mostPurged = 20
+
 export interface OwnedShelf extends RecordShelf {
   /** All records of an owner; how many there were. */
   removeOwner(owner: string): Promise<number>
 }
 
 /** Small records beside the transcript, in the same file. */
-export function createRecordShelf({ db, write }: Store): OwnedShelf {
+export function createRecordShelf({ db, write, now }: Store): OwnedShelf {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at}`)
   const insert = prepareQuery(
     db,
-    'INSERT OR IGNORE INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)',
+    `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, goes_at)
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE ?5 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE number = ?5)`,
+  )
+  const purge = prepareQuery(
+    db,
+    `DELETE FROM records WHERE place IN
+       (SELECT place FROM records WHERE goes_at <= ? ORDER BY goes_at LIMIT +${mostPurged})`,
   )
   const swap = prepareQuery(db, `UPDATE records SET version = version + 1, value = ? WHERE ${at} AND version = ?`)
   const put = prepareQuery(
@@ -40,7 +49,11 @@ export function createRecordShelf({ db, write }: Store): OwnedShelf {
       const row = find.get(...placed(place))
       return row && readRecord(row)
     },
-    insert: (place, value) => write(() => insert.run(...placed(place), formatJson(value)).changes > 0),
+    insert: (place, value, { message = null, person = null, until = null } = {}) =>
+      write(() => {
+        purge.run(now())
+        return insert.run(...placed(place), formatJson(value), message, person, until).changes > 0
+      }),
     swap: (place, version, value) => write(() => swap.run(formatJson(value), ...placed(place), version).changes > 0),
     put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
     remove: place => write(() => void remove.run(...placed(place))),

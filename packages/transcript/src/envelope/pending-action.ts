@@ -1,7 +1,7 @@
 import { isoTime, type Json, Rejection, randomHex, type World } from '@postern/core'
 import { z } from 'zod'
 import { jsonMapSchema, jsonSchema } from '../json-schema.ts'
-import type { RecordShelf } from '../transcript-store.ts'
+import type { RecordShelf, ShelfTies } from '../transcript-store.ts'
 
 export const actionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'deleted'] as const
 export const actionDecisions = ['accepted', 'rejected'] as const
@@ -46,7 +46,7 @@ export interface Resolution {
 }
 
 export interface PendingActions {
-  create(owner: string, action: NewAction): Promise<PendingAction>
+  create(owner: string, action: NewAction, ties?: ShelfTies): Promise<PendingAction>
   /** An action whose time is over is `expired` from then on. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
   /** Newest first. */
@@ -105,12 +105,14 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
       () => ({ resolution_error: 'the tool failed' }),
     )
     const ended = { ...action, ...outcome }
-    await shelf.put(placeOf(owner, action.action_id), ended)
+    // Who was forgotten meanwhile stays it.
+    const found = await load(owner, action.action_id)
+    if (found) await shelf.swap(placeOf(owner, action.action_id), found.version, ended)
     return ended
   }
 
   return {
-    async create(owner, wanted) {
+    async create(owner, wanted, ties) {
       const action: PendingAction = {
         preview: null,
         metadata: {},
@@ -121,7 +123,7 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
         resolution_result: null,
         resolution_metadata: {},
       }
-      await shelf.insert(placeOf(owner, action.action_id), action)
+      await shelf.insert(placeOf(owner, action.action_id), action, ties)
       return action
     },
     get,

@@ -1,0 +1,128 @@
+import type { Intake } from '@postern/core'
+import { createPendingActions } from '@postern/transcript'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { SqliteDesk } from '../index.ts'
+import { openSqliteDesk } from '../index.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const dayMs = 24 * 3_600_000
+const ann = { via: 'email', address: '@ann@mail.test' } as const
+
+let time: number
+let desk: SqliteDesk
+
+beforeEach(async () => {
+  time = Date.UTC(2026, 0, 1)
+  desk = await openSqliteDesk({ path: ':memory:', now: () => time, log })
+})
+afterEach(() => desk.close())
+
+/** Gives its number. */
+async function admit(id: string, address: string, more: Partial<Intake> = {}): Promise<number> {
+  await desk.admit(
+    {
+      agent: 'shop',
+      message: {
+        id,
+        thread_id: 't',
+        sender: { address, auth_method: 'none', verified: false },
+        recipient: '@shop@agents.test',
+        parts: [{ kind: 'text', mime: 'text/plain', content: 'please' }],
+        recipient_capabilities: { mention_relay: { kind: 'none' } },
+        received_via: 'email',
+        received_at: '2026-01-01T00:00:00.000Z',
+      },
+      duplicateKey: id,
+      thread: { scope: '', references: ['root'] },
+      aliases: [],
+      proofs: [],
+      raw: { bytes: new Uint8Array(), form: 'json' },
+      target: {},
+      disposition: 'answer',
+      ...more,
+    },
+    'c',
+  )
+  return (await desk.findMessage(id))?.number ?? Number.NaN
+}
+
+const placeOf = (key: string, kind = 'pending-action') => ({ kind, owner: 'agent:shop', key })
+const keysOf = async (kind = 'pending-action', owner = 'agent:shop') =>
+  (await desk.shelf.list(kind, owner)).map(({ key }) => key)
+
+describe('what a record is tied to', () => {
+  test('is forgotten with its message, in a conversation where others go on, too', async () => {
+    const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
+    await desk.shelf.insert(placeOf('ann'), { args: 1 }, { message: anns })
+    await desk.shelf.insert(placeOf('bob'), { args: 2 }, { message: bobs })
+    await desk.shelf.insert(placeOf('free'), { args: 3 })
+    await desk.forgetPerson({ addresses: [ann] })
+    expect(await keysOf()).toEqual(['free', 'bob'])
+  })
+
+  test('is not written for a message that is gone', async () => {
+    const message = await admit('m1', ann.address)
+    await desk.forgetPerson({ addresses: [ann] })
+    expect(await desk.shelf.insert(placeOf('late'), 1, { message })).toBe(false)
+    expect(await keysOf()).toEqual([])
+  })
+
+  test('what came of an action does not bring it back when its person was forgotten meanwhile', async () => {
+    const actions = createPendingActions(desk.shelf, {
+      now: () => time,
+      randomBytes: length => new Uint8Array(length),
+    })
+    const message = await admit('m1', ann.address)
+    const wanted = { kind: 'refund', summary: 'Give it back?', apply_input: { args: { order: 'quince' } } }
+    const { action_id } = await actions.create('agent:shop', wanted, { message })
+    const ended = await actions.resolve('agent:shop', action_id, {
+      decision: 'accepted',
+      resolver: 'link',
+      mayResolve: () => true,
+      async apply() {
+        await desk.forgetPerson({ addresses: [ann] })
+        return { refunded: true }
+      },
+    })
+    expect(ended.resolution_result).toEqual({ refunded: true })
+    expect(await keysOf()).toEqual([])
+  })
+
+  test('a person’s records go with the person: with one agent, or with all; nobody else’s', async () => {
+    const tie = (address: string) => ({ person: `email ${address}` })
+    for (const owner of ['agent:shop', 'agent:other']) {
+      for (const address of [ann.address, '@bob@mail.test']) {
+        await desk.shelf.insert({ kind: 'swarm-ban', owner, key: address }, true, tie(address))
+      }
+    }
+    await desk.forgetPerson({ agent: 'shop', addresses: [ann] })
+    expect([await keysOf('swarm-ban'), await keysOf('swarm-ban', 'agent:other')]).toEqual([
+      ['@bob@mail.test'],
+      ['@bob@mail.test', ann.address],
+    ])
+    await desk.forgetPerson({ addresses: [ann] })
+    expect(await keysOf('swarm-ban', 'agent:other')).toEqual(['@bob@mail.test'])
+  })
+
+  test('an owner’s go with what he said', async () => {
+    const task = { owner: 'web:["https://id.test","ann"]', id: 'run', context: 't' }
+    const message = await admit('m1', ann.address, { thread: { scope: task.owner, references: [] }, task })
+    await desk.shelf.insert(placeOf('call'), 1, { message })
+    await desk.shelf.insert(placeOf('ban', 'swarm-ban'), true, { person: `email ${ann.address}` })
+    await desk.shelf.insert(placeOf('other', 'swarm-ban'), true, { person: 'email @bob@mail.test' })
+    await desk.forgetTasks(task.owner)
+    expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
+  })
+
+  test('is gone some time after it is over, a few at each insertion', async () => {
+    for (let at = 0; at < 30; at += 1) await desk.shelf.insert(placeOf(`old ${at}`), at, { until: time + dayMs })
+    time += dayMs - 1
+    await desk.shelf.insert(placeOf('new 1'), 1, { until: time + dayMs })
+    expect(await keysOf()).toHaveLength(31)
+    time += 1
+    await desk.shelf.insert(placeOf('new 2'), 1)
+    expect(await keysOf()).toHaveLength(12)
+    await desk.shelf.insert(placeOf('new 3'), 1)
+    expect(await keysOf()).toEqual(['new 3', 'new 2', 'new 1'])
+  })
+})
