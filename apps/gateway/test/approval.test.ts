@@ -8,6 +8,7 @@ import { decide, findActionPath } from './demand-steps.ts'
 import { eventually } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+import { listTraces } from './traces.ts'
 
 // Tools that wait to be allowed, by a swarm (`desk`) and by a single model (`shop`): the tool itself writes down when it runs.
 
@@ -32,7 +33,7 @@ beforeAll(async () => {
     const plain = (text: string) => text.replace(/[{}"]/g, '')
     if (role === 'tool') return say(`The till says ${plain(last)}`)
     if (member === 'triage') return call('navigate_to_refunds', {})
-    if (last.includes('please')) return call('refund', { order: '17' })
+    if (last.includes('please')) return call('refund', { order: /order (\w+)/.exec(last)?.[1] ?? '17' })
     return say(plain(`I was told: ${body.messages.map(({ content }) => content).join(' / ')}`))
   }, overrides)
   const { baseUrl } = swarm.model
@@ -267,4 +268,37 @@ test('S-34: what was done is shown to whoever may see traces, with the name of w
     ['tool', undefined],
     ['assistant', 'refunds'],
   ])
+})
+
+test.each(agents)(
+  'of calls of %s that wait, or are decided on, nothing is left when who asked is forgotten',
+  async agent => {
+    const { mail } = swarm.house.world
+    const from = `${name('patron')}@alice.test`
+    const write = async (text: string, inReplyTo?: string) => {
+      const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
+      return mail.awaitReply(sent.mail.messageId, 10_000)
+    }
+    const order = name(`durian${agent}`).replace('-', '')
+    const begun = agent === 'desk' ? (await write('My money')).messageId : undefined
+    const asked = await write(`order ${order}a, please`, begun)
+    expect((await decide(swarm.house, findActionPath(asked.text ?? ''), 'grant')).status).toBe(200)
+    await eventually(async () => mail.received.some(({ text }) => text?.includes(`refunded:${order}a`)))
+    await write(`order ${order}b, please`, begun)
+    const traces = () => listTraces(swarm.house.dataDir, order)
+    expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+    await swarm.operate('/people/forget', { address: from })
+    expect(traces()).toEqual([])
+  },
+)
+
+test('nor when who chats is forgotten', async () => {
+  const chat = await openTill('desk')
+  const { interrupt } = await askForRefund(chat, 'order longan1, please')
+  await run(chat, { interrupt: interrupt.id, payload: { approved: true } })
+  await askForRefund(chat, 'order longan2, please')
+  const traces = () => listTraces(swarm.house.dataDir, 'longan')
+  expect(traces()).toEqual(expect.arrayContaining(['entries', 'records']))
+  await swarm.operate('/owners/forget', { owner: 'web:["https://agents.test","ann"]' })
+  expect(traces()).toEqual([])
 })

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { Unavailable } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually, operatorToken } from './house.ts'
 import type { PeopleTestHouse } from './people-house.ts'
 import { openPeopleHouse, readConfided } from './people-house.ts'
+import { listTraces as listAllTraces } from './traces.ts'
 
 // What others might try with linked addresses, and that what is forgotten is gone.
 
@@ -128,18 +127,7 @@ test('before others the gateway says nothing but where to ask, to him alone', as
 })
 
 describe('forgetting', () => {
-  /** Everything the desk holds, as text. */
-  const listTraces = (word: string) => {
-    const db = new DatabaseSync(join(people.house.dataDir, 'postern.db'), { readOnly: true })
-    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all()
-    const found = tables.flatMap(({ name }) => {
-      const rows = db.prepare(`SELECT * FROM "${name}"`).all()
-      const text = (value: unknown) => (value instanceof Uint8Array ? Buffer.from(value).toString() : String(value))
-      return rows.some(row => Object.values(row).some(value => text(value).includes(word))) ? [String(name)] : []
-    })
-    db.close()
-    return found
-  }
+  const listTraces = (word: string) => listAllTraces(people.house.dataDir, word)
 
   test('"forget me" deletes all of his addresses’ words; only the last exchange is left', async () => {
     const me = { from: 'forgetme@alice.test' }
