@@ -120,6 +120,18 @@ test('W-27: who is banned hears one sentence, in every conversation, and no mode
   expect(await mention('Hello from another house', 'alice@mastodon.test')).toContain('triage heard')
 })
 
+test('who is forgotten is not banned any more, and no ban names him; others stay banned', async () => {
+  const [gone, other] = ['bob@gotosocial.test', 'bob@snac.test']
+  expect(await mention('You are rude', gone)).toContain('We are polite here.')
+  expect(await mention('You are rude', other)).toContain('We are polite here.')
+  expect(await write('You are rude', { from: 'bob@alice.test' })).toContain('We are polite here.')
+  for (const address of ['@bob@gotosocial.test', 'bob@alice.test']) await swarm.operate('/people/forget', { address })
+  const { bans } = await swarm.operate<{ bans: readonly { subject: string }[] }>('/agents/desk/bans')
+  expect(bans).toMatchObject([{ subject: expect.stringContaining('snac.test/') }])
+  expect(await mention('Hello', gone)).toContain('triage heard')
+  expect(await mention('Hello', other)).toContain('We are polite here.')
+})
+
 test('W-27: what must not be said is not', async () => {
   expect(await write('Open sesame')).toContain('That I may not say.')
 })
