@@ -18,7 +18,7 @@ const aim = { atMost: 1.3 } as const
 /** Entries a view of a page has. */
 const page = 50
 /** Appends, and reads of each view, of a round. */
-const turns = 40
+const turns = 200
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 interface Stocked {
