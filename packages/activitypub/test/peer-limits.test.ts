@@ -182,7 +182,7 @@ test('a host that never answers is let go, and not asked again for an hour', asy
   peer.serve(urls.discovery, 'hang')
   limits = createPeerLimits({
     now: () => world.now(),
-    fetch: (url, request) => fetch(url, { ...request, timeoutMs: 50 }),
+    fetch: (url, request) => fetch(url, { ...request, timeoutMs: 500 }),
   })
   expect(await learn()).toBe(500)
   serveSoftware('lemmy')
