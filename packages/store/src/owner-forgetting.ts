@@ -52,14 +52,24 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
     })
   }
 
-  return async owner => {
-    while ((await removeSlice(owner)) > 0);
+  /** Undefined when somebody has spoken meanwhile: what he said goes first. */
+  function removePlaces(owner: string): Promise<number | undefined> {
     return write(batch => {
+      const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
+      if (listMessages.all(threads, 1).length > 0) return undefined
       const removed = endTasks(owner)
-      endThreads(JSON.stringify(listThreads.all(owner).map(({ id }) => id)))
+      endThreads(threads)
       addTaskBytes(batch, owner, -taskBytes.read(batch, owner))
       return removed
     })
+  }
+
+  return async owner => {
+    for (;;) {
+      while ((await removeSlice(owner)) > 0);
+      const removed = await removePlaces(owner)
+      if (removed !== undefined) return removed
+    }
   }
 }
 
