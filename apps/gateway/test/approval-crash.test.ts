@@ -1,16 +1,16 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decide, findActionPath } from './demand-steps.ts'
+import { decide, findActionPath, insist } from './demand-steps.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createGatewayProcess, findFreePort } from './gateway-process.ts'
-import { describeTestConfig, eventually, intakeSecret, origin } from './house.ts'
+import { eventually } from './house.ts'
+import type { KilledHouse } from './killed-house.ts'
+import { openKilledHouse } from './killed-house.ts'
 import { call, lastOf, say } from './swarm-house.ts'
 
 // kill -9 between a yes and the end of the tool that it allowed: the tool has begun once at most, and the model is told what is known.
@@ -18,6 +18,7 @@ import { call, lastOf, say } from './swarm-house.ts'
 const rounds = 8
 const toolMs = 40
 
+let house: KilledHouse
 let world: SimWorld
 let model: ModelServer
 let gateway: GatewayProcess
@@ -25,42 +26,26 @@ let url: string
 let till: string
 
 beforeAll(async () => {
-  world = await openSimWorld()
   model = await openModelServer(request => {
     const last = lastOf(request)
     if (request.body.messages.at(-1)?.role === 'tool') return say(`The till says ${last}`)
     return call('refund', { order: /please refund (\d+)/.exec(last)?.[1] ?? '' })
   })
-  const directory = mkdtempSync(join(tmpdir(), 'postern-approval-crash-'))
+  const directory = mkdtempSync(join(tmpdir(), 'postern-killed-'))
   till = join(directory, 'till')
   process.env.TILL = till
   process.env.TILL_WAIT = String(toolMs)
-  const port = await findFreePort()
   const tools = fileURLToPath(new URL('./agents/till.ts', import.meta.url))
   const shop = { use: 'openai', base_url: model.baseUrl, model: 'stub', tools, tool_policies: { refund: 'preview' } }
-  const overrides = { listen: { port }, agents: { shop }, email: {}, log: { level: 'error' } }
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
-  gateway = createGatewayProcess(configPath)
-  await gateway.start()
-  url = `http://127.0.0.1:${port}`
-  world.connectGateway({ origin, port, intakeSecret })
+  house = await openKilledHouse({ overrides: { agents: { shop } }, directory })
+  ;({ world, gateway, url } = house)
 })
 afterAll(async () => {
   delete process.env.TILL
   delete process.env.TILL_WAIT
-  await gateway.kill()
-  await world.close()
+  await house.close()
   await model.close()
 })
-
-/** What a person does whose browser got no answer: he tries again until he is told that it is decided. */
-function insist(path: string): Promise<unknown> {
-  return eventually(async () => {
-    const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)
-    return answer && [200, 409].includes(answer.status)
-  }, 60_000)
-}
 
 function answersTo(objectId: string): readonly string[] {
   return world.fediverse.received.flatMap(({ activity: { object } }) => {
@@ -85,7 +70,7 @@ test('E-39: a gateway that is killed while an allowed tool begins or runs has ru
     await gateway.kill()
     await decided
     await gateway.start()
-    await insist(path)
+    await insist(url, path)
     await eventually(async () => answersTo(objectId).length > 0, 30_000)
     const rings = readFileSync(till, 'utf8').split('\n')
     const begun = rings.filter(line => line === `begun ${order}`).length

@@ -1,40 +1,24 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { SimWorld } from '@postern/sim'
-import { describeSendRequest, openSimWorld, readSendResult } from '@postern/sim'
+import { describeSendRequest, readSendResult } from '@postern/sim'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createGatewayProcess, findFreePort } from './gateway-process.ts'
-import { describeTestConfig, eventually, intakeSecret, operatorToken, origin } from './house.ts'
+import { eventually, operatorToken, origin } from './house.ts'
+import type { KilledHouse } from './killed-house.ts'
+import { openKilledHouse } from './killed-house.ts'
 
 const perProtocol = 70
 const wordsOf = (name: string) => `crash ${name} end`
 
+let house: KilledHouse
 let world: SimWorld
 let gateway: GatewayProcess
 let url: string
 
 beforeAll(async () => {
-  world = await openSimWorld()
-  const directory = mkdtempSync(join(tmpdir(), 'postern-crash-'))
-  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
-  const overrides = {
-    listen: { port },
-    email: { listen: { port: smtpPort, protocol: 'smtp' } },
-    log: { level: 'error' },
-  }
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
-  gateway = createGatewayProcess(configPath)
-  await gateway.start()
-  url = `http://127.0.0.1:${port}`
-  world.connectGateway({ origin, port, smtpPort, intakeSecret })
+  house = await openKilledHouse()
+  ;({ world, gateway, url } = house)
 })
-afterAll(async () => {
-  await gateway.kill()
-  await world.close()
-})
+afterAll(() => house.close())
 
 interface Peer {
   /** Sends the message of this name, again if need be; resolves once it is acknowledged. */

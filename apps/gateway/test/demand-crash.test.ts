@@ -1,51 +1,25 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { decide, findActionPath, shopkeeper } from './demand-steps.ts'
+import { decide, findActionPath, insist, shopkeeper } from './demand-steps.ts'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createGatewayProcess, findFreePort } from './gateway-process.ts'
-import { describeTestConfig, eventually, intakeSecret, operatorToken, origin } from './house.ts'
+import { eventually, operatorToken } from './house.ts'
+import type { KilledHouse } from './killed-house.ts'
+import { openKilledHouse } from './killed-house.ts'
 
 // kill -9 between a decision and what follows from it: nothing is lost, and nothing happens twice.
 
 const rounds = 8
 
+let house: KilledHouse
 let world: SimWorld
 let gateway: GatewayProcess
 let url: string
 
 beforeAll(async () => {
-  world = await openSimWorld()
-  const directory = mkdtempSync(join(tmpdir(), 'postern-demand-crash-'))
-  const port = await findFreePort()
-  const overrides = {
-    listen: { port },
-    agents: { shop: shopkeeper },
-    email: { listen: { port: 0, protocol: 'smtp' } },
-    log: { level: 'error' },
-  }
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
-  gateway = createGatewayProcess(configPath)
-  await gateway.start()
-  url = `http://127.0.0.1:${port}`
-  world.connectGateway({ origin, port, intakeSecret })
+  house = await openKilledHouse({ overrides: { agents: { shop: shopkeeper } } })
+  ;({ world, gateway, url } = house)
 })
-afterAll(async () => {
-  await gateway.kill()
-  await world.close()
-})
-
-/** What a person does whose browser got no answer: he tries again until he is told that it is decided. */
-async function insist(path: string): Promise<number> {
-  return eventually(async () => {
-    const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)
-    return answer && [200, 409].includes(answer.status) && answer.status
-  }, 60_000)
-}
+afterAll(() => house.close())
 
 interface Listed {
   readonly messages: readonly { readonly id: string; readonly state: string }[]
@@ -79,7 +53,7 @@ test('a gateway that is killed while a demand is decided decides it once, and th
     await gateway.kill()
     await decided
     await gateway.start()
-    await insist(path)
+    await insist(url, path)
     expect((await decide({ url: () => url }, path, 'decline')).status).toBe(409)
   }
   for (const objectId of asked) {

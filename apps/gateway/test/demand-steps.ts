@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { TestHouse } from './house.ts'
+import { eventually } from './house.ts'
 
 /** An agent that asks before it acts. */
 export const shopkeeper = {
@@ -18,6 +19,14 @@ export function findActionPath(text: string): string {
 
 export function decide(house: Pick<TestHouse, 'url'>, path: string, decision: string): Promise<Response> {
   return fetch(house.url() + path, { method: 'POST', body: new URLSearchParams({ decision }), redirect: 'manual' })
+}
+
+/** What a person does whose browser got no answer: he tries again until he is told that it is decided. */
+export function insist(url: string, path: string): Promise<number> {
+  return eventually(async () => {
+    const answer = await decide({ url: () => url }, path, 'grant').catch(() => undefined)
+    return answer && [200, 409].includes(answer.status) && answer.status
+  }, 60_000)
 }
 
 export interface RpcAnswer {

@@ -4,39 +4,26 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { MessageRecord, MessageSummary } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
-import { openSimWorld } from '@postern/sim'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { GatewayProcess } from './gateway-process.ts'
-import { createGatewayProcess, findFreePort } from './gateway-process.ts'
-import { describeTestConfig, eventually, intakeSecret, operatorToken, origin } from './house.ts'
+import { eventually, operatorToken } from './house.ts'
+import type { KilledHouse } from './killed-house.ts'
+import { openKilledHouse } from './killed-house.ts'
 
+let house: KilledHouse
 let world: SimWorld
 let gateway: GatewayProcess
 let url: string
 const directory = mkdtempSync(join(tmpdir(), 'postern-lanes-'))
 
 beforeAll(async () => {
-  world = await openSimWorld()
-  const [port, smtpPort] = [await findFreePort(), await findFreePort()]
-  const agent = { use: fileURLToPath(new URL('./agents/held.ts', import.meta.url)) }
-  const overrides = {
-    listen: { port },
-    email: { listen: { port: smtpPort, protocol: 'smtp' } },
-    agents: { merge: { ...agent, queue: 'merge' }, interrupt: { ...agent, queue: 'interrupt' } },
-    log: { level: 'error' },
-  }
-  const configPath = join(directory, 'postern.config.json')
-  writeFileSync(configPath, JSON.stringify(describeTestConfig(world, directory, overrides)))
   process.env.HELD_DIRECTORY = directory
-  gateway = createGatewayProcess(configPath)
-  await gateway.start()
-  url = `http://127.0.0.1:${port}`
-  world.connectGateway({ origin, port, smtpPort, intakeSecret })
+  const agent = { use: fileURLToPath(new URL('./agents/held.ts', import.meta.url)) }
+  const agents = { merge: { ...agent, queue: 'merge' }, interrupt: { ...agent, queue: 'interrupt' } }
+  house = await openKilledHouse({ overrides: { agents }, directory })
+  ;({ world, gateway, url } = house)
 })
-afterAll(async () => {
-  await gateway.kill()
-  await world.close()
-})
+afterAll(() => house.close())
 
 const hold = (...words: readonly string[]) => writeFileSync(join(directory, 'held'), words.join('\n'))
 const begun = () => readFileSync(join(directory, 'begun'), { encoding: 'utf8', flag: 'a+' }).split('\n')

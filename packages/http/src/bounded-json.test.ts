@@ -15,13 +15,31 @@ test('parseBoundedJson() reads what JSON.parse reads', () => {
   )
 })
 
-test('parseBoundedJson() measures the depth of any document, whatever its strings hold', () => {
+/** Documents whose strings are full of what structure is made of. `name`: of members. */
+function someTree(name: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const string = fc.string({ unit: fc.constantFrom('{', '[', '}', ']', '"', '\\', 'é', '𝄞') })
   const { tree } = fc.letrec<{ tree: unknown }>(tie => ({
-    tree: fc.oneof({ maxDepth: 6 }, string, fc.array(tie('tree')), fc.dictionary(string, tie('tree'))),
+    tree: fc.oneof({ maxDepth: 6 }, string, fc.array(tie('tree')), fc.dictionary(name, tie('tree'))),
   }))
+  return tree
+}
+
+// V8 13.6 at times takes one name for another where an earlier name held a backslash (fast-check seed -1075539513): names have
+// none here, and those that have are held to their depth below.
+test('parseBoundedJson() reads and measures any document, whatever its strings hold', () => {
+  const name = fc.string({ unit: fc.constantFrom('{', '[', '}', ']', '"', 'é', '𝄞') })
   fc.assert(
-    fc.property(tree, value => {
+    fc.property(someTree(name), value => {
+      expect(parseBoundedJson(bytes(JSON.stringify(value)), { maxDepth: depthOf(value) })).toEqual(value)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('parseBoundedJson() measures the depth of any document, whatever its names hold', () => {
+  const name = fc.string({ unit: fc.constantFrom('{', '[', '}', ']', '"', '\\', 'é', '𝄞') })
+  fc.assert(
+    fc.property(someTree(name), value => {
       const text = bytes(JSON.stringify(value))
       const depth = depthOf(value)
       expect(() => parseBoundedJson(text, { maxDepth: depth })).not.toThrow()

@@ -2,7 +2,7 @@ import type { DemandDecision, DemandDesk, DemandRecord, Intake, Resolved } from 
 import { createResolutionIntake, isoTime } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { AdmitNew } from './intake.ts'
-import { draftIntake } from './intake.ts'
+import { draftIntake } from './message-draft.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 

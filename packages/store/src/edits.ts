@@ -4,7 +4,7 @@ import type { Intake } from '@postern/core'
 import { maxAborts } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
-import type { MessageDraft } from './intake.ts'
+import type { MessageDraft } from './message-draft.ts'
 import type { Tables } from './tables.ts'
 import type { OpenTurn } from './turn-table.ts'
 

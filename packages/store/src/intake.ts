@@ -1,52 +1,30 @@
-import { hash } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type {
-  Admitted,
-  Blob,
-  Decision,
-  DemandObjection,
-  Intake,
-  IntakeDesk,
-  Part,
-  RelationDesk,
-  TaskKey,
-} from '@postern/core'
-import { identifySpeaker, loopFlag, Rejection, refuseResolution } from '@postern/core'
+import type { Admitted, Decision, DemandObjection, Intake, IntakeDesk, RelationDesk, TaskKey } from '@postern/core'
+import { loopFlag, Rejection, refuseResolution } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes, addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
-import { formatJson, prepareQuery } from './database.ts'
+import { prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
 import type { OpenWords } from './edits.ts'
 import { digestWords } from './edits.ts'
 import { createEffects } from './effects.ts'
-import type { EntryDraft, EntryScope } from './entries.ts'
+import type { EntryScope } from './entries.ts'
 import { countStopped, createLoopFinder } from './loops.ts'
+import type { MessageDraft } from './message-draft.ts'
+import { addFlag, draftIntake, sizeOf } from './message-draft.ts'
+import type { MessagePlace } from './message-insert.ts'
+import { createMessageInserter } from './message-insert.ts'
 import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { nameScopeOf } from './threads.ts'
-import type { LanePlace, QueuedTurn } from './turn-table.ts'
+import type { QueuedTurn } from './turn-table.ts'
 
 /** Larger raw bytes live among the blobs. */
 const inlineLimit = 65_536
 
 type Cause = Omit<NewDelivery, 'response'>
-
-/** An intake as its columns, made before the transaction so that it holds only statements. */
-export interface MessageDraft {
-  readonly intake: Intake
-  readonly correlationId: string
-  readonly entry: Omit<EntryDraft, 'scope'>
-  readonly envelope: string
-  readonly proofs: string
-  readonly flags: readonly string[]
-  readonly target: string
-  readonly lane: LanePlace | undefined
-  /** The raw bytes, when they are too large for the row. */
-  readonly rawBlob: Blob | undefined
-  readonly blobs: readonly Blob[]
-}
 
 export function createAdmission(
   { db, write, now, files }: Store,
@@ -210,47 +188,6 @@ function scopeOf({ message: { kind = 'message' } }: Intake, isTurn: boolean): En
   return kind === 'message' || kind === 'edit' ? 'conversation' : 'event'
 }
 
-/** What is forgotten gets its flag when it is. */
-function addFlag(draft: MessageDraft, flag: string | undefined): MessageDraft {
-  return !flag || flag === 'deleted' || draft.flags.includes(flag) ? draft : { ...draft, flags: [...draft.flags, flag] }
-}
-
-/** Bytes of its words and of what arrived, as far as they are in its rows. */
-function sizeOf({ entry, intake, rawBlob }: MessageDraft): number {
-  return Buffer.byteLength(entry.content) + (rawBlob ? 0 : intake.raw.bytes.byteLength)
-}
-
-/** Written once for all agents that one message came to. */
-const writtenParts = new WeakMap<readonly Part[], string>()
-
-function formatParts(parts: readonly Part[]): string {
-  const content = writtenParts.get(parts) ?? formatJson(parts)
-  writtenParts.set(parts, content)
-  return content
-}
-
-export function draftIntake(intake: Intake, correlationId: string, rawBlob?: Blob): MessageDraft {
-  const { thread_id: _, parts, ...envelope } = intake.message
-  return {
-    intake,
-    correlationId,
-    entry: {
-      nativeId: envelope.id,
-      role: 'user',
-      author: formatJson({ address: envelope.sender.address, display_name: envelope.sender.display_name }),
-      content: formatParts(parts),
-      at: envelope.received_at,
-    },
-    envelope: formatJson(envelope),
-    proofs: formatJson(intake.proofs),
-    flags: intake.flags ?? [],
-    target: formatJson(intake.target),
-    lane: draftLane(intake),
-    rawBlob,
-    blobs: [...(intake.blobs ?? []), ...(rawBlob ? [rawBlob] : [])],
-  }
-}
-
 /** An edit that has a turn of its own stands in its order. */
 function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | 'words'> {
   const { kind = 'message', policy_resolution } = intake.message
@@ -258,13 +195,6 @@ function standingOf({ intake, lane }: MessageDraft): Pick<QueuedTurn, 'lane' | '
   // A decision is answered by itself.
   const isInOrder = kind === 'edit' || policy_resolution !== undefined
   return { words: digestWords(intake), lane: isInOrder ? undefined : lane }
-}
-
-function draftLane(intake: Intake): LanePlace | undefined {
-  const speaker = intake.lane && identifySpeaker(intake)
-  return intake.lane && speaker !== undefined
-    ? { ...intake.lane, speaker: hash('sha256', speaker, 'base64') }
-    : undefined
 }
 
 interface TurnWish {
@@ -289,43 +219,5 @@ function createFirstFinder(db: DatabaseSync): (intake: Intake) => First | undefi
   return ({ duplicateKey, agent, message }) => {
     const row = find.get(duplicateKey, agent, message.received_via)
     return row && { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) }
-  }
-}
-
-interface MessagePlace {
-  readonly message: number
-  readonly thread: number
-  readonly task: number | undefined
-}
-
-export function createMessageInserter(db: DatabaseSync): (draft: MessageDraft, place: MessagePlace) => void {
-  const insert = prepareQuery(
-    db,
-    `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
-       envelope, proofs, flags, target, raw_form, raw_digest, raw, author, object)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  return (draft, { message: number, thread, task }) => {
-    const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
-    insert.run(
-      number,
-      message.id,
-      agent,
-      message.received_via,
-      thread,
-      task ?? null,
-      duplicateKey,
-      fingerprint ?? null,
-      draft.correlationId,
-      draft.envelope,
-      draft.proofs,
-      draft.flags.length > 0 ? formatJson(draft.flags) : null,
-      draft.target,
-      raw.form,
-      draft.rawBlob?.digest ?? null,
-      draft.rawBlob ? null : raw.bytes,
-      authorship?.author ?? null,
-      authorship?.object ?? null,
-    )
   }
 }

@@ -1,0 +1,41 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { formatJson, prepareQuery } from './database.ts'
+import type { MessageDraft } from './message-draft.ts'
+
+export interface MessagePlace {
+  readonly message: number
+  readonly thread: number
+  readonly task: number | undefined
+}
+
+export function createMessageInserter(db: DatabaseSync): (draft: MessageDraft, place: MessagePlace) => void {
+  const insert = prepareQuery(
+    db,
+    `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,
+       envelope, proofs, flags, target, raw_form, raw_digest, raw, author, object)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  return (draft, { message: number, thread, task }) => {
+    const { agent, message, duplicateKey, fingerprint, raw, authorship } = draft.intake
+    insert.run(
+      number,
+      message.id,
+      agent,
+      message.received_via,
+      thread,
+      task ?? null,
+      duplicateKey,
+      fingerprint ?? null,
+      draft.correlationId,
+      draft.envelope,
+      draft.proofs,
+      draft.flags.length > 0 ? formatJson(draft.flags) : null,
+      draft.target,
+      raw.form,
+      draft.rawBlob?.digest ?? null,
+      draft.rawBlob ? null : raw.bytes,
+      authorship?.author ?? null,
+      authorship?.object ?? null,
+    )
+  }
+}
