@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { changeDelivery, printDeliveries, printMessage, printMessages } from '../cli/commands.ts'
+import type { CommandContext, CommonOptions } from './command-context.ts'
+
+/** What came in and what went out. */
+export function addMessageCommands(program: Command, { file, output }: CommandContext): void {
+  program
+    .command('messages')
+    .description('what came in, newest first')
+    .option('--limit <n>', 'how many', '20')
+    .option('--json', 'for programs')
+    .action(async (options: CommonOptions & { limit: string }) =>
+      printMessages(await file(), output(options), options.limit),
+    )
+  program
+    .command('show <id>')
+    .description('one message: proofs, what the agent saw and said, every delivery')
+    .option('--json', 'for programs')
+    .action(async (id: string, options: CommonOptions) => printMessage(await file(), output(options), id))
+  const deliveries = program.command('deliveries').description('what goes out: list, retry, drop')
+  deliveries
+    .command('list', { isDefault: true })
+    .description('newest first (what is done when no command is named)')
+    .addOption(new Option('--state <state>', 'only these').choices(['queued', 'sent', 'later', 'dead']))
+    .option('--json', 'for programs')
+    .action(async (options: CommonOptions & { state?: string }) =>
+      printDeliveries(await file(), output(options), options.state),
+    )
+  for (const [action, does] of [
+    ['retry', 'try it again now'],
+    ['drop', 'give it up'],
+  ] as const) {
+    deliveries
+      .command(`${action} <id>`)
+      .description(does)
+      .action(async (id: string) => changeDelivery(await file(), output({}), action, id))
+  }
+}

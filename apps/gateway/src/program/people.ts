@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { forgetOwner, forgetPerson, printPeople } from '../cli/people.ts'
+import type { CommandContext, CommonOptions } from './command-context.ts'
+
+/** Linked addresses; forgetting. */
+export function addPeopleCommands(program: Command, { file, output }: CommandContext): void {
+  program
+    .command('people')
+    .description('which addresses people have linked, and by which messages they proved it')
+    .option('--agent <name>', 'only with this agent')
+    .option('--json', 'for programs')
+    .action(async (options: CommonOptions & { agent?: string }) =>
+      printPeople(await file(), output(options), options.agent),
+    )
+  program
+    .command('forget <address>')
+    .description(
+      'delete all there is of a person: messages, answers, links; of all addresses that are linked with this one',
+    )
+    .option('--agent <name>', 'only what this agent was told; default: all agents')
+    .option('--json', 'for programs')
+    .action(async (address: string, options: CommonOptions & { agent?: string }) =>
+      address.startsWith('web:')
+        ? forgetOwner(await file(), output(options), address)
+        : forgetPerson(await file(), output(options), { address, agent: options.agent }),
+    )
+}
