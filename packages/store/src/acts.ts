@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { PlannedAct } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { draftIntake } from './message-draft.ts'
 import { createMessageInserter } from './message-insert.ts'
@@ -33,7 +33,7 @@ interface Moment {
 
 /** Makes an act durable, inside a write. What it speaks of may be gone by now: then nothing happens. */
 export function createActWriter(
-  db: DatabaseSync,
+  db: Database,
   tables: Tables,
 ): (batch: Batch, draft: ActDraft, correlationId: string, now: number) => void {
   const insertMessage = createMessageInserter(db)

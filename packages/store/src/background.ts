@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { BackgroundEntry, ChannelName, Turn, Withdrawal, WorkDesk } from '@postern/core'
 import { beginningOf } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { EntryDraft } from './entries.ts'
 import { refuseLostLease } from './lease.ts'
@@ -60,7 +60,7 @@ function draftEntry(added: BackgroundEntry): Draft {
 }
 
 /** Within its thread: the same words may be part of several conversations. */
-function createKnownFinder(db: DatabaseSync): (turn: Turn, id: string) => boolean {
+function createKnownFinder(db: Database): (turn: Turn, id: string) => boolean {
   const findName = prepareQuery(
     db,
     'SELECT 1 FROM names WHERE name = ? AND agent = ? AND via = ? AND is_key = 0 AND thread_id = ?',
@@ -71,7 +71,7 @@ function createKnownFinder(db: DatabaseSync): (turn: Turn, id: string) => boolea
 }
 
 /** Later replies to it find the thread. A name already taken keeps its own. */
-function createNaming(db: DatabaseSync): (turn: Turn, scope: string, name: string) => void {
+function createNaming(db: Database): (turn: Turn, scope: string, name: string) => void {
   const insert = prepareQuery(
     db,
     'INSERT OR IGNORE INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, 0, ?, NULL)',
@@ -83,7 +83,7 @@ function createNaming(db: DatabaseSync): (turn: Turn, scope: string, name: strin
 export type ForgetBackground = (withdrawal: Withdrawal, via: ChannelName) => number
 
 export function createBackgroundForgetting(
-  db: DatabaseSync,
+  db: Database,
   { entries }: Pick<Tables, 'entries'>,
   limit: number,
 ): ForgetBackground {

@@ -1,8 +1,8 @@
 import { hash, subtle } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Blob, LookupDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
 import type { BlobFiles } from './blob-files.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 
@@ -17,7 +17,7 @@ export interface BlobTable {
   releaseUnnamed(batch: Batch, message: number, response: number): void
 }
 
-export function createBlobTable(db: DatabaseSync, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
+export function createBlobTable(db: Database, { isHeld }: Pick<BlobFiles, 'isHeld'>): BlobTable {
   const insert = prepareQuery(
     db,
     'INSERT INTO blobs (digest, mime, bytes, is_file) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING',
@@ -80,7 +80,7 @@ export function createBlobLookup({ db, files }: Pick<Store, 'db' | 'files'>): Pi
 }
 
 /** Whether a file of this digest belongs to something. */
-export function createFileNeed(db: DatabaseSync): (digest: string) => boolean {
+export function createFileNeed(db: Database): (digest: string) => boolean {
   const find = prepareQuery(db, 'SELECT 1 FROM blobs WHERE digest = ? AND is_file = 1')
   return digest => find.get(digest) !== undefined
 }

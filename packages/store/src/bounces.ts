@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Bounce } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EffectPlace } from './effects.ts'
 import type { RelationTable } from './relations.ts'
@@ -14,7 +14,7 @@ interface SentDelivery {
 
 /** A delivery that was sent is dead after all, or is sent once more, or was not wanted. */
 export function createBouncing(
-  db: DatabaseSync,
+  db: Database,
   relations: Pick<RelationTable, 'relate'>,
 ): (batch: Batch, bounce: Bounce, at: EffectPlace) => void {
   const find = prepareQuery<SentDelivery>(

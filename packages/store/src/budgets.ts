@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, TurnBudget } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** Where a budget is asked for. */
@@ -16,7 +16,7 @@ export interface BudgetTable {
   take(budgets: readonly TurnBudget[], place: BudgetPlace): void
 }
 
-export function createBudgetTable(db: DatabaseSync): BudgetTable {
+export function createBudgetTable(db: Database): BudgetTable {
   const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND until > ?')
   const take = prepareQuery(
     db,

@@ -1,48 +1,27 @@
-import type { SQLInputValue } from 'node:sqlite'
-import { DatabaseSync } from 'node:sqlite'
-import { ConfigError } from '@postern/core'
-import { migrateDatabase } from './migrate.ts'
-import { createPrivateFile } from './private-file.ts'
+export type SqlValue = null | number | string | Uint8Array
 
 /** A prepared statement and the shape of the rows it yields. */
 export interface Query<Row = unknown> {
-  get(...values: SQLInputValue[]): Row | undefined
-  all(...values: SQLInputValue[]): Row[]
-  run(...values: SQLInputValue[]): { readonly changes: number; readonly lastInsertRowid: number }
+  get(...values: SqlValue[]): Row | undefined
+  all(...values: SqlValue[]): Row[]
+  run(...values: SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number }
 }
 
-const pragmas = `
-PRAGMA journal_mode = WAL;
-PRAGMA synchronous = FULL;
-PRAGMA cache_size = -16384;
-PRAGMA wal_autocheckpoint = 8192;
-PRAGMA temp_store = MEMORY;
-PRAGMA journal_size_limit = 67108864;
-`
-
-/** How long a write waits for another process's, ms. */
-const busyTimeout = 5_000
-
-/**
- * Opens the file, readable by its owner alone, at the newest schema.
- * @throws ConfigError when it is no database of ours
- */
-export function openDatabase(path: string): DatabaseSync {
-  try {
-    if (path !== ':memory:') createPrivateFile(path)
-    const db = new DatabaseSync(path, { timeout: busyTimeout, enableForeignKeyConstraints: false })
-    db.exec(pragmas)
-    migrateDatabase(db)
-    return db
-  } catch (error) {
-    if (error instanceof ConfigError) throw error
-    const mend = 'It must be a file of ours, or not exist yet, in a directory that can be written.'
-    throw new ConfigError('data', `cannot open "${path}" as a database`, mend, { cause: error })
+/** What the store asks of an engine: statements that are run at once, within this process. `node:sqlite` is one as it is. */
+export interface Database {
+  prepare(sql: string): {
+    get(...values: SqlValue[]): unknown
+    all(...values: SqlValue[]): unknown[]
+    run(...values: SqlValue[]): unknown
   }
+  exec(sql: string): void
+  /** Whether a transaction has begun that is neither committed nor undone. */
+  readonly isTransaction: boolean
+  close(): void
 }
 
 /** Prepares once what is run often. `LIMIT +?`, never `LIMIT ?`: a bare one is compiled anew whenever its value is bound. */
-export function prepareQuery<Row = unknown>(db: DatabaseSync, sql: string): Query<Row> {
+export function prepareQuery<Row = unknown>(db: Database, sql: string): Query<Row> {
   return db.prepare(sql) as unknown as Query<Row>
 }
 

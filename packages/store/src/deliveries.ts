@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Delivery, DeliveryRecord, Json, Settlement, WorkDesk } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import type { StoredMessage } from './messages.ts'
@@ -62,7 +62,7 @@ export function createDeliveryLeases(
 }
 
 /** Each rank has an index of its own. */
-function prepareDue(db: DatabaseSync, isOfRank: string) {
+function prepareDue(db: Database, isOfRank: string) {
   return prepareQuery<DueDelivery>(
     db,
     `SELECT number, message, response_seq, destination, host, target, token, attempt, queued_at, broadcast
@@ -73,7 +73,7 @@ function prepareDue(db: DatabaseSync, isOfRank: string) {
 
 type ReadBroadcast = (id: number) => Json
 
-function createBroadcastReader(db: DatabaseSync): ReadBroadcast {
+function createBroadcastReader(db: Database): ReadBroadcast {
   const find = prepareQuery<{ target: string }>(db, 'SELECT target FROM broadcasts WHERE id = ?')
   return id => parseJson(find.get(id)?.target ?? 'null')
 }
@@ -172,7 +172,7 @@ function toOutcome(settlement: Settlement, now: number): Outcome {
   }
 }
 
-function createRecorder(db: DatabaseSync): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
+function createRecorder(db: Database): (number: number, outcome: Outcome, wire: Settlement['wire']) => void {
   const update = prepareQuery(
     db,
     `UPDATE deliveries SET state = ?, due_at = ?, ended_at = ?, last_error = coalesce(?, last_error), note = ?,

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, DeliveryRecord, Json, OperatorDesk } from '@postern/core'
 import { isoTime } from '@postern/core'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 
 interface DeliveryRow {
@@ -34,7 +34,7 @@ const listings = {
   all: `${select} ${joined} WHERE true ${newest}`,
 } as const
 
-export function createDeliveryList(db: DatabaseSync): DeliveryList {
+export function createDeliveryList(db: Database): DeliveryList {
   const ofMessage = prepareQuery<DeliveryRow>(db, `${select} ${joined} WHERE d.message = ? ORDER BY d.number`)
   const lists = new Map(Object.entries(listings).map(([name, sql]) => [name, prepareQuery<DeliveryRow>(db, sql)]))
   return {

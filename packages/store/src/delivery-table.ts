@@ -1,8 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, DeliveryRecord, PlannedDelivery } from '@postern/core'
 import { findDestinationHost } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal, moveTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { RelationTable } from './relations.ts'
 
@@ -41,7 +41,7 @@ export interface OpenDelivery {
   readonly state: DeliveryRecord['state']
 }
 
-export function createDeliveryTable(db: DatabaseSync, relations: Pick<RelationTable, 'has'>): DeliveryTable {
+export function createDeliveryTable(db: Database, relations: Pick<RelationTable, 'has'>): DeliveryTable {
   const insert = prepareInserts(db)
   const findGoing = prepareQuery(
     db,
@@ -84,7 +84,7 @@ export function createDeliveryTable(db: DatabaseSync, relations: Pick<RelationTa
 }
 
 /** One that may go waits for the others of its lane; one that is over from the beginning waits for nobody. */
-function prepareInserts(db: DatabaseSync) {
+function prepareInserts(db: Database) {
   const columns = 'message, response_seq, thread_id, destination, target, queued_at, peer, host, broadcast'
   const queued = prepareQuery(
     db,

@@ -1,4 +1,3 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type {
   ChannelName,
   DemandDecision,
@@ -10,6 +9,7 @@ import type {
   PlannedDemand,
 } from '@postern/core'
 import { maxOpenDemands, subjectOf } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { SayingPlace } from './sayings.ts'
 
@@ -64,7 +64,7 @@ const standing = `CASE WHEN status = 'open' AND expires_at <= ?1 THEN 'expired' 
 const columns = `place, id, digest, agent, via, thread_id, message, kind, subject, address, policy, issued_at, expires_at,
   ${standing} AS status, resolved_at, resolver, receipt`
 
-export function createDemandTable(db: DatabaseSync): DemandTable {
+export function createDemandTable(db: Database): DemandTable {
   const findByDigest = prepareQuery<DemandRow>(db, `SELECT ${columns} FROM demands WHERE digest = ?2`)
   const findById = prepareQuery<DemandRow>(db, `SELECT ${columns} FROM demands WHERE id = ?2`)
   const list = prepareQuery<DemandRow>(
@@ -119,7 +119,7 @@ export function createDemandTable(db: DatabaseSync): DemandTable {
 }
 
 /** New demands push old ones out: of one thread the oldest that are open, of all those that are long over. */
-function createIssue(db: DatabaseSync): DemandTable['issue'] {
+function createIssue(db: Database): DemandTable['issue'] {
   const insert = prepareQuery(
     db,
     `INSERT INTO demands (id, digest, agent, via, thread_id, message, kind, subject, address, policy, issued_at, expires_at)

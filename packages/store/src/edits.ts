@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Intake } from '@postern/core'
 import { maxAborts } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { MessageDraft } from './message-draft.ts'
 import type { Tables } from './tables.ts'
@@ -28,7 +28,7 @@ interface FoundWords extends OpenWords {
 }
 
 export function createEditTable(
-  db: DatabaseSync,
+  db: Database,
   { entries, blobs, turns, responses }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'responses'>,
 ): EditTable {
   // Of a turn that answers several messages it is the last one's that is held.

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, RelationEffect } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { createBouncing } from './bounces.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createSilencing } from './silence.ts'
 import type { Tables } from './tables.ts'
@@ -21,7 +21,7 @@ type Effects = {
 export type ApplyEffect = (batch: Batch, effect: RelationEffect, at: EffectPlace) => void
 
 /** What a message changes beside itself, inside the write that admits it. */
-export function createEffects(db: DatabaseSync, tables: Tables): ApplyEffect {
+export function createEffects(db: Database, tables: Tables): ApplyEffect {
   const { relations } = tables
   const silencing = createSilencing(db, tables)
   // The same id may come again: what it was known by as a duplicate is given free.

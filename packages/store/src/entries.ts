@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `kept`: what no agent sees. `forgotten`: taken back. */
@@ -32,7 +32,7 @@ export interface EntryTable {
   erase(seq: number): void
 }
 
-export function createEntryTable(db: DatabaseSync): EntryTable {
+export function createEntryTable(db: Database): EntryTable {
   const insert = prepareQuery(
     db,
     `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { TaskDesk, TaskExpiry } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createRowRemoval } from './message-rows.ts'
 import type { Store } from './store.ts'
@@ -66,7 +66,7 @@ const isRemovable = `t.state NOT IN ('submitted', 'working')
 /** Chats of people are kept until they are forgotten. */
 const lastingOwner = 'web:'
 
-function createNextFinder(db: DatabaseSync): (expiry: TaskExpiry) => readonly TaskPlace[] {
+function createNextFinder(db: Database): (expiry: TaskExpiry) => readonly TaskPlace[] {
   const findOldest = prepareQuery<TaskPlace>(
     db,
     `SELECT t.id, t.owner FROM tasks t WHERE t.updated_at < ? AND t.owner NOT GLOB '${lastingOwner}*' AND ${isRemovable}
@@ -101,7 +101,7 @@ interface RemovedMessage {
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: DatabaseSync, tables: Pick<Tables, 'blobs'>) {
+function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
@@ -127,7 +127,7 @@ function createMessageRemoval(db: DatabaseSync, tables: Pick<Tables, 'blobs'>) {
 }
 
 /** A task without messages; its thread goes with the last of its tasks. */
-function createTaskRemoval(db: DatabaseSync) {
+function createTaskRemoval(db: Database) {
   const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
     db,
     'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { OpenDelivery } from './delivery-table.ts'
 import type { Tables } from './tables.ts'
@@ -8,7 +8,7 @@ import type { Tables } from './tables.ts'
 export type ForgetMessage = (batch: Batch, message: number, now: number) => void
 
 export function createForget(
-  db: DatabaseSync,
+  db: Database,
   { entries, blobs, turns, deliveries }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'deliveries'>,
 ): ForgetMessage {
   const erase = prepareQuery(

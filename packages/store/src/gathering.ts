@@ -1,8 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { MessageState } from '@postern/core'
 import { mergeBounds } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** A turn that is due, as far as it matters with what it is put together. */
@@ -31,7 +31,7 @@ export interface Gathering {
   listMerged(message: number): readonly number[]
 }
 
-export function createGathering(db: DatabaseSync): Gathering {
+export function createGathering(db: Database): Gathering {
   const findLine = prepareQuery<Follower>(
     db,
     `SELECT t.message, t.thread_id, t.task_id, t.mode, t.speaker, t.token, t.state, octet_length(e.content) AS size

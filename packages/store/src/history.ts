@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Entry, LookupDesk, Part } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { readEntry, recalledColumns } from './entries.ts'
@@ -16,7 +16,7 @@ const isPrivate = `EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = en
 const saidInPrivate: Part = { kind: 'text', mime: 'text/plain', content: '[answered, not before everybody]' }
 
 /** Both ends of a thread by one index, however long it is. */
-export function createHistoryLookup(db: DatabaseSync): Pick<LookupDesk, 'readHistory'> {
+export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
   const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} AS is_private FROM entries
     WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`

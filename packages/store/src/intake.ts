@@ -1,9 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Admitted, Decision, DemandObjection, Intake, IntakeDesk, RelationDesk, TaskKey } from '@postern/core'
 import { loopFlag, Rejection, refuseResolution } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes, addToTotal } from './batch.ts'
 import { digestBlob } from './blobs.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
 import type { OpenWords } from './edits.ts'
@@ -210,7 +210,7 @@ interface First {
   readonly task: TaskKey | undefined
 }
 
-function createFirstFinder(db: DatabaseSync): (intake: Intake) => First | undefined {
+function createFirstFinder(db: Database): (intake: Intake) => First | undefined {
   const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
     db,
     `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { LinkAsked, LinkConfirmation, LinkConfirmed, LinkRefusal, LinkRequest } from '@postern/core'
 import { linkLimits } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EndLinks } from './link-ending.ts'
 import type { PersonTable } from './person-table.ts'
@@ -31,7 +31,7 @@ export interface LinkCodeTable {
 }
 
 export function createLinkCodeTable(
-  db: DatabaseSync,
+  db: Database,
   people: PersonTable,
   { removeNotice, endLinks }: { readonly removeNotice: RemoveNotice; readonly endLinks: EndLinks },
 ): LinkCodeTable {
@@ -175,10 +175,7 @@ interface Wish {
 }
 
 /** Whoever asks, so many codes go to one address; whomever he asks for, so many does one ask for. */
-function createRefusalFinder(
-  db: DatabaseSync,
-  people: PersonTable,
-): (wish: Wish, now: number) => LinkRefusal | undefined {
+function createRefusalFinder(db: Database, people: PersonTable): (wish: Wish, now: number) => LinkRefusal | undefined {
   const count = (column: 'asker' | 'asker_host' | 'sent_to') => {
     const query = prepareQuery<{ n: number }>(
       db,
@@ -207,7 +204,7 @@ function withoutTag(key: string): string {
 /** Takes out what the gateway told somebody. */
 export type RemoveNotice = (batch: Batch, notice: string, now: number) => void
 
-export function createNoticeRemoval(db: DatabaseSync, removeMessage: RemoveMessage): RemoveNotice {
+export function createNoticeRemoval(db: Database, removeMessage: RemoveMessage): RemoveNotice {
   const find = prepareQuery<{ message: number }>(
     db,
     "SELECT n.message FROM names n JOIN messages m ON m.number = n.message WHERE n.name = 'post:' || ?1 AND m.id = 'post:' || ?1",

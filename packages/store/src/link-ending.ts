@@ -1,12 +1,12 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { RemoveNotice } from './link-codes.ts'
 
 /** Takes every link of an address out, with what told the other one of it. @returns how many there were */
 export type EndLinks = (batch: Batch, whose: { readonly agent: string; readonly key: string }, now: number) => number
 
-export function createLinkEnding(db: DatabaseSync, removeNotice: RemoveNotice): EndLinks {
+export function createLinkEnding(db: Database, removeNotice: RemoveNotice): EndLinks {
   const end = prepareQuery<{ notice: string }>(
     db,
     'DELETE FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2) RETURNING notice',

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, LookupDesk } from '@postern/core'
 import { createBlobLookup } from './blobs.ts'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createHistoryLookup } from './history.ts'
 import { createResponseLookup } from './responses.ts'
@@ -19,7 +19,7 @@ export function createLookupDesk(store: Store, { readMessage }: Tables): LookupD
   }
 }
 
-function createMessageLookup(db: DatabaseSync): Pick<LookupDesk, 'findMessageTo'> {
+function createMessageLookup(db: Database): Pick<LookupDesk, 'findMessageTo'> {
   const find = prepareQuery<{ message: number; via: ChannelName; target: string }>(
     db,
     `SELECT m.number AS message, m.via, m.target FROM names n JOIN messages m ON m.number = n.message AND m.id = n.name
@@ -33,7 +33,7 @@ function createMessageLookup(db: DatabaseSync): Pick<LookupDesk, 'findMessageTo'
   }
 }
 
-function createStateLookup(db: DatabaseSync): Pick<LookupDesk, 'readState'> {
+function createStateLookup(db: Database): Pick<LookupDesk, 'readState'> {
   const find = prepareQuery<{ state: string }>(db, 'SELECT state FROM agent_states WHERE thread_id = ? AND agent = ?')
   return {
     async readState(agent, thread) {

@@ -1,8 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Intake, LoopMemory, Part } from '@postern/core'
 import { agentFlag, findLoop, isoTime, loopMemoryMs, plainTextOf, stopFlags } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { formatBoundedParts } from './entries.ts'
 
@@ -15,7 +15,7 @@ interface Said {
 }
 
 /** Whether one more turn of this thread would go round in a circle; read from the newest ends of one index. */
-export function createLoopFinder(db: DatabaseSync): (intake: Intake, thread: number, now: number) => boolean {
+export function createLoopFinder(db: Database): (intake: Intake, thread: number, now: number) => boolean {
   // What came without a message (a conversation that began elsewhere) was said by somebody else.
   const said = `FROM entries LEFT JOIN messages ON number = seq
     WHERE entries.thread_id = ? AND entries.scope = 'conversation' AND role = 'user'

@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { MessageDraft } from './message-draft.ts'
 
@@ -8,7 +8,7 @@ export interface MessagePlace {
   readonly task: number | undefined
 }
 
-export function createMessageInserter(db: DatabaseSync): (draft: MessageDraft, place: MessagePlace) => void {
+export function createMessageInserter(db: Database): (draft: MessageDraft, place: MessagePlace) => void {
   const insert = prepareQuery(
     db,
     `INSERT INTO messages (number, id, agent, via, thread_id, task_id, duplicate_key, fingerprint, correlation_id,

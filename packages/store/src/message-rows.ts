@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { DeliveryRecord, MessageState } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,7 +14,7 @@ export interface RemovedRows {
 /** Deletes a message with all that hangs on it, but for entries and names, and books it out of the totals. Synchronous: inside a write. */
 export type RemoveRows = (batch: Batch, message: number) => RemovedRows
 
-export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blobs'>): RemoveRows {
+export function createRowRemoval(db: Database, { blobs }: Pick<Tables, 'blobs'>): RemoveRows {
   const endTurn = prepareQuery<{ state: MessageState }>(db, 'DELETE FROM turns WHERE message = ? RETURNING state')
   const endDeliveries = createDeliveryRemoval(db)
   const endResponses = prepareQuery<{ seq: number; id: string }>(
@@ -41,7 +41,7 @@ export function createRowRemoval(db: DatabaseSync, { blobs }: Pick<Tables, 'blob
  * would settle the next one, and a bounce of it would hit that. `condition`: of one value.
  */
 export function createDeliveryRemoval(
-  db: DatabaseSync,
+  db: Database,
   condition = 'message = ?1',
 ): (batch: Batch, value: number | string) => void {
   const find = prepareQuery<{ number: number; state: DeliveryRecord['state'] }>(

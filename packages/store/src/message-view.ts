@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { MessageRecord, MessageState, MessageSummary, OperatorDesk, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import type { DeliveryList } from './delivery-list.ts'
 import { formatBoundedParts } from './entries.ts'
@@ -33,7 +33,7 @@ const maxPreviewedBytes = 32 * 1024
 const previewLength = 160
 
 export function createMessageView(
-  db: DatabaseSync,
+  db: Database,
   { readMessage, responses }: Tables,
   deliveries: DeliveryList,
 ): Pick<OperatorDesk, 'listMessages' | 'findMessage'> {

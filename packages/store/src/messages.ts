@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, Json, NormalizedMessage, Part, TaskKey } from '@postern/core'
 import type { BlobFiles } from './blob-files.ts'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createRawAttacher } from './raw.ts'
 
@@ -38,7 +38,7 @@ interface MessageRow {
 /** @throws Error when there is no message of this number */
 export type ReadMessage = (number: number) => StoredMessage
 
-export function createMessageReader(db: DatabaseSync, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
+export function createMessageReader(db: Database, files: Pick<BlobFiles, 'readNow'>): ReadMessage {
   const attachRaw = createRawAttacher(db, files)
   const find = prepareQuery<MessageRow>(
     db,

@@ -1,5 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/core'
+import type { Database } from './database.ts'
+import { prepareQuery } from './database.ts'
 import { deskSchema } from './schema/001-desk.ts'
 import { relationSchema } from './schema/002-relations.ts'
 import { actSchema } from './schema/003-acts.ts'
@@ -32,7 +33,7 @@ export const migrations: readonly string[] = [
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */
-export function migrateDatabase(db: DatabaseSync): void {
+export function migrateDatabase(db: Database): void {
   if (readVersion(db) === migrations.length) return
   // Another process may be migrating the same file: the version counts only inside the transaction.
   db.exec('BEGIN IMMEDIATE')
@@ -50,6 +51,6 @@ export function migrateDatabase(db: DatabaseSync): void {
   }
 }
 
-function readVersion(db: DatabaseSync): number {
-  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0)
+function readVersion(db: Database): number {
+  return prepareQuery<{ user_version: number }>(db, 'PRAGMA user_version').get()?.user_version ?? 0
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, ObjectStore, StoredObject } from '@postern/core'
 import { leastObjectBytes, Rejection } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 
@@ -66,7 +66,7 @@ function keyOf({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): string 
   return `${bucket}/${path}`
 }
 
-function createObjectTable(db: DatabaseSync) {
+function createObjectTable(db: Database) {
   const insert = prepareQuery(db, `INSERT OR IGNORE INTO objects (${columns}, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
   const find = prepareQuery<ObjectRow>(db, `SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
   const findByDigest = prepareQuery<ObjectRow>(

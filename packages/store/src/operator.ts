@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { DeliveryRecord, DeskCounts, MessageState, OperatorDesk } from '@postern/core'
 import { stopFlags } from '@postern/core'
 import type { CounterName } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryControl } from './delivery-control.ts'
 import { createDeliveryList } from './delivery-list.ts'
@@ -24,7 +24,7 @@ export function createOperatorDesk(store: Store, tables: Tables, refusals: Refus
 
 type Totals = ReadonlyMap<CounterName, number>
 
-function createTotalsReader(db: DatabaseSync): () => Totals {
+function createTotalsReader(db: Database): () => Totals {
   const readAll = prepareQuery<{ name: CounterName; value: number }>(db, 'SELECT name, value FROM counters')
   return () => new Map(readAll.all().map(({ name, value }) => [name, value]))
 }

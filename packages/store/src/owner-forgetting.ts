@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { addTaskBytes } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createEntryRemoval, createRemoveMessage } from './remove-message.ts'
 import type { Store } from './store.ts'
@@ -74,7 +74,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
 }
 
 /** What is left of tasks, once their messages are gone. @returns how many there were */
-function createTaskRemoval(db: DatabaseSync): (owner: string) => number {
+function createTaskRemoval(db: Database): (owner: string) => number {
   const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
   const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM entries WHERE task_id = ?')
   const endEntry = createEntryRemoval(db)
@@ -93,7 +93,7 @@ function createTaskRemoval(db: DatabaseSync): (owner: string) => number {
   }
 }
 
-function createThreadRemoval(db: DatabaseSync): (threads: string) => void {
+function createThreadRemoval(db: Database): (threads: string) => void {
   const inList = '(SELECT value FROM json_each(?))'
   const listEntries = prepareQuery<{ seq: number }>(
     db,

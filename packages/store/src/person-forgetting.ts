@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Forgetting, Forgotten, PeopleDesk, PersonAddress } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { LinkCodeTable } from './link-codes.ts'
 import type { EndLinks } from './link-ending.ts'
@@ -114,7 +114,7 @@ interface EndedLinks {
 }
 
 /** Every link of the whole person, with every agent concerned. */
-function createLinkForgetting(db: DatabaseSync, people: PersonTable, endLinks: EndLinks) {
+function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLinks) {
   const findAgents = prepareQuery<{ agent: string }>(
     db,
     'SELECT agent FROM person_links WHERE asker = ?1 OR target = ?1',
@@ -150,7 +150,7 @@ function createLinkForgetting(db: DatabaseSync, people: PersonTable, endLinks: E
 }
 
 /** By their author's principal, or by the address they came from. There is no index: it is looked for in slices. */
-function createMessageFinder(db: DatabaseSync) {
+function createMessageFinder(db: Database) {
   const find = prepareQuery<{ number: number; author: string | null }>(
     db,
     `SELECT number, author FROM messages WHERE number > ?1 AND number <= ?2 AND (?3 IS NULL OR agent = ?3)

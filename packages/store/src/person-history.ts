@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, Entry, PeopleDesk, PersonHistoryRequest } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { readEntry, recalledColumns } from './entries.ts'
@@ -18,7 +18,7 @@ interface SharedRow extends EntryRow {
 }
 
 /** Both ends of all of a person's conversations with an agent, as of one: places are put in order first, and only what is wanted is read. */
-export function createPersonHistory(db: DatabaseSync): PeopleDesk['readPersonHistory'] {
+export function createPersonHistory(db: Database): PeopleDesk['readPersonHistory'] {
   const findThreads = createPrivateThreadFinder(db)
   const place = 'coalesce(answers, seq)'
   const places = `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`
@@ -53,7 +53,7 @@ function byPlace(left: Place, right: Place): number {
 
 /** Capitals in mailboxes make no difference; in what else names somebody they do. */
 function createPrivateThreadFinder(
-  db: DatabaseSync,
+  db: Database,
 ): (request: Pick<PersonHistoryRequest, 'agent' | 'scopes'>) => readonly number[] {
   const find = prepareQuery<{ id: number }>(
     db,

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, Person, PersonAddress } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** As the tables hold an address: channel, space, `@local@domain`. */
@@ -32,7 +32,7 @@ export interface PersonTable {
   endState(agent: string, person: string): void
 }
 
-export function createPersonTable(db: DatabaseSync): PersonTable {
+export function createPersonTable(db: Database): PersonTable {
   const findKeys = prepareQuery<{ key: string }>(
     db,
     `WITH RECURSIVE person (key) AS (SELECT ?2 UNION

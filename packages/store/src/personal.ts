@@ -1,10 +1,10 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Answer, Turn } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 
 /** What of an answer is about the person and not about the conversation. Synchronous: inside the write that commits it. */
 export function createPersonalWriter(
-  db: DatabaseSync,
+  db: Database,
 ): (turn: Turn, thread: number, answer: Pick<Answer, 'personState' | 'isAside'>) => void {
   // Who is another person meanwhile has lost what was shared.
   const writeState = prepareQuery(

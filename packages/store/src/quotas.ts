@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { TurnQuota } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 export interface QuotaTable {
@@ -10,7 +10,7 @@ export interface QuotaTable {
   take(place: { readonly thread: number; readonly author: string }, quota: TurnQuota, now: number): boolean
 }
 
-export function createQuotaTable(db: DatabaseSync): QuotaTable {
+export function createQuotaTable(db: Database): QuotaTable {
   const take = prepareQuery(
     db,
     `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT DO UPDATE SET
@@ -31,7 +31,7 @@ export function createQuotaTable(db: DatabaseSync): QuotaTable {
 }
 
 /** When our last answer in a thread was committed; looked for among the newest entries, so that a long backlog costs nothing. */
-function createLastAnswerFinder(db: DatabaseSync): (thread: number) => number | undefined {
+function createLastAnswerFinder(db: Database): (thread: number) => number | undefined {
   const find = prepareQuery<{ at: number | null }>(
     db,
     `SELECT max(ended_at) AS at FROM turns WHERE message IN (SELECT answers FROM entries

@@ -1,7 +1,7 @@
 import { Buffer, isUtf8 } from 'node:buffer'
-import type { DatabaseSync } from 'node:sqlite'
 import type { Intake, NormalizedMessage } from '@postern/core'
 import type { BlobFiles } from './blob-files.ts'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 
 type RawForm = Intake['raw']['form']
@@ -16,7 +16,7 @@ interface RawRow {
 /** A message without its `raw` → the message whose `raw` is rebuilt from the stored bytes when it is first read. */
 export type AttachRaw = (number: number, message: Omit<NormalizedMessage, 'raw'>) => NormalizedMessage
 
-export function createRawAttacher(db: DatabaseSync, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
+export function createRawAttacher(db: Database, { readNow }: Pick<BlobFiles, 'readNow'>): AttachRaw {
   const find = prepareQuery<RawRow>(
     db,
     `SELECT m.raw_form, coalesce(m.raw, b.bytes) AS bytes, CASE WHEN b.is_file = 1 THEN b.digest END AS file

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Relation, RelationDesk, RelationKey } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 
@@ -15,7 +15,7 @@ export interface RelationTable {
 
 const isKey = 'agent = ? AND via = ? AND relation = ? AND peer = ?'
 
-export function createRelationTable(db: DatabaseSync): RelationTable {
+export function createRelationTable(db: Database): RelationTable {
   const find = prepareQuery(db, `SELECT 1 FROM relations WHERE ${isKey}`)
   const insert = prepareQuery(
     db,
@@ -68,7 +68,7 @@ function readRelation({ target, ...row }: RelationRow): Relation {
 }
 
 /** A running total of an agent on a channel. */
-export function prepareAgentTotal(db: DatabaseSync): (agent: string, via: string, name: string) => number {
+export function prepareAgentTotal(db: Database): (agent: string, via: string, name: string) => number {
   const find = prepareQuery<{ value: number }>(
     db,
     'SELECT value FROM agent_totals WHERE agent = ? AND via = ? AND name = ?',

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createRowRemoval } from './message-rows.ts'
 import type { Tables } from './tables.ts'
@@ -7,10 +7,7 @@ import type { Tables } from './tables.ts'
 /** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
-export function createRemoveMessage(
-  db: DatabaseSync,
-  { forget, blobs }: Pick<Tables, 'forget' | 'blobs'>,
-): RemoveMessage {
+export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables, 'forget' | 'blobs'>): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.thread_id, m.id, m.object, m.agent, m.via, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
@@ -52,7 +49,7 @@ interface RemovedMessage {
 }
 
 /** The newest number is kept, empty, so that it is not given again. */
-export function createEntryRemoval(db: DatabaseSync): (seq: number) => void {
+export function createEntryRemoval(db: Database): (seq: number) => void {
   const blank = prepareQuery(
     db,
     `UPDATE entries SET content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL,

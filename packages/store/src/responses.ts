@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, FoundResponse, Json, LookupDesk, NormalizedResponse, Part } from '@postern/core'
 import { isoTime } from '@postern/core'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { ReadMessage } from './messages.ts'
 import { prepareAgentTotal } from './relations.ts'
@@ -58,7 +58,7 @@ const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.render
   FROM responses r JOIN entries e ON e.seq = r.seq`
 const byName = 'JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
 
-export function createResponseTable(db: DatabaseSync): ResponseTable {
+export function createResponseTable(db: Database): ResponseTable {
   const insert = prepareQuery(
     db,
     'INSERT INTO responses (seq, message, id, agent, via, envelope, listed, rendering) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -126,7 +126,7 @@ function readResponse({ envelope, content, rendering }: ResponseRow): StoredResp
 }
 
 export function createResponseLookup(
-  db: DatabaseSync,
+  db: Database,
   readMessage: ReadMessage,
 ): Pick<LookupDesk, 'findResponse' | 'findAnswer' | 'listResponses' | 'countListed'> {
   const findById = prepareQuery<ResponseRow>(db, `${selectResponse} ${byName}`)

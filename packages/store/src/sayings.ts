@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Answer, Blob, ChannelName, NormalizedResponse, Planned } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addTaskBytes } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery, OpenDelivery } from './delivery-table.ts'
 import type { EntryDraft } from './entries.ts'
@@ -47,7 +47,7 @@ export interface SayingTable {
 }
 
 export function createSayingTable(
-  db: DatabaseSync,
+  db: Database,
   {
     entries,
     responses,
@@ -134,7 +134,7 @@ export function draftSaying(answer: Answer, response: NormalizedResponse): Sayin
   }
 }
 
-function createBroadcastStarter(db: DatabaseSync) {
+function createBroadcastStarter(db: Database) {
   const insert = prepareQuery(
     db,
     `INSERT INTO broadcasts (message, response_seq, thread_id, agent, via, relation, target, until_place, due_at)

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { OpenDelivery } from './delivery-table.ts'
 import type { Tables } from './tables.ts'
@@ -17,10 +17,7 @@ export interface Silencing {
   cancelTurns(batch: Batch, of: { via: ChannelName; peer: string; agent: string }, now: number): void
 }
 
-export function createSilencing(
-  db: DatabaseSync,
-  { turns, deliveries }: Pick<Tables, 'turns' | 'deliveries'>,
-): Silencing {
+export function createSilencing(db: Database, { turns, deliveries }: Pick<Tables, 'turns' | 'deliveries'>): Silencing {
   const findDeliveries = prepareQuery<OpenDelivery>(
     db,
     `SELECT d.number, d.thread_id, d.destination, d.state FROM deliveries d JOIN messages m ON m.number = d.message

@@ -1,11 +1,11 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Log } from '@postern/core'
 import type { BlobFiles } from './blob-files.ts'
+import type { Database } from './database.ts'
 import type { Writer } from './writer.ts'
 
 /** What every part of the desk works with. */
 export interface Store {
-  readonly db: DatabaseSync
+  readonly db: Database
   readonly write: Writer['write']
   readonly writeLightly: Writer['writeLightly']
   readonly writeLast: Writer['writeLast']

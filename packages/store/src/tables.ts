@@ -1,9 +1,9 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { BlobFiles } from './blob-files.ts'
 import type { BlobTable } from './blobs.ts'
 import { createBlobTable } from './blobs.ts'
 import type { BudgetTable } from './budgets.ts'
 import { createBudgetTable } from './budgets.ts'
+import type { Database } from './database.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 import { createDeliveryTable } from './delivery-table.ts'
 import type { DemandTable } from './demands.ts'
@@ -56,7 +56,7 @@ export interface Tables {
   readonly forget: ForgetMessage
 }
 
-export function createTables(db: DatabaseSync, files: BlobFiles): Tables {
+export function createTables(db: Database, files: BlobFiles): Tables {
   const relations = createRelationTable(db)
   const parts = {
     entries: createEntryTable(db),

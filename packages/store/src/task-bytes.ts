@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** How much was said in the tasks of each owner, as a running total: looking it up reads no task. */
@@ -10,7 +10,7 @@ export interface TaskBytes {
   read(batch: Batch, owner: string): number
 }
 
-export function createTaskBytes(db: DatabaseSync): TaskBytes {
+export function createTaskBytes(db: Database): TaskBytes {
   const add = prepareQuery(
     db,
     'INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2)) ON CONFLICT DO UPDATE SET bytes = max(0, bytes + ?2)',

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Entry } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { entryColumns, readEntry } from './entries.ts'
@@ -11,7 +11,7 @@ const maxEntries = 1_000
  * What was said in a task, oldest first. A task may be continued without end, so only its newest entries are read: as many
  * as stay within `maxBytes`, and the last one however large it is.
  */
-export function createTaskEntryReader(db: DatabaseSync): (task: number, maxBytes: number) => readonly Entry[] {
+export function createTaskEntryReader(db: Database): (task: number, maxBytes: number) => readonly Entry[] {
   const findFirst = prepareQuery<{ first: number | null }>(
     db,
     `SELECT min(seq) AS first FROM (

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { TaskRecord, TaskState } from '@postern/core'
+import type { Database } from './database.ts'
 import { createTaskEntryReader } from './task-entries.ts'
 
 export interface TaskRow {
@@ -21,7 +21,7 @@ export const maxEntryBytes = 8 * 1024 * 1024
 export type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxBytes?: number) => TaskRecord
 
 /** What was said is read when it is looked at, and that once: few callers do. */
-export function createTaskRecorder(db: DatabaseSync): ToTaskRecord {
+export function createTaskRecorder(db: Database): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
     let entries: TaskRecord['entries'] | undefined

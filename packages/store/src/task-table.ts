@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { TaskIntake, TaskState } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { TaskRow } from './task-record.ts'
 import { taskColumns } from './task-record.ts'
@@ -14,7 +14,7 @@ export interface TaskTable {
 
 const openStates: ReadonlySet<string> = new Set<TaskState>(['submitted', 'working', 'input_required', 'auth_required'])
 
-export function createTaskTable(db: DatabaseSync): TaskTable {
+export function createTaskTable(db: Database): TaskTable {
   const find = prepareQuery<{ id: number; state: TaskState }>(
     db,
     'SELECT id, state FROM tasks WHERE owner = ? AND native_id = ?',

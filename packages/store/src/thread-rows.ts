@@ -1,4 +1,4 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** What hangs on threads beside messages and entries; `threads`: a JSON list. Reads whole tables. Synchronous: inside a write. */
@@ -9,7 +9,7 @@ export interface ThreadRows {
   endPlace(threads: string): void
 }
 
-export function createThreadRows(db: DatabaseSync): ThreadRows {
+export function createThreadRows(db: Database): ThreadRows {
   const inList = 'IN (SELECT value FROM json_each(?))'
   const prepareEnds = (tables: readonly string[]) =>
     tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))

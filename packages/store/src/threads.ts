@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Intake } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
@@ -27,7 +27,7 @@ export interface ThreadTable {
   addNames(thread: number, scope: NameScope, naming: Naming): void
 }
 
-export function createThreadTable(db: DatabaseSync): ThreadTable {
+export function createThreadTable(db: Database): ThreadTable {
   const inScope = 'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ?'
   const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
   const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { MessageState, TurnAborted, TurnLane } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { addToTotal, moveTotal, moveTotals } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createInterruption } from './interruption.ts'
 
@@ -60,7 +60,7 @@ const endings: Readonly<Record<EndingReason, { readonly state: MessageState; rea
   interrupted: { state: 'ignored', error: 'interrupted by a newer message' },
 }
 
-export function createTurnTable(db: DatabaseSync): TurnTable {
+export function createTurnTable(db: Database): TurnTable {
   const insert = prepareQuery(
     db,
     `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, words, due_at)
@@ -142,7 +142,7 @@ export function createTurnTable(db: DatabaseSync): TurnTable {
 }
 
 /** Takes a turn away from whoever runs it. What it answers has changed; who answers it now begins anew. */
-function createTakingAway(db: DatabaseSync): (batch: Batch, leader: number, now: number) => void {
+function createTakingAway(db: Database): (batch: Batch, leader: number, now: number) => void {
   const change = prepareQuery<{ holder: string | null }>(
     db,
     'UPDATE turns SET revision = revision + 1 WHERE message = ? AND ended_at IS NULL RETURNING holder',

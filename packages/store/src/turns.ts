@@ -1,8 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { MessageState, Turn, WorkDesk } from '@postern/core'
 import { mergeMessages } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { moveTotal, moveTotals } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { Gatherable } from './gathering.ts'
 import { createGathering } from './gathering.ts'
@@ -104,7 +104,7 @@ function toTurn({ readMessage }: Tables, due: DueTurn, merged: readonly number[]
 }
 
 /** How many turns of each agent others hold, but for those that wait for another agent. */
-function createHeldCounter(db: DatabaseSync): (holder: string, now: number) => ReadonlyMap<string, number> {
+function createHeldCounter(db: Database): (holder: string, now: number) => ReadonlyMap<string, number> {
   const count = prepareQuery<{ agent: string; held: number }>(
     db,
     `SELECT agent, count(*) AS held FROM turns INDEXED BY turns_held
@@ -113,7 +113,7 @@ function createHeldCounter(db: DatabaseSync): (holder: string, now: number) => R
   return (holder, now) => new Map(count.all(holder, now).map(({ agent, held }) => [agent, held]))
 }
 
-function createRelease(db: DatabaseSync, write: Store['write']): WorkDesk['release'] {
+function createRelease(db: Database, write: Store['write']): WorkDesk['release'] {
   const giveBack = prepareQuery(
     db,
     `UPDATE turns SET state = 'received', due_at = ?, attempt = attempt - ?, unended = 0, holder = NULL, error = coalesce(?, error)

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Json, TaskDesk, TaskState, TaskWatch, WatchTarget } from '@postern/core'
 import { maxWatches } from '@postern/core'
 import type { Batch } from './batch.ts'
+import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
 import type { DeliveryTable, NewDelivery } from './delivery-table.ts'
 import type { Store } from './store.ts'
@@ -26,7 +26,7 @@ export interface WatchTable {
   tell(batch: Batch, task: number, cause: NewDelivery): void
 }
 
-export function createWatchTable(db: DatabaseSync, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
+export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, 'queue'>): WatchTable {
   const countOthers = prepareQuery<{ others: number }>(
     db,
     'SELECT count(*) AS others FROM task_watches WHERE task_id = ? AND id <> ?',
@@ -57,7 +57,7 @@ export function createWatchTable(db: DatabaseSync, deliveries: Pick<DeliveryTabl
   }
 }
 
-function prepareWatchList(db: DatabaseSync) {
+function prepareWatchList(db: Database) {
   return prepareQuery<WatchRow>(db, 'SELECT id, destination, target FROM task_watches WHERE task_id = ? ORDER BY id')
 }
 

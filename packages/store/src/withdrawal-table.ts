@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Authorship } from '@postern/core'
 import { withdrawalMemoryMs } from '@postern/core'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
 /** What was taken back before it came, or while it was on its way. */
@@ -12,7 +12,7 @@ export interface WithdrawalTable {
 /** Strangers can fill this; the oldest make room. */
 const maxRemembered = 100_000
 
-export function createWithdrawalTable(db: DatabaseSync): WithdrawalTable {
+export function createWithdrawalTable(db: Database): WithdrawalTable {
   const insert = prepareQuery(
     db,
     'INSERT INTO withdrawals (author, object, via, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',

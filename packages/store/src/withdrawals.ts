@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { ChannelName, KnownMessage, MessageKind, Withdrawal, WithdrawalDesk } from '@postern/core'
 import { createBackgroundForgetting } from './background.ts'
+import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createSilencing } from './silence.ts'
 import type { Store } from './store.ts'
@@ -47,7 +47,7 @@ export function createWithdrawalDesk(store: Store, tables: Tables): WithdrawalDe
   }
 }
 
-function createNextFinder(db: DatabaseSync): Find {
+function createNextFinder(db: Database): Find {
   const select = 'SELECT number FROM messages WHERE forgotten_at IS NULL AND author = ?'
   const ofObject = prepareQuery<{ number: number }>(db, `${select} AND object = ? AND via = ? LIMIT ${sliceSize}`)
   const ofPeer = prepareQuery<{ number: number }>(db, `${select} AND via = ? LIMIT ${sliceSize}`)
@@ -68,7 +68,7 @@ interface AuthoredRow {
   readonly kept: number
 }
 
-function createAuthoredFinder(db: DatabaseSync): WithdrawalDesk['findAuthored'] {
+function createAuthoredFinder(db: Database): WithdrawalDesk['findAuthored'] {
   const find = prepareQuery<AuthoredRow>(
     db,
     `SELECT m.number, m.id, m.agent, json_extract(m.envelope, '$.kind') AS kind, t.key, t.scope, m.target,

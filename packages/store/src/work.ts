@@ -1,8 +1,8 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { WorkDesk } from '@postern/core'
 import { createBackground } from './background.ts'
 import { createBroadcasts } from './broadcasts.ts'
 import { createCommit } from './commit.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
 import type { Store } from './store.ts'
@@ -33,7 +33,7 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
 }
 
 /** What a process held that is gone is due at once: only for a desk that nobody else has open. */
-export function endAllLeases(db: DatabaseSync, now: number): void {
+export function endAllLeases(db: Database, now: number): void {
   for (const table of ['turns', 'deliveries', 'broadcasts']) {
     prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder IS NOT NULL`).run(now)
   }

@@ -1,7 +1,7 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Unavailable } from '@postern/core'
 import type { Batch, CounterName } from './batch.ts'
 import { createBatch } from './batch.ts'
+import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createTaskBytes } from './task-bytes.ts'
 
@@ -45,7 +45,7 @@ const gatherMs = 2
  * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`, that is one fsync. An operation
  * that throws does not take the others with it: the batch is undone and each is run on its own.
  */
-export function createWriter(db: DatabaseSync, onDurable: (batch: Batch) => void): Writer {
+export function createWriter(db: Database, onDurable: (batch: Batch) => void): Writer {
   const transaction = createTransaction(db)
   const queue: Job[] = []
   let isScheduled = false
@@ -126,7 +126,7 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
 
 class OperationFailed extends Error {}
 
-function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
+function createTransaction(db: Database): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
   const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
   const commit = prepareQuery(db, 'COMMIT')
   const book = prepareQuery(
@@ -156,7 +156,7 @@ function createTransaction(db: DatabaseSync): (jobs: readonly Job[], batch: Batc
 }
 
 /** FULL waits for the disk at each commit; NORMAL leaves that to the next one that does. */
-function createDurabilitySwitch(db: DatabaseSync): (isDurable: boolean) => void {
+function createDurabilitySwitch(db: Database): (isDurable: boolean) => void {
   let isSetDurable = true
   return isDurable => {
     if (isDurable === isSetDurable) return

@@ -1,5 +1,5 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { EntryBody } from '@postern/transcript'
+import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
 import type { DeskEntries } from './desk-entries.ts'
 
@@ -29,7 +29,7 @@ export interface DeskBindings {
   remove(thread: number): void
 }
 
-export function createDeskBindings(db: DatabaseSync, said: DeskEntries): DeskBindings {
+export function createDeskBindings(db: Database, said: DeskEntries): DeskBindings {
   const findDeskThread = prepareQuery<{ thread_id: number }>(
     db,
     'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1',

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
+import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
 import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
@@ -36,7 +36,7 @@ const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at
   LEFT JOIN entries q ON q.seq = e.answers
   LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
 
-export function createDeskEntries(db: DatabaseSync): DeskEntries {
+export function createDeskEntries(db: Database): DeskEntries {
   const place = 'coalesce(answers, seq)'
   const findSaid = prepareQuery<SaidRow>(db, selectSaid)
   const listSeqs = prepareQuery<{ seq: number }>(

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { contentOfText, identifyEntry, nameEntry } from '@postern/transcript'
+import type { Database } from '../database.ts'
 import { formatJson, parseJson, prepareQuery } from '../database.ts'
 import type { DeskEntries } from './desk-entries.ts'
 
@@ -41,7 +41,7 @@ export interface TranscriptRow {
 export const transcriptColumns = `e.seq, e.chat_seq, e.body, e.desk_seq, e.piece, e.role,
   (SELECT t.thread_id FROM transcript_threads t WHERE t.id = e.thread) AS thread_id`
 
-export function createTranscriptTable(db: DatabaseSync, said: DeskEntries): TranscriptTable {
+export function createTranscriptTable(db: Database, said: DeskEntries): TranscriptTable {
   const insert = prepareQuery(
     db,
     `INSERT INTO transcript_entries

@@ -1,7 +1,6 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { EntryRange, TranscriptEntry } from '@postern/transcript'
 import { countFitting } from '@postern/transcript'
-import type { Query } from '../database.ts'
+import type { Database, Query, SqlValue } from '../database.ts'
 import { formatJson, prepareQuery } from '../database.ts'
 import type { TranscriptRow, TranscriptTable } from './entry-table.ts'
 import { transcriptColumns } from './entry-table.ts'
@@ -17,7 +16,7 @@ interface Arms {
 
 /** Reads stretches of a thread; each shape of a request is compiled once. */
 export function createRangeReader(
-  db: DatabaseSync,
+  db: Database,
   { readRows }: Pick<TranscriptTable, 'readRows'>,
 ): (thread: number, range: EntryRange) => readonly TranscriptEntry[] {
   const compiled = new Map<string, Query<TranscriptRow>>()
@@ -72,7 +71,7 @@ function formatQuery(
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
-function bindArm(thread: number, range: EntryRange, arm: string): readonly SQLInputValue[] {
+function bindArm(thread: number, range: EntryRange, arm: string): readonly SqlValue[] {
   const { after_seq = 0, before_seq = Number.MAX_SAFE_INTEGER } = range
   const lists = listFilters(range).map(([, list]) => formatJson(list))
   return [thread, arm, finite(after_seq), finite(before_seq), ...lists]

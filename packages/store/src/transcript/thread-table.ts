@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
 import { Rejection, Unavailable } from '@postern/core'
 import type { ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
+import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
 
 export interface TranscriptThread {
@@ -31,7 +31,7 @@ export interface TranscriptThreads {
   remove(thread: number): void
 }
 
-export function createTranscriptThreads(db: DatabaseSync): TranscriptThreads {
+export function createTranscriptThreads(db: Database): TranscriptThreads {
   const find = prepareQuery<TranscriptThread>(
     db,
     `SELECT id, last_seq, last_chat_seq, fences, lock_token, lock_until FROM transcript_threads

@@ -1,0 +1,34 @@
+import { DatabaseSync } from 'node:sqlite'
+import { ConfigError } from '@postern/core'
+import { migrateDatabase } from './migrate.ts'
+import { createPrivateFile } from './private-file.ts'
+
+const pragmas = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA cache_size = -16384;
+PRAGMA wal_autocheckpoint = 8192;
+PRAGMA temp_store = MEMORY;
+PRAGMA journal_size_limit = 67108864;
+`
+
+/** How long a write waits for another process's, ms. */
+const busyTimeout = 5_000
+
+/**
+ * Opens the file, readable by its owner alone, at the newest schema.
+ * @throws ConfigError when it is no database of ours
+ */
+export function openDatabase(path: string): DatabaseSync {
+  try {
+    if (path !== ':memory:') createPrivateFile(path)
+    const db = new DatabaseSync(path, { timeout: busyTimeout, enableForeignKeyConstraints: false })
+    db.exec(pragmas)
+    migrateDatabase(db)
+    return db
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const mend = 'It must be a file of ours, or not exist yet, in a directory that can be written.'
+    throw new ConfigError('data', `cannot open "${path}" as a database`, mend, { cause: error })
+  }
+}
