@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
-import { openAgents } from '@postern/agents'
+import { createCallFinder, openAgents } from '@postern/agents'
 import type { Channel, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
@@ -103,7 +103,8 @@ export async function openGateway(
   })
   const { demands, payments } = config
   const guarded = guardAccess(assignLanes(desk, config.agents), name => config.agents[name])
-  const policy = await openPolicy({ demands, payments, baseDir, desk: guarded, world, agents })
+  const findCall = createCallFinder(desk.shelf)
+  const policy = await openPolicy({ demands, payments, baseDir, desk: guarded, world, agents, findCall })
   const { loop } = config.limits
   const a2a = {
     ...config.a2a,

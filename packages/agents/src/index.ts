@@ -1,4 +1,5 @@
 export type { AgentKind, AgentStores, AgentWorld, OperatorHouse, OperatorQuestion } from './agent-kind.ts'
+export { createCallFinder } from './approval/find-call.ts'
 export type { AgentConfig, AgentConfigInput } from './config.ts'
 export { agentConfigSchema } from './config.ts'
 export type { AgentIcon } from './icon.ts'

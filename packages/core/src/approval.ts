@@ -7,7 +7,8 @@ export const approvalCode = 'approval:required'
 /** The end of a call that was not allowed. */
 export const refusedCall = 'It was not allowed.'
 
-const member = 'dev.postern.action'
+/** Where a policy's `data` says which call it is about. */
+export const approvalMember = 'dev.postern.action'
 
 /** What a tool is to do, as far as whoever decides is shown it. Arguments are named; what they are stands in `preview`. */
 export const approvalActionSchema = z.object({
@@ -29,10 +30,10 @@ export function describeApproval(action: ApprovalAction): {
   readonly code: string
   readonly data: Record<string, unknown>
 } {
-  return { code: approvalCode, data: { [member]: action } }
+  return { code: approvalCode, data: { [approvalMember]: action } }
 }
 
 /** The call that a demand, or the decision on it, is about; undefined when it is about something else. */
 export function readApproval({ code, data }: Pick<Policy, 'code' | 'data'>): ApprovalAction | undefined {
-  return code === approvalCode ? approvalActionSchema.safeParse(data?.[member]).data : undefined
+  return code === approvalCode ? approvalActionSchema.safeParse(data?.[approvalMember]).data : undefined
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvers } from './approver.ts'
 import type { DemandHouse } from './demand.ts'
 import type { Policy } from './part.ts'
 import { policySchema } from './part.ts'
@@ -19,6 +20,12 @@ const demandSchema = wordsSchema.extend({
     .max(30 * 86_400)
     .optional(),
 })
+const consentSchema = demandSchema.extend({
+  /** Who may say yes; default: the sender. */
+  approver: z.enum(approvers).optional(),
+  /** A mailbox that is told when an operator is to decide; it has to be in `email.write_to`. */
+  notify: z.email().optional(),
+})
 /** Decimal, as text: binary fractions are no money. */
 export const priceSchema = z.object({
   amount: z.string().regex(/^\d{1,12}(\.\d{1,8})?$/, 'must be a decimal number as text, such as "4.50"'),
@@ -31,14 +38,14 @@ const refusalSchema = wordsSchema.extend({
   retry_after_seconds: policySchema.shape.retry_after_seconds,
 })
 
-export type ConsentDemand = z.input<typeof demandSchema>
+export type ConsentDemand = z.input<typeof consentSchema>
 export type PaymentDemand = z.input<typeof paymentSchema>
 export type AuthDemand = z.input<typeof authSchema>
 export type RefusalWords = z.input<typeof refusalSchema>
 
 /** What an agent can demand before it goes on: each gives the response to return or to yield. What is not returned was never demanded. */
 export interface AgentDemands {
-  /** The sender's yes, by a link sent to him or, over A2A, by the caller himself. */
+  /** A yes: the sender's, by a link sent to him or, over A2A, by the caller himself; or an operator's (`approver`). */
   requireConsent(demand: ConsentDemand): PartialResponse
   /** A receipt of the house's payment provider. */
   requirePayment(demand: PaymentDemand): PartialResponse
@@ -70,7 +77,7 @@ export function createDemandList(
   }
   return {
     issued,
-    requireConsent: demand => issue('consent_required', demandSchema.parse(demand)),
+    requireConsent: demand => issue('consent_required', consentSchema.parse(demand)),
     requirePayment: demand => issue('payment_required', paymentSchema.parse(demand)),
     requireAuth: demand => issue('unauthorized', authSchema.parse(demand)),
     refuse: refusal => respond(refusalSchema.parse(refusal)),

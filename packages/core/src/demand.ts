@@ -1,3 +1,4 @@
+import type { Json } from './json.ts'
 import type { ChannelName, Sender } from './message.ts'
 import type { Policy } from './part.ts'
 import type { DemandKind } from './policy-kinds.ts'
@@ -20,6 +21,8 @@ export interface PlannedDemand {
   readonly subject: string
   /** ms */
   readonly expiresAt: number
+  /** A mailbox that is told of it with its answer; kept nowhere. */
+  readonly notify?: string | undefined
 }
 
 export type DemandStatus = 'open' | ResolutionOutcome | 'expired'
@@ -57,6 +60,8 @@ export interface DemandDecision {
   readonly outcome: ResolutionOutcome
   readonly resolver: Resolver
   readonly receipt?: UsedReceipt | undefined
+  /** Of a call that an operator allows: what it is to run with instead. */
+  readonly args?: Json | undefined
 }
 
 export const demandObjections = ['unknown', 'used', 'expired', 'kind', 'elsewhere', 'receipt_used', 'ended'] as const
@@ -69,7 +74,13 @@ export type Resolved =
 export interface DemandDesk {
   /** By the digest of its state, or by its id. One whose time is over is `expired`. */
   findDemand(key: { readonly digest: string } | { readonly id: string }): Promise<DemandRecord | undefined>
-  listDemands(page: Page & { readonly status?: DemandStatus | undefined }): Promise<readonly DemandRecord[]>
+  listDemands(
+    page: Page & {
+      readonly status?: DemandStatus | undefined
+      /** Of him alone; `operatorSubject`: those that operators decide. */
+      readonly subject?: string | undefined
+    },
+  ): Promise<readonly DemandRecord[]>
   /**
    * One transaction: the demand is used up, and a turn is queued in its thread, of a message by whom it was made to, by the channel it came by. Of several decisions one
    * counts.

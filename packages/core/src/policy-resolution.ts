@@ -18,6 +18,8 @@ export const policyResolutionSchema = z.looseObject({
   resolver: z.object({ method: z.string(), subject: z.string().optional() }).optional(),
   /** Of a payment: who vouches for it, and by which reference. */
   receipt: z.object({ provider: z.string(), reference: z.string() }).optional(),
+  /** Of a call that an operator has allowed with other arguments: these. */
+  args: z.unknown().optional(),
   /** As the demand had them. */
   code: z.string().optional(),
   data: z.record(z.string(), z.unknown()).optional(),

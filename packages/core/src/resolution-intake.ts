@@ -1,3 +1,4 @@
+import { isForOperator } from './approver.ts'
 import type { DemandDecision, DemandRecord } from './demand.ts'
 import type { Intake, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
@@ -24,7 +25,7 @@ const keptFlags: readonly string[] = [agentFlag, 'by_list']
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(
   { id, policy }: Pick<DemandRecord, 'id' | 'policy'>,
-  { digest, kind, outcome, resolver, receipt }: DemandDecision,
+  { digest, kind, outcome, resolver, receipt, args }: DemandDecision,
   at: string,
 ): PolicyResolution {
   return {
@@ -35,6 +36,7 @@ export function describeResolution(
     resolved_at: at,
     resolver,
     ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
+    ...(args !== undefined && { args }),
     ...(policy.code !== undefined && { code: policy.code }),
     ...(policy.data && { data: policy.data }),
   }
@@ -81,10 +83,15 @@ const verbs: Readonly<Record<DemandKind, Readonly<Record<ResolutionOutcome, stri
   payment_required: { granted: 'Paid', declined: 'Not paid' },
   unauthorized: { granted: 'Identified', declined: 'Not identified' },
 }
+const operatorVerbs: Readonly<Record<ResolutionOutcome, string>> = {
+  granted: 'An operator agreed',
+  declined: 'An operator did not agree',
+}
 const longestSubject = 300
 
 /** What was decided, as words: history and models read them. */
 function sayDecision({ kind, policy }: DemandRecord, outcome: ResolutionOutcome): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
-  return `${verbs[kind][outcome]}${price}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
+  const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
+  return `${verb}${price}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
 }

@@ -1,3 +1,4 @@
+import { isForOperator, operatorSubject } from './approver.ts'
 import type { DemandHouse, PlannedDemand } from './demand.ts'
 import { subjectOf } from './demand.ts'
 import type { DemandList } from './demand-list.ts'
@@ -41,7 +42,8 @@ export function settleDemands(turn: Turn, partial: PartialResponse | undefined, 
   })
   if (demands.length > maxDemands) throw new Error(`an answer may have at most ${maxDemands} demands`)
   // Nobody but the sender is to see what only he may decide.
-  const audience = demands.length > 0 ? { mentions: [], visibility: 'direct' as const } : {}
+  const isPrivate = demands.some(({ subject }) => subject !== operatorSubject)
+  const audience = isPrivate ? { mentions: [], visibility: 'direct' as const } : {}
   return { partial: { ...partial, ...audience, parts, status: statusWithPolicies(parts, partial.status) }, demands }
 }
 
@@ -62,7 +64,8 @@ function settlePolicy(policy: Policy, turn: Turn, { working, issued }: Settling)
   const id = known ?? randomHex(world, 16)
   const expiresAt = expiryOf(policy, known !== undefined, world.now()) ?? world.now() + house.ttlMs
   const settled = { ...bare, ...own, demand: id, expires_at: isoTime(expiresAt) }
-  return { policy: settled, demand: planDemand(settled, { kind, id, expiresAt }, turn, house) }
+  const demand = planDemand(settled, { kind, id, expiresAt }, turn, house)
+  return { policy: settled, demand: { ...demand, ...whomToTell(policy) } }
 }
 
 function planDemand(
@@ -71,7 +74,13 @@ function planDemand(
   { content }: Turn,
   { stateOf, digestOf }: DemandHouse,
 ): PlannedDemand {
-  return { id, digest: digestOf(stateOf(id)), kind, policy, subject: subjectOf(content.sender), expiresAt }
+  const subject = isForOperator(policy) ? operatorSubject : subjectOf(content.sender)
+  return { id, digest: digestOf(stateOf(id)), kind, policy, subject, expiresAt }
+}
+
+/** By mail, beside what he is shown anyway. */
+function whomToTell(policy: Policy): Pick<PlannedDemand, 'notify'> {
+  return isForOperator(policy) && typeof policy.notify === 'string' ? { notify: policy.notify } : {}
 }
 
 /** Agents without a `context` say `expires_in`, seconds. */
@@ -82,7 +91,7 @@ function expiryOf({ expires_at, expires_in }: Policy, isIssued: boolean, now: nu
 }
 
 function withoutState(policy: Policy): Policy {
-  const { state: _, demand: __, url: ___, expires_at: ____, expires_in: _____, ...rest } = policy
+  const { state: _, demand: __, url: ___, expires_at: ____, expires_in: _____, notify: ______, ...rest } = policy
   return rest as Policy
 }
 

@@ -1,3 +1,5 @@
+import { approvalMember } from './approval.ts'
+import { isForOperator } from './approver.ts'
 import type { DemandHouse } from './demand.ts'
 import { actionUrl } from './demand-list.ts'
 import type { Json } from './json.ts'
@@ -11,9 +13,16 @@ export type ShowDemand = (policy: Policy) => Policy
 export function createShowDemand(house: Pick<DemandHouse, 'origin' | 'stateOf'>): ShowDemand {
   return policy => {
     if (typeof policy.demand !== 'string') return policy
+    if (isForOperator(policy)) return withoutCall(policy)
     const state = house.stateOf(policy.demand)
     return { ...policy, state, url: policy.url ?? actionUrl(house, state) }
   }
+}
+
+/** Who waits for an operator is told that he waits; what the operator is shown is not for him. */
+function withoutCall({ data, ...policy }: Policy): Policy {
+  const { [approvalMember]: _, ...rest } = data ?? {}
+  return Object.keys(rest).length > 0 ? { ...policy, data: rest } : policy
 }
 
 /** Only for documents that go to the sender and nobody else. */
@@ -55,7 +64,9 @@ export function presentResponse(
 
 /** Whether there is something in it that only its sender may decide. */
 export function hasDemands(parts: readonly Part[]): boolean {
-  return parts.some(part => part.kind === 'policy' && typeof part.policy.demand === 'string')
+  return parts.some(
+    part => part.kind === 'policy' && typeof part.policy.demand === 'string' && !isForOperator(part.policy),
+  )
 }
 
 const actionAddress = /(\/actions\/)[\w-]{43}(?![\w-])/g

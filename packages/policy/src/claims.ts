@@ -39,6 +39,6 @@ async function planClaim(
     return { method: 'receipt', outcome, subject, receipt: used }
   }
   if (receipt !== undefined) throw refuseClaim('receipt', 'is not what was asked for')
-  if (!mayGrant('principal', demand.kind)) throw refuseClaim('outcome', 'is not for the caller to grant')
+  if (!mayGrant('principal', demand)) throw refuseClaim('outcome', 'is not for the caller to grant')
   return { method: 'principal', outcome, subject }
 }

@@ -4,12 +4,13 @@ import type {
   DemandKind,
   DemandObjection,
   DemandRecord,
+  Json,
   ResolutionOutcome,
   Resolved,
   UsedReceipt,
   World,
 } from '@postern/core'
-import { Rejection, randomHex } from '@postern/core'
+import { isForOperator, Rejection, randomHex } from '@postern/core'
 import type { PaymentProvider } from './payment-provider.ts'
 
 /** Ways a demand is decided, and what each may grant. Everybody may decline what is his. */
@@ -25,20 +26,23 @@ const grantable = {
 
 export type DecisionMethod = keyof typeof grantable
 
-export function mayGrant(method: DecisionMethod, kind: DemandKind): boolean {
-  return grantable[method].some(granted => granted === kind)
+/** What operators decide is theirs alone: by their own doors, or by the link that was mailed to one of them. */
+const operatorWays: ReadonlySet<string> = new Set(['operator', 'link'])
+
+export function mayGrant(method: DecisionMethod, { kind, policy }: Pick<DemandRecord, 'kind' | 'policy'>): boolean {
+  return isForOperator(policy) ? operatorWays.has(method) : grantable[method].some(granted => granted === kind)
 }
 
 /** @throws Rejection `forbidden` when this way does not grant it */
 export function planDecision(
-  { digest, kind }: Pick<DemandRecord, 'digest' | 'kind'>,
-  { method, outcome, subject, receipt }: DecisionPlan,
+  { digest, kind, policy }: Pick<DemandRecord, 'digest' | 'kind' | 'policy'>,
+  { method, outcome, subject, receipt, args }: DecisionPlan,
 ): DemandDecision {
-  if (outcome === 'granted' && !mayGrant(method, kind)) {
+  if (outcome === 'granted' && !mayGrant(method, { kind, policy })) {
     throw new Rejection('forbidden', `Cannot decide: "${kind}" is not granted this way`)
   }
   const resolver = { method, ...(subject !== undefined && { subject }) }
-  return { digest, kind, outcome, resolver, ...(receipt && { receipt }) }
+  return { digest, kind, outcome, resolver, ...(receipt && { receipt }), ...(args !== undefined && { args }) }
 }
 
 export interface DecisionPlan {
@@ -46,6 +50,8 @@ export interface DecisionPlan {
   readonly outcome: ResolutionOutcome
   readonly subject?: string | undefined
   readonly receipt?: UsedReceipt | undefined
+  /** Of a call that is allowed with other arguments: these. */
+  readonly args?: Json | undefined
 }
 
 export interface Deciding {

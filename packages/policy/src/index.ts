@@ -4,12 +4,15 @@ import type {
   DemandHouse,
   DemandRecord,
   Desk,
+  OperatorApprovals,
   Resolved,
   ShowDemand,
   World,
 } from '@postern/core'
 import { createShowDemand } from '@postern/core'
 import type { Hono } from 'hono'
+import type { FindCall } from './approvals.ts'
+import { createOperatorApprovals } from './approvals.ts'
 import { createDemandClaims } from './claims.ts'
 import type { DemandsConfig, PaymentsConfig } from './config.ts'
 import type { DecisionPlan } from './decide.ts'
@@ -20,6 +23,7 @@ import { openReceiptProvider } from './receipt-provider.ts'
 import { createActionRoutes } from './routes.ts'
 import { openTestProvider } from './test-provider.ts'
 
+export type { FindCall } from './approvals.ts'
 export type { DemandsConfig, PaymentsConfig } from './config.ts'
 export { demandsConfigSchema, paymentsConfigSchema } from './config.ts'
 export type { PaymentProvider } from './payment-provider.ts'
@@ -32,6 +36,8 @@ export interface PolicyOptions {
   readonly desk: Desk
   readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
   readonly agents: AgentDirectory
+  /** Absent where no call of a tool waits for an operator. */
+  readonly findCall?: FindCall | undefined
 }
 
 /** Everything that has to do with what agents demand: how it is named, shown, decided and paid. */
@@ -40,6 +46,7 @@ export interface PolicyRoom {
   readonly showDemand: ShowDemand
   readonly demandClaims: DemandClaims
   readonly routes: Hono
+  readonly approvals: OperatorApprovals
   /** @throws Rejection `forbidden` for what an operator does not grant */
   decide(demand: DemandRecord, plan: DecisionPlan): Promise<Resolved>
 }
@@ -52,11 +59,13 @@ export async function openPolicy(options: PolicyOptions): Promise<PolicyRoom> {
   const demands = await openDemandHouse({ desk, origin, ttlMs })
   const provider = await openProvider(options)
   const deciding = { desk, world, provider }
+  const approvals = createOperatorApprovals(deciding, options.findCall ?? (async () => undefined))
   return {
     demands,
     showDemand: createShowDemand(demands),
     demandClaims: createDemandClaims(deciding, demands),
-    routes: createActionRoutes({ ...deciding, agents, digestOf: demands.digestOf }),
+    approvals,
+    routes: createActionRoutes({ ...deciding, agents, approvals, digestOf: demands.digestOf }),
     decide: (demand, plan) => decideDemand(demand, plan, deciding),
   }
 }

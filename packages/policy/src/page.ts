@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AgentDirectory, DemandKind, DemandRecord, DemandStatus, Policy } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isForOperator, isoTime } from '@postern/core'
 import { html, raw } from 'hono/html'
 
 type Markup = ReturnType<typeof html>
@@ -8,6 +8,7 @@ type Markup = ReturnType<typeof html>
 const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
 blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
 form{display:flex;gap:.75rem;flex-wrap:wrap;margin:1.5rem 0}button,.button{font:inherit;padding:.5rem 1.25rem;border:1px solid #8888;border-radius:.5rem;text-decoration:none;cursor:pointer}
+textarea,pre{flex-basis:100%;box-sizing:border-box;width:100%;font:.9rem ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 .yes{background:#1d6b3a;color:#fff;border-color:#1d6b3a}small,dt{color:#777}dd{margin:0 0 .5rem}`
 
 const styleHash = createHash('sha256').update(style).digest('base64')
@@ -116,17 +117,17 @@ export function renderProblemPage(problem: string): Markup {
   return renderPage('That did not work', html`<p>${problem}</p>`)
 }
 
-function describeParties({ agent, address }: DemandRecord, { agents }: PageHouse): Markup {
+function describeParties({ agent, address, policy }: DemandRecord, { agents }: PageHouse): Markup {
   const name = agents.find(agent)?.displayName ?? agent
-  return html`<p><strong>${name}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks <code>${address}</code>:</p>`
+  return html`<p><strong>${name}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks ${isForOperator(policy) ? 'its operator' : html`<code>${address}</code>`}:</p>`
 }
 
-function showTime(ms: number): Markup {
+export function showTime(ms: number): Markup {
   const iso = isoTime(ms)
   return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
-function renderPage(title: string, body: Markup): Markup {
+export function renderPage(title: string, body: Markup): Markup {
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,21 +1,37 @@
-import type { DemandObjection, DemandRecord, Policy, ResolutionOutcome } from '@postern/core'
+import type {
+  DemandObjection,
+  DemandRecord,
+  Json,
+  OperatorApproval,
+  OperatorApprovals,
+  OperatorWord,
+  Policy,
+  ResolutionOutcome,
+} from '@postern/core'
 import { actionUrl, describeObjection, Rejection, translatePolicy } from '@postern/core'
-import { parseMediaType, readBody } from '@postern/http'
+import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import type { html } from 'hono/html'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Deciding } from './decide.ts'
 import { decideDemand, mayGrant, payDemand } from './decide.ts'
+import { renderOperatorPage } from './operator-page.ts'
 import type { PageChoices, PageHouse } from './page.ts'
 import { pageHeaders, renderDemandPage, renderEndPage, renderProblemPage } from './page.ts'
 
 /** What somebody wants who has a valid link. */
 export type Visit = (demand: DemandRecord, context: Context) => Promise<Response> | Response
 
-export type VisitHouse = Deciding & PageHouse
+export type VisitHouse = Deciding & PageHouse & { readonly approvals: OperatorApprovals }
 
-const maxForm = 4_096
+/** Room for the arguments of a call. */
+const maxForm = 128 * 1_024
 const maxLocales = 10
+
+interface Said {
+  readonly context: Context
+  readonly form: URLSearchParams
+}
 
 export interface Visits {
   /** Decides nothing. */
@@ -30,15 +46,17 @@ export function createVisits(house: VisitHouse): Visits {
 
   function choicesOf(demand: DemandRecord, context: Context): PageChoices {
     const { kind } = demand
-    if (kind !== 'payment_required') return { canAgree: mayGrant('link', kind), canTestPay: false }
+    if (kind !== 'payment_required') return { canAgree: mayGrant('link', demand), canTestPay: false }
     const returnUrl = `${actionUrl(house.agents, context.req.param('state') ?? '')}/receipt`
     const checkoutUrl = provider?.checkoutUrl?.(demand, returnUrl)
     return { canAgree: false, checkoutUrl, canTestPay: provider?.payNow !== undefined }
   }
 
-  function show(demand: DemandRecord, context: Context, note = 'The agent has been told.'): Promise<Response> {
+  async function show(demand: DemandRecord, context: Context, note = 'The agent has been told.'): Promise<Response> {
     const policy = inLanguageOf(context, demand.policy)
     if (demand.status === 'open') {
+      const approval = await house.approvals.find(demand.id)
+      if (approval) return answerPage(context, renderOperatorPage(approval, house), 200)
       return answerPage(context, renderDemandPage(demand, policy, choicesOf(demand, context), house), 200)
     }
     return answerPage(context, renderEndPage(demand, policy, note, house), demand.status === 'expired' ? 410 : 200)
@@ -52,8 +70,11 @@ export function createVisits(house: VisitHouse): Visits {
     return answerPage(context, renderEndPage(demand, policy, note, house), demand.status === 'expired' ? 410 : 409)
   }
 
-  async function take(demand: DemandRecord, outcome: ResolutionOutcome, context: Context): Promise<Response> {
-    const resolved = await decideDemand(demand, { method: 'link', outcome }, house)
+  async function take(demand: DemandRecord, outcome: ResolutionOutcome, { context, form }: Said): Promise<Response> {
+    const approval = await house.approvals.find(demand.id)
+    const resolved = approval
+      ? await house.approvals.decide(approval, readWord(approval, outcome, form))
+      : await decideDemand(demand, { method: 'link', outcome }, house)
     return resolved.outcome === 'resolved'
       ? show(resolved.demand, context)
       : showRefused(resolved.demand ?? demand, resolved.reason, context)
@@ -64,10 +85,10 @@ export function createVisits(house: VisitHouse): Visits {
     return paid.reason ? showRefused(paid.demand, paid.reason, context) : show(paid.demand, context)
   }
 
-  const decisions: Readonly<Record<string, Visit>> = {
-    grant: (demand, context) => take(demand, 'granted', context),
-    decline: (demand, context) => take(demand, 'declined', context),
-    async pay_test(demand, context) {
+  const decisions: Readonly<Record<string, (demand: DemandRecord, said: Said) => Promise<Response>>> = {
+    grant: (demand, said) => take(demand, 'granted', said),
+    decline: (demand, said) => take(demand, 'declined', said),
+    async pay_test(demand, { context }) {
       if (!provider?.payNow) throw new Rejection('forbidden', 'Cannot pay: there is no test provider here')
       if (demand.status !== 'open') return showRefused(demand, 'used', context)
       return pay(demand, await provider.payNow(demand), context)
@@ -77,10 +98,11 @@ export function createVisits(house: VisitHouse): Visits {
   return {
     show: (demand: DemandRecord, context: Context) => show(demand, context),
     decide: guarded(async (demand, context) => {
-      const decision = await readDecision(context.req.raw)
+      const form = await readForm(context.req.raw)
+      const decision = form.get('decision') ?? ''
       const decide = Object.hasOwn(decisions, decision) ? decisions[decision] : undefined
       if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
-      return decide(demand, context)
+      return decide(demand, { context, form })
     }),
     takeReceipt: guarded(async (demand, context) => {
       const receipt = context.req.query('receipt')
@@ -110,13 +132,19 @@ function guarded(visit: Visit): Visit {
 
 const statuses: Readonly<Record<string, ContentfulStatusCode>> = { forbidden: 403, too_large: 413, unsupported: 415 }
 
-async function readDecision(request: Request): Promise<string> {
+async function readForm(request: Request): Promise<URLSearchParams> {
   const { type } = parseMediaType(request.headers.get('content-type') ?? '') ?? {}
   if (type !== 'application/x-www-form-urlencoded') {
     throw new Rejection('unsupported', 'Cannot decide: send application/x-www-form-urlencoded')
   }
-  const form = new URLSearchParams(Buffer.from(await readBody(request, maxForm)).toString())
-  return form.get('decision') ?? ''
+  return new URLSearchParams(Buffer.from(await readBody(request, maxForm)).toString())
+}
+
+/** The arguments as they stand in the form; a page that shows none sends none. @throws Rejection malformed */
+function readWord({ call }: OperatorApproval, outcome: ResolutionOutcome, form: URLSearchParams): OperatorWord {
+  const text = outcome === 'granted' && call?.schema ? form.get('arguments') : null
+  const args = text === null ? undefined : (parseBoundedJson(Buffer.from(text), { what: 'arguments' }) as Json)
+  return { method: 'link', isGranted: outcome === 'granted', args }
 }
 
 /** `Accept-Language`, as far as the words were translated. */

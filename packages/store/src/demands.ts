@@ -24,7 +24,12 @@ export interface DemandTable {
   find(key: { readonly digest: string } | { readonly id: string }, now: number): DemandRecord | undefined
   /** Newest first. */
   list(
-    filter: { readonly status: DemandStatus | undefined; readonly after: number; readonly limit: number },
+    filter: {
+      readonly status: DemandStatus | undefined
+      readonly subject: string | undefined
+      readonly after: number
+      readonly limit: number
+    },
     now: number,
   ): readonly DemandRecord[]
   /** The demand a message decides, or why it does not; nothing is changed. `thread`: where the message would stand. */
@@ -69,7 +74,8 @@ export function createDemandTable(db: Database): DemandTable {
   const findById = prepareQuery<DemandRow>(db, `SELECT ${columns} FROM demands WHERE id = ?2`)
   const list = prepareQuery<DemandRow>(
     db,
-    `SELECT ${columns} FROM demands WHERE place < ?2 AND (?3 IS NULL OR ${standing} = ?3) ORDER BY place DESC LIMIT +?4`,
+    `SELECT ${columns} FROM demands WHERE place < ?2 AND (${standing} = ?3 OR ?3 IS NULL)
+     AND (subject = ?5 OR ?5 IS NULL) ORDER BY place DESC LIMIT +?4`,
   )
   const findReceipt = prepareQuery(db, 'SELECT 1 FROM demands WHERE receipt = ?')
   const findTask = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ? AND native_id = ?')
@@ -94,7 +100,8 @@ export function createDemandTable(db: Database): DemandTable {
       const row = 'digest' in key ? findByDigest.get(now, key.digest) : findById.get(now, key.id)
       return row && readDemand(row)
     },
-    list: ({ status, after, limit }, now) => list.all(now, after, status ?? null, limit).map(readDemand),
+    list: ({ status, subject, after, limit }, now) =>
+      list.all(now, after, status ?? null, limit, subject ?? null).map(readDemand),
     findDecided(intake, decision, { thread, now }) {
       const { agent, message } = intake
       const demand = table.find({ digest: decision.digest }, now)

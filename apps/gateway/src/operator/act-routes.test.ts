@@ -31,7 +31,10 @@ const agents = {
 } as unknown as OperatorOptions['agents']
 const desk = {} as OperatorOptions['desk']
 const app = createOperatorRoutes({
-  policy: { decide: () => Promise.reject(new Error('nothing is demanded here')) },
+  policy: {
+    decide: () => Promise.reject(new Error('nothing is demanded here')),
+    approvals: {} as OperatorOptions['policy']['approvals'],
+  },
   desk,
   agents,
   channels: [],

@@ -1,5 +1,12 @@
-import type { DemandDesk, DemandRecord, DemandStatus } from '@postern/core'
-import { describeObjection, isoTime, Rejection, resolutionOutcomes } from '@postern/core'
+import type { DemandDesk, DemandRecord, DemandStatus, Json, OperatorApproval } from '@postern/core'
+import {
+  describeObjection,
+  isForOperator,
+  isoTime,
+  operatorSubject,
+  Rejection,
+  resolutionOutcomes,
+} from '@postern/core'
 import type { PolicyRoom } from '@postern/policy'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -7,27 +14,55 @@ import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface DemandRouteOptions {
   readonly desk: DemandDesk
-  readonly policy: Pick<PolicyRoom, 'decide'>
+  readonly policy: Pick<PolicyRoom, 'decide' | 'approvals'>
 }
 
 const malformedDecision = 'Cannot decide: say "outcome", "granted" or "declined"'
-const decisionSchema = z.strictObject({ outcome: z.enum(resolutionOutcomes) })
+const decisionSchema = z.strictObject({
+  outcome: z.enum(resolutionOutcomes),
+  /** What the call is to run with instead. */
+  arguments: z.json().optional(),
+})
 const pageSize = 100
+/** Arguments of a call may be deep. */
+const maxDepth = 64
 
 /** What agents wait for, and the operator's word on it. Never what a person would decide by. */
 export function createDemandRoutes({ desk, policy }: DemandRouteOptions): Hono {
+  async function findDemand(id: string, doing: string): Promise<DemandRecord> {
+    const demand = await desk.findDemand({ id })
+    if (!demand) throw new Rejection('no_recipient', `Cannot ${doing}: there is no such demand`)
+    return demand
+  }
+
   return new Hono()
     .get('/demands', async context => {
-      const { status, after } = context.req.query()
-      const page = { limit: pageSize, after: readPlace(after), status: readStatus(status) }
+      const { status, after, approver } = context.req.query()
+      const subject = approver === 'operator' ? operatorSubject : undefined
+      const page = { limit: pageSize, after: readPlace(after), status: readStatus(status), subject }
       const demands = await desk.listDemands(page)
       return context.json({ demands: demands.map(describeDemand), next: demands.at(-1)?.place ?? null })
     })
+    .get('/demands/:id', async context => {
+      const demand = await findDemand(context.req.param('id'), 'show')
+      const approval = await policy.approvals.find(demand.id)
+      return context.json({ ...describeDemand(demand), ...describeCall(approval) })
+    })
     .post('/demands/:id', async context => {
-      const demand = await desk.findDemand({ id: context.req.param('id') })
-      if (!demand) throw new Rejection('no_recipient', 'Cannot decide: there is no such demand')
-      const { outcome } = await readOperatorRequest(context, decisionSchema, { problem: malformedDecision })
-      const resolved = await policy.decide(demand, { method: 'operator', outcome })
+      const demand = await findDemand(context.req.param('id'), 'decide')
+      const reading = { problem: malformedDecision, maxDepth }
+      const { outcome, arguments: args } = await readOperatorRequest(context, decisionSchema, reading)
+      const approval = await policy.approvals.find(demand.id)
+      if (!approval && args !== undefined) {
+        throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
+      }
+      const resolved = approval
+        ? await policy.approvals.decide(approval, {
+            method: 'operator',
+            isGranted: outcome === 'granted',
+            args: args as Json | undefined,
+          })
+        : await policy.decide(demand, { method: 'operator', outcome })
       if (resolved.outcome === 'refused') {
         throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
       }
@@ -47,12 +82,21 @@ function describeDemand(demand: DemandRecord): object {
     message,
     kind,
     address,
+    approver: isForOperator(policy) ? 'operator' : 'sender',
     policy,
     status,
     issued_at: isoTime(issuedAt),
     expires_at: isoTime(expiresAt),
     ...(resolvedAt !== undefined && { resolved_at: isoTime(resolvedAt) }),
     ...(resolver && { resolver }),
+  }
+}
+
+function describeCall(approval: OperatorApproval | undefined): object {
+  if (!approval?.call) return {}
+  const { id, tool, agent, summary, args, schema } = approval.call
+  return {
+    call: { tool_call_id: id, tool, ...(agent && { agent }), summary, arguments: args, ...(schema && { schema }) },
   }
 }
 

@@ -12,7 +12,10 @@ const desk = {
 const agents = { findRunning: () => undefined, find: () => undefined, domain: 'agents.test' }
 const acting = {} as OperatorOptions['acting']
 const openResolveWorld = () => ({}) as ReturnType<OperatorOptions['openResolveWorld']>
-const policy = { decide: () => Promise.reject(new Error('nothing is demanded here')) }
+const policy = {
+  decide: () => Promise.reject(new Error('nothing is demanded here')),
+  approvals: {} as OperatorOptions['policy']['approvals'],
+}
 const routes = createOperatorRoutes({
   desk,
   agents,

@@ -85,7 +85,7 @@ describe('openApprovals()', () => {
       ['granted', 3, 'Nobody allowed it in time.'],
     ] as const) {
       const { ask, approvals, wait } = openTest()
-      const asked = await ask({ expiresAfterHours: 2 })
+      const asked = await ask({ rule: { approve: 'sender', expires_after_hours: 2 } })
       wait(hours)
       const decided = await approvals.findDecided(decideOn(asked, outcome))
       if (!decided) throw new Error('it decides on nothing')
@@ -96,7 +96,7 @@ describe('openApprovals()', () => {
 
   test('tells how a call stands: it waits, or its time is over', async () => {
     const { ask, approvals, wait } = openTest()
-    const policy = policyOf(await ask({ expiresAfterHours: 2 }))
+    const policy = policyOf(await ask({ rule: { approve: 'sender', expires_after_hours: 2 } }))
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
     wait(3)
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })

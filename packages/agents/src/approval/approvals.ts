@@ -11,6 +11,7 @@ import { describeApproval, isoTime, readApproval, refusedCall } from '@postern/c
 import type { PendingAction, RecordShelf } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
 import type { ToolOutcome } from '../openai/tool-result.ts'
+import type { ToolRule } from './config.ts'
 import { describeCall } from './describe-call.ts'
 
 /** A call that somebody has to allow before it runs. */
@@ -22,7 +23,9 @@ export interface WaitingCall {
   readonly preview?: unknown
   /** Which of several agents behind one address wants it. */
   readonly agent?: string | undefined
-  readonly expiresAfterHours?: number | undefined
+  /** Of `args`; an operator may change them within it. */
+  readonly schema?: { readonly [keyword: string]: unknown } | undefined
+  readonly rule?: Pick<ToolRule, 'approve' | 'notify' | 'expires_after_hours'> | undefined
 }
 
 /** A call on which a message decides. */
@@ -33,6 +36,10 @@ export interface DecidedCall {
   readonly demand: string
   readonly isGranted: boolean
   readonly resolver: string
+  /** Whoever is talking is not the one who decided. */
+  readonly isOfOperator: boolean
+  /** What it runs with instead. */
+  readonly edited?: Json | undefined
 }
 
 /** A call as it stands. */
@@ -63,6 +70,9 @@ export interface ApprovalRoom {
   readonly world: Pick<World, 'now' | 'randomBytes'>
 }
 
+/** What is said to whoever talks while an operator is asked. */
+const waitsForOperator = 'A person has to allow this first. The answer follows as soon as that is decided.'
+
 /** How long any demand can be decided, seconds. */
 const longestWait = 30 * 24 * 3_600
 /** How long it is known what came of a call that nobody can decide on any more. */
@@ -74,12 +84,20 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
   const actions = createPendingActions(shelf, world)
   const owner = `agent:${name}`
   return {
-    async ask({ id, name: kind, args, preview, agent, expiresAfterHours }, { requireConsent, messageNumber }) {
+    async ask(
+      { id, name: kind, args, preview, agent, schema, rule = { approve: 'sender' } },
+      { requireConsent, messageNumber },
+    ) {
       const apply_input = { args: args as Json }
       const { summary, shownArgs } = describeCall(kind, args, preview)
-      const lasts = expiresAfterHours === undefined ? undefined : Math.max(60, Math.round(expiresAfterHours * 3_600))
+      const { approve: approver, notify, expires_after_hours: hours } = rule
+      const isForOperator = approver === 'operator'
+      const lasts = hours === undefined ? undefined : Math.max(60, Math.round(hours * 3_600))
       const until = lasts === undefined ? {} : { expires_at: isoTime(world.now() + lasts * 1_000) }
-      const metadata = { tool_call_id: id }
+      const metadata = {
+        tool_call_id: id,
+        ...(isForOperator && { approver, ...(schema && { schema: schema as Json }) }),
+      }
       const wanted = { kind, summary, preview: shownArgs, apply_input, metadata, ...until }
       const keptUntil = world.now() + (lasts ?? longestWait) * 1_000 + keptMs
       const action = await actions.create(owner, wanted, { message: messageNumber, until: keptUntil })
@@ -92,27 +110,37 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
         tool_call_id: id,
         ...(agent !== undefined && { agent }),
       }
-      const words = { message: summary, title: `Allow ${kind}?`, action_label: 'Allow it' }
-      return requireConsent({ ...words, ...describeApproval(shown), ...(lasts !== undefined && { expires_in: lasts }) })
+      const message = isForOperator ? waitsForOperator : summary
+      const words = { message, title: `Allow ${kind}?`, action_label: 'Allow it' }
+      const asked = isForOperator ? { approver, ...(notify !== undefined && { notify }) } : {}
+      return requireConsent({
+        ...words,
+        ...asked,
+        ...describeApproval(shown),
+        ...(lasts !== undefined && { expires_in: lasts }),
+      })
     },
     async findDecided({ policy_resolution: resolution }) {
       const shown = resolution && readApproval(resolution)
       const action = shown && (await actions.get(owner, shown.action_id))
       if (!action || !resolution) return undefined
-      const { demand = action.action_id, outcome, resolver } = resolution
+      const { demand = action.action_id, outcome, resolver, args } = resolution
       const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ') || 'unknown'
-      return { action, shown, demand, isGranted: outcome === 'granted', resolver: who }
+      const edited = args === undefined ? {} : { edited: args as Json }
+      const isOfOperator = action.metadata.approver === 'operator'
+      return { action, shown, demand, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
     },
-    async settle({ action: { action_id, status }, isGranted, resolver }, run) {
+    async settle({ action: { action_id, status }, isGranted, resolver, edited }, run) {
       if (status !== 'pending') return readEnd(await actions.get(owner, action_id))
       let outcome: ToolOutcome | undefined
       const decision = isGranted ? 'accepted' : 'rejected'
       const ended = await actions.resolve(owner, action_id, {
         decision,
         resolver,
+        ...(edited !== undefined && { metadata: { edited_args: edited } }),
         mayResolve: () => true,
         async apply({ apply_input }) {
-          outcome = await run(apply_input.args ?? {})
+          outcome = await run(edited ?? apply_input.args ?? {})
           return { ...outcome } as Json
         },
       })

@@ -17,7 +17,7 @@ export async function endDecidedCall(
   decided: DecidedCall,
   { tools, approvals, context }: DecidedRoom,
 ): Promise<{ readonly part: ToolCallPart; readonly outcome: ToolOutcome }> {
-  const { action, shown, demand } = decided
+  const { action, shown, demand, edited } = decided
   const tool = tools.get(action.kind)
   const outcome = await approvals.settle(decided, async args => {
     if (!tool) return { error: { message: 'There is no such tool.' } }
@@ -25,7 +25,7 @@ export async function endDecidedCall(
     return fault === undefined ? runTool(tool, args, context) : { error: { message: fault } }
   })
   context.signal.throwIfAborted()
-  const { args } = action.apply_input
+  const args = edited ?? action.apply_input.args
   const call = { kind: 'tool_call', id: shown.tool_call_id, name: action.kind, args, continues: demand } as const
   return { part: { ...call, ...(shown.agent !== undefined && { agent: shown.agent }), ...outcome }, outcome }
 }

@@ -74,7 +74,7 @@ async function* goOnWithCall(
   const decided = await approvals.findDecided(message)
   if (!decided) return []
   const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context: { ...context, message } })
-  yield part
+  yield decided.isOfOperator ? { trace: [part] } : part
   return describeCallEnd(part, outcome)
 }
 
@@ -145,10 +145,9 @@ async function* runCalls(
     const rule = rules[call.name]
     if (begun.tool && rule?.policy === 'preview') {
       const waiting = { ...begun.part, preview: await readPreview(begun.tool, begun.part.args, toolContext) }
-      const asked = { ...waiting, expiresAfterHours: rule.expires_after_hours }
-      const demand = await approvals.ask(asked, context)
+      const demand = await approvals.ask({ ...waiting, rule, schema: begun.tool.parameters }, context)
       // Whoever decides sees it anyway.
-      yield begun.part
+      yield rule.approve === 'operator' ? { trace: [begun.part] } : begun.part
       yield demand
       return undefined
     }

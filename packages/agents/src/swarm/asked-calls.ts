@@ -1,4 +1,4 @@
-import type { AgentChunk, NormalizedMessage, Policy } from '@postern/core'
+import type { AgentChunk, Json, NormalizedMessage, Policy } from '@postern/core'
 import { policiesOf } from '@postern/core'
 import type { SwarmClient, TranscriptEntry, TranscriptStore } from '@postern/transcript'
 import type { Approvals } from '../approval/approvals.ts'
@@ -27,16 +27,18 @@ export async function endAskedCalls(
   { client, context, transcript }: AskedTurn,
 ): Promise<void> {
   const { approvals, opened } = room
-  const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome) => {
+  const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
     const name = agentName ?? client.navigation.active
-    await client.commits.commitToolOutput(id, formatToolResult(outcome), { agentName: name, isForced: true })
+    // The model knows its own arguments alone.
+    const changed = edited === undefined ? '' : `An operator had it run with ${JSON.stringify(edited)}. `
+    await client.commits.commitToolOutput(id, changed + formatToolResult(outcome), { agentName: name, isForced: true })
   }
   const decided = await approvals.findDecided(heard.message)
   if (decided) {
     const tools = opened.get(decided.shown.agent ?? client.navigation.active)?.tools ?? new Map()
     const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context })
-    heard.tell(part)
-    await end(decided.shown.agent, part.id, outcome)
+    heard.tell(decided.isOfOperator ? { trace: [part] } : part)
+    await end(decided.shown.agent, part.id, outcome, decided.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
     const asked = await approvals.describe(policy)

@@ -2,7 +2,7 @@ import type { AgentChunk, ToolCallPart } from '@postern/core'
 import type { JsonMap, SwarmTool, ToolContext as SwarmToolContext } from '@postern/transcript'
 import { createNavigateTool } from '@postern/transcript'
 import type { Approvals } from '../approval/approvals.ts'
-import type { ToolRules } from '../approval/config.ts'
+import type { ToolRule, ToolRules } from '../approval/config.ts'
 import { readPreview } from '../approval/describe-call.ts'
 import { runTool } from '../openai/run-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
@@ -31,7 +31,7 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
     parameters: tool.parameters as JsonMap,
     async call(call) {
       const fault = turn.faults.get(call.toolId) ?? tool.findFault(call.params)
-      if (fault === undefined && rule?.policy === 'preview') return askFirst(tool, call, rule.expires_after_hours, turn)
+      if (fault === undefined && rule?.policy === 'preview') return askFirst(tool, call, rule, turn)
       const part = describePart(tool.name, call)
       turn.tell({ trace: [part] })
       const outcome: ToolOutcome =
@@ -42,12 +42,12 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
   }
 }
 
-async function askFirst(tool: Tool, call: SwarmToolContext, expiresAfterHours: number | undefined, turn: ToolTurn) {
+async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, turn.context)
-  const demand = await turn.approvals.ask({ ...part, preview, expiresAfterHours }, turn.context)
+  const demand = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
   await call.commitStopTools()
-  turn.tell(part)
+  turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
   turn.tell(demand)
   turn.endWaiting()
   // Of the turn alone; the desk keeps the call without an end.

@@ -1,0 +1,43 @@
+import type { DemandRecord, Resolved } from './demand.ts'
+import type { Json } from './json.ts'
+import type { Page } from './records.ts'
+
+/** A call as whoever has to allow it sees it: whole. */
+export interface ApprovalCall {
+  readonly id: string
+  readonly tool: string
+  /** Which of several agents behind one address wants it. */
+  readonly agent?: string | undefined
+  readonly summary: string
+  readonly args: Json
+  /** JSON Schema of `args`; absent where none is known: then they cannot be changed. */
+  readonly schema?: { readonly [keyword: string]: Json } | undefined
+  /** What is wrong with other arguments; undefined when nothing is. */
+  findFault(args: unknown): string | undefined
+}
+
+/** What an operator decides on. `call`: absent where an agent asks for something else, in the words of `demand.policy`. */
+export interface OperatorApproval {
+  readonly demand: DemandRecord
+  readonly call?: ApprovalCall | undefined
+}
+
+/** By which way an operator decides, and as whom. */
+export interface OperatorWord {
+  readonly method: 'operator' | 'link'
+  readonly isGranted: boolean
+  /** What the call is to run with instead. */
+  readonly args?: Json | undefined
+  /** Who he is, where that is known. */
+  readonly subject?: string | undefined
+}
+
+/** What waits for an operator, on every surface the same: decided on one of them, it is over on all. */
+export interface OperatorApprovals {
+  /** Open ones, newest first. */
+  list(page: Page & { readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>
+  /** By the public id; whatever became of it. Undefined for a demand that is somebody else's to decide. */
+  find(id: string): Promise<OperatorApproval | undefined>
+  /** @throws Rejection `malformed` when the arguments are not the tool's */
+  decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>
+}
