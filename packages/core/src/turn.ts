@@ -10,8 +10,6 @@ import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import { settleDemands } from './settle-demands.ts'
-import type { TurnNotes } from './turn-notes.ts'
-import { runWithNotes } from './turn-notes.ts'
 import type { Answer, PlannedAct, Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -67,7 +65,7 @@ async function answerTurn(turn: Turn, working: Working, stop: AbortSignal): Prom
     return planFailure(turn, working, reason, draft)
   }
   try {
-    return await runWithNotes(turn, working, notes => runAgent(turn, { working, running, draft, stop, notes }))
+    return await runAgent(turn, { working, running, draft, stop })
   } catch (error) {
     if (stop.aborted || error instanceof Unavailable) throw error
     const about = { correlation_id: turn.correlationId, agent: turn.agent }
@@ -83,17 +81,16 @@ interface Run {
   readonly running: RunningAgent
   readonly draft: AnswerDraft
   readonly stop: AbortSignal
-  readonly notes: TurnNotes
 }
 
-async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Run): Promise<Answer> {
+async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Promise<Answer> {
   const command = await answerCommand(turn, working, running)
   if (command) return { ...planAnswer(turn, working, command.partial, draft), ...withActs(command.acts), isAside: true }
   const known = await findTurnPerson(turn, working, running)
   const state = createAgentState(turn, working.desk)
   const acts = createActList(working.world)
   const demanding = createDemandList(working.demands, working.world)
-  const answer = await callAgent(turn, { working, running, state, acts, demanding, notes, known, draft, stop })
+  const answer = await callAgent(turn, { working, running, state, acts, demanding, known, draft, stop })
   const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const done = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const planned = [...done, ...planOperatorNotices(demands, turn, working)]
@@ -109,7 +106,7 @@ async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Ru
 
 /** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */
 function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
-  if (!partial?.acts && !partial?.notes) return partial !== undefined
+  if (!partial?.acts) return partial !== undefined
   return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
 }
 
