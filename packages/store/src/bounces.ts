@@ -29,7 +29,7 @@ export function createBouncing(
     db,
     `UPDATE deliveries SET state = 'later', ended_at = NULL, queued_at = ?1, last_error = ?2, due_at = CASE WHEN EXISTS
        (SELECT 1 FROM deliveries o WHERE o.thread_id = deliveries.thread_id AND o.destination = deliveries.destination
-          AND o.ended_at IS NULL) THEN NULL ELSE ?1 END WHERE number = ?3`,
+          AND o.ended_at IS NULL) THEN NULL ELSE CAST(?1 AS INTEGER) END WHERE number = ?3`,
   )
 
   function settle(batch: Batch, { number, attempt }: SentDelivery, { error, retry, isDelivered }: Bounce, now: number) {

@@ -20,9 +20,9 @@ export function createBudgetTable(db: Database): BudgetTable {
   const find = prepareQuery<{ used: number }>(db, 'SELECT used FROM turn_budgets WHERE key = ? AND until > ?')
   const take = prepareQuery(
     db,
-    `INSERT INTO turn_budgets (key, until, used) VALUES (?1, ?2, 1) ON CONFLICT DO UPDATE SET
-       used = CASE WHEN until <= ?3 THEN 1 ELSE used + 1 END,
-       until = CASE WHEN until <= ?3 THEN ?2 ELSE until END`,
+    `INSERT INTO turn_budgets (key, until, used) VALUES (?1, ?2, 1) ON CONFLICT (key) DO UPDATE SET
+       used = CASE WHEN turn_budgets.until <= ?3 THEN 1 ELSE turn_budgets.used + 1 END,
+       until = CASE WHEN turn_budgets.until <= ?3 THEN ?2 ELSE turn_budgets.until END`,
   )
   // Each one that is taken takes two out whose time is over: strangers fill this table, and it shrinks again.
   const removeOld = prepareQuery(

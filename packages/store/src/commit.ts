@@ -48,7 +48,7 @@ export function createCommit(
   const writeState = prepareQuery(
     db,
     `INSERT INTO agent_states (thread_id, agent, state) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET state = excluded.state`,
+     ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
   )
   const writePersonal = createPersonalWriter(db)
   const writeAct = createActWriter(db, tables)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { Database } from './database.ts'
-import { formatJson, parseJson, prepareQuery } from './database.ts'
+import { formatJson, newIdOf, parseJson, prepareQuery } from './database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `kept`: what no agent sees. `forgotten`: taken back. */
 export type EntryScope = 'conversation' | 'event' | 'kept' | 'forgotten'
@@ -33,10 +33,10 @@ export interface EntryTable {
 }
 
 export function createEntryTable(db: Database): EntryTable {
-  const insert = prepareQuery(
+  const insert = prepareQuery<{ id: number }>(
     db,
     `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq AS id`,
   )
   const erase = prepareQuery(
     db,
@@ -59,7 +59,7 @@ export function createEntryTable(db: Database): EntryTable {
         content,
         at,
       ] as const
-      return insert.run(...values).lastInsertRowid
+      return newIdOf(insert.get(...values))
     },
   }
 }

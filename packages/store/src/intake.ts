@@ -36,7 +36,7 @@ export function createAdmission(
   const goesRound = createLoopFinder(db)
   const countDuplicate = prepareQuery(
     db,
-    'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT DO UPDATE SET count = count + 1',
+    'INSERT INTO duplicates (message, count) VALUES (?, 1) ON CONFLICT (message) DO UPDATE SET count = duplicates.count + 1',
   )
 
   function admitDraft(batch: Batch, draft: MessageDraft): Admitted | Refused {

@@ -22,7 +22,7 @@ export function createLoopFinder(db: Database): (intake: Intake, thread: number,
     ORDER BY coalesce(answers, seq) DESC LIMIT +?`
   const readSenders = prepareQuery<Said & { from_agent: 0 | 1 }>(
     db,
-    `SELECT at, coalesce(flags LIKE '%"${agentFlag}"%', 0) AS from_agent ${said}`,
+    `SELECT at, CASE WHEN flags LIKE '%"${agentFlag}"%' THEN 1 ELSE 0 END AS from_agent ${said}`,
   )
   const readTexts = prepareQuery<Said & { content: string }>(
     db,

@@ -7,7 +7,7 @@ import type { Store } from './store.ts'
 export function createOnceDesk({ db, write, now }: Store): OnceDesk {
   const take = prepareQuery(
     db,
-    'INSERT INTO used_keys (digest, until) VALUES (?, ?) ON CONFLICT DO UPDATE SET until = excluded.until WHERE until < ?',
+    'INSERT INTO used_keys (digest, until) VALUES (?, ?) ON CONFLICT (digest) DO UPDATE SET until = excluded.until WHERE used_keys.until < ?',
   )
   const removeOld = prepareQuery(
     db,

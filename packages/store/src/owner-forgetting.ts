@@ -34,7 +34,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
     `SELECT number, via || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
-     WHERE thread_id IN (SELECT value FROM json_each(?)) ORDER BY number DESC LIMIT +?`,
+     WHERE thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY number DESC LIMIT +?`,
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const removeMessage = createRemoveMessage(db, tables)
@@ -94,7 +94,7 @@ function createTaskRemoval(db: Database): (owner: string) => number {
 }
 
 function createThreadRemoval(db: Database): (threads: string) => void {
-  const inList = '(SELECT value FROM json_each(?))'
+  const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const listEntries = prepareQuery<{ seq: number }>(
     db,
     `SELECT seq FROM entries WHERE scope <> 'forgotten' AND thread_id IN ${inList}`,

@@ -35,7 +35,7 @@ export interface PersonTable {
 export function createPersonTable(db: Database): PersonTable {
   const findKeys = prepareQuery<{ key: string }>(
     db,
-    `WITH RECURSIVE person (key) AS (SELECT ?2 UNION
+    `WITH RECURSIVE person (key) AS (SELECT CAST(?2 AS TEXT) UNION
        SELECT CASE WHEN l.asker = p.key THEN l.target ELSE l.asker END
        FROM person p JOIN person_links l ON l.agent = ?1 AND (l.asker = p.key OR l.target = p.key))
      SELECT key FROM person ORDER BY key`,
@@ -47,7 +47,7 @@ export function createPersonTable(db: Database): PersonTable {
   const know = prepareQuery(
     db,
     `INSERT INTO person_addresses (agent, address, subject) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET subject = coalesce(subject, excluded.subject)`,
+     ON CONFLICT (agent, address) DO UPDATE SET subject = coalesce(person_addresses.subject, excluded.subject)`,
   )
   const drop = prepareQuery(
     db,
@@ -56,7 +56,7 @@ export function createPersonTable(db: Database): PersonTable {
   )
   const copyState = `INSERT INTO person_states (agent, person, state)
     SELECT agent, ?3, state FROM person_states WHERE agent = ?1 AND person = ?2`
-  const moveState = prepareQuery(db, `${copyState} ON CONFLICT DO UPDATE SET state = excluded.state`)
+  const moveState = prepareQuery(db, `${copyState} ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`)
   const offerState = prepareQuery(db, `${copyState} ON CONFLICT DO NOTHING`)
   const endState = prepareQuery(db, 'DELETE FROM person_states WHERE agent = ? AND person = ?')
   const listKeys = (agent: string, key: string) => findKeys.all(agent, key).map(row => row.key)

@@ -14,7 +14,7 @@ export function createThreadRemoval({
   db,
   write,
 }: Store): (threads: readonly number[], except: number) => Promise<void> {
-  const inList = '(SELECT value FROM json_each(?1))'
+  const inList = '(SELECT CAST(value AS INTEGER) FROM json_each(?1))'
   const findUsed = prepareQuery<{ thread_id: number }>(
     db,
     `SELECT thread_id FROM messages WHERE number > ?2 AND number <= ?3 AND thread_id IN ${inList} AND number <> ?4`,

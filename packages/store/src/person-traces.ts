@@ -21,8 +21,8 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
   const { stopDeliveries } = createSilencing(db, tables)
   const endDeliveries = createDeliveryRemoval(
     db,
-    `peer IN (SELECT value FROM json_each(?1 ->> '$.subjects')) AND (?1 ->> '$.agent' IS NULL
-       OR message IN (SELECT number FROM messages WHERE agent = ?1 ->> '$.agent'))`,
+    `peer IN (SELECT value FROM json_each(json_extract(?1, '$.subjects'))) AND (json_extract(?1, '$.agent') IS NULL
+       OR message IN (SELECT number FROM messages WHERE agent = json_extract(?1, '$.agent')))`,
   )
   const endRelations = prepareQuery(
     db,
@@ -54,7 +54,7 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
   )
   const endRecords = prepareQuery(
     db,
-    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (?1 IS NULL OR owner = 'agent:' || ?1)`,
+    `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
   )
   return (batch: Batch, { agent, subjects, keys }: Rest): number => {
     const named = JSON.stringify(subjects)

@@ -11,7 +11,7 @@ export function createPersonalWriter(
     db,
     `INSERT INTO person_states (agent, person, state) SELECT ?1, ?2, ?3
        WHERE EXISTS (SELECT 1 FROM person_links WHERE agent = ?1 AND (asker = ?2 OR target = ?2))
-     ON CONFLICT DO UPDATE SET state = excluded.state`,
+     ON CONFLICT (agent, person) DO UPDATE SET state = excluded.state`,
   )
   const setAside = prepareQuery(
     db,

@@ -13,10 +13,10 @@ export interface QuotaTable {
 export function createQuotaTable(db: Database): QuotaTable {
   const take = prepareQuery(
     db,
-    `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT DO UPDATE SET
-       used = CASE WHEN began_at <= ?3 THEN 1 ELSE used + 1 END,
-       began_at = CASE WHEN began_at <= ?3 THEN ?2 ELSE began_at END
-     WHERE began_at <= ?3 OR used < ?4`,
+    `INSERT INTO turn_quotas (thread_id, author, began_at, used) VALUES (?1, ?5, ?2, 1) ON CONFLICT (thread_id, author) DO UPDATE SET
+       used = CASE WHEN turn_quotas.began_at <= ?3 THEN 1 ELSE turn_quotas.used + 1 END,
+       began_at = CASE WHEN turn_quotas.began_at <= ?3 THEN ?2 ELSE turn_quotas.began_at END
+     WHERE turn_quotas.began_at <= ?3 OR turn_quotas.used < ?4`,
   )
   const findLastAnswer = createLastAnswerFinder(db)
   const isSwift = (thread: number, swiftMs: number, now: number) =>

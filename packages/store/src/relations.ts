@@ -20,7 +20,7 @@ export function createRelationTable(db: Database): RelationTable {
   const insert = prepareQuery(
     db,
     `INSERT INTO relations (agent, via, relation, peer, target, since) VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET target = excluded.target`,
+     ON CONFLICT (agent, via, relation, peer) DO UPDATE SET target = excluded.target`,
   )
   const remove = prepareQuery(db, `DELETE FROM relations WHERE ${isKey}`)
   const removePeer = prepareQuery(db, 'DELETE FROM relations WHERE peer = ? AND via = ?')

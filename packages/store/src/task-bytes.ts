@@ -13,7 +13,8 @@ export interface TaskBytes {
 export function createTaskBytes(db: Database): TaskBytes {
   const add = prepareQuery(
     db,
-    'INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2)) ON CONFLICT DO UPDATE SET bytes = max(0, bytes + ?2)',
+    `INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2))
+     ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2)`,
   )
   const end = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0')
   const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')

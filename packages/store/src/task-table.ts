@@ -1,6 +1,6 @@
 import type { TaskIntake, TaskState } from '@postern/core'
 import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import { newIdOf, prepareQuery } from './database.ts'
 import type { TaskRow } from './task-record.ts'
 import { taskColumns } from './task-record.ts'
 
@@ -19,9 +19,10 @@ export function createTaskTable(db: Database): TaskTable {
     db,
     'SELECT id, state FROM tasks WHERE owner = ? AND native_id = ?',
   )
-  const insert = prepareQuery(
+  const insert = prepareQuery<{ id: number }>(
     db,
-    "INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share) VALUES (?, ?, ?, ?, 'submitted', ?, ?)",
+    `INSERT INTO tasks (owner, native_id, agent, context, state, updated_at, share)
+     VALUES (?, ?, ?, ?, 'submitted', ?, ?) RETURNING id`,
   )
   // Left to itself it would go through all tasks of the owner.
   const countOpen = prepareQuery<{ open: number }>(
@@ -49,7 +50,7 @@ export function createTaskTable(db: Database): TaskTable {
       const known = find.get(task.owner, task.id)
       if (!known) {
         if (isFull(task)) return 'full'
-        return insert.run(task.owner, task.id, agent, task.context, now, task.share?.name ?? null).lastInsertRowid
+        return newIdOf(insert.get(task.owner, task.id, agent, task.context, now, task.share?.name ?? null))
       }
       if (!openStates.has(known.state)) return 'ended'
       setState.run('submitted', now, known.id)

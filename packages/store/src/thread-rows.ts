@@ -10,7 +10,7 @@ export interface ThreadRows {
 }
 
 export function createThreadRows(db: Database): ThreadRows {
-  const inList = 'IN (SELECT value FROM json_each(?))'
+  const inList = 'IN (SELECT CAST(value AS INTEGER) FROM json_each(?))'
   const prepareEnds = (tables: readonly string[]) =>
     tables.map(table => prepareQuery(db, `DELETE FROM ${table} WHERE thread_id ${inList}`))
   const memory = prepareEnds(['background', 'agent_states', 'turn_quotas'])

@@ -1,6 +1,6 @@
 import type { Intake } from '@postern/core'
 import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import { newIdOf, prepareQuery } from './database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
 export interface NameScope {
@@ -32,10 +32,13 @@ export function createThreadTable(db: Database): ThreadTable {
   const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
   const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)
   const findScope = prepareQuery<NameScope>(db, 'SELECT agent, via, scope FROM threads WHERE id = ?')
-  const insertThread = prepareQuery(db, 'INSERT INTO threads (key, agent, via, scope) VALUES (?, ?, ?, ?)')
+  const insertThread = prepareQuery<{ id: number }>(
+    db,
+    'INSERT INTO threads (key, agent, via, scope) VALUES (?, ?, ?, ?) RETURNING id',
+  )
   const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)'
   const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
-  const insertId = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT DO UPDATE SET message = excluded.message`)
+  const insertId = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message`)
 
   function findReferenced(references: readonly string[], { agent, via, scope }: NameScope): number | undefined {
     for (const reference of references) {
@@ -52,7 +55,7 @@ export function createThreadTable(db: Database): ThreadTable {
   }
 
   function insertNew(key: string, { agent, via, scope }: NameScope): number {
-    const thread = insertThread.run(key, agent, via, scope).lastInsertRowid
+    const thread = newIdOf(insertThread.get(key, agent, via, scope))
     insertName.run(key, agent, via, scope, 1, thread, null)
     return thread
   }

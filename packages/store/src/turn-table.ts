@@ -65,7 +65,7 @@ export function createTurnTable(db: Database): TurnTable {
     db,
     `INSERT INTO turns (message, thread_id, task_id, agent, state, mode, speaker, ready_at, aborts, words, due_at)
      VALUES (?1, ?2, ?3, ?5, 'received', ?6, ?7, ?8, ?9, ?10,
-       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(?8, ?4) END)`,
+       CASE WHEN EXISTS (SELECT 1 FROM turns WHERE thread_id = ?2 AND ended_at IS NULL) THEN NULL ELSE coalesce(CAST(?8 AS INTEGER), ?4) END)`,
   )
   const insertAnswered = prepareQuery(
     db,

@@ -34,7 +34,7 @@ export function createWatchTable(db: Database, deliveries: Pick<DeliveryTable, '
   const insert = prepareQuery(
     db,
     `INSERT INTO task_watches (task_id, id, destination, target) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET destination = excluded.destination, target = excluded.target`,
+     ON CONFLICT (task_id, id) DO UPDATE SET destination = excluded.destination, target = excluded.target`,
   )
   const list = prepareWatchList(db)
   const find = prepareQuery<WatchedTask>(

@@ -13,9 +13,9 @@ export interface WithdrawalTable {
 const maxRemembered = 100_000
 
 export function createWithdrawalTable(db: Database): WithdrawalTable {
-  const insert = prepareQuery(
+  const insert = prepareQuery<{ place: number }>(
     db,
-    'INSERT INTO withdrawals (author, object, via, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    'INSERT INTO withdrawals (author, object, via, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING place',
   )
   const find = prepareQuery(db, 'SELECT 1 FROM withdrawals WHERE author = ? AND object = ? AND via = ? AND until > ?')
   // Each one that comes in takes two out, if their time is over: the table shrinks again after a flood.
@@ -26,8 +26,8 @@ export function createWithdrawalTable(db: Database): WithdrawalTable {
   )
   return {
     remember(via, { author, object }, now) {
-      const { changes, lastInsertRowid } = insert.run(author, object, via, now + withdrawalMemoryMs)
-      if (changes > 0) removeOld.run(now, lastInsertRowid - maxRemembered)
+      const row = insert.get(author, object, via, now + withdrawalMemoryMs)
+      if (row) removeOld.run(now, row.place - maxRemembered)
     },
     has: (via, { author, object }, now) => find.get(author, object, via, now) !== undefined,
   }

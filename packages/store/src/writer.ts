@@ -131,7 +131,7 @@ function createTransaction(db: Database): (jobs: readonly Job[], batch: Batch) =
   const commit = prepareQuery(db, 'COMMIT')
   const book = prepareQuery(
     db,
-    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = value + excluded.value',
+    'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value',
   )
   const bookTotals = (totals: ReadonlyMap<CounterName, number>) => {
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)

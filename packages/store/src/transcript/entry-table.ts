@@ -49,7 +49,7 @@ export function createTranscriptTable(db: Database, said: DeskEntries): Transcri
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const intoNames = 'INTO transcript_names (thread, name, seq) VALUES (?, ?, ?)'
-  const name = prepareQuery(db, `INSERT OR REPLACE ${intoNames}`)
+  const name = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT (thread, name) DO UPDATE SET seq = excluded.seq`)
   const nameFirst = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
   const select = `SELECT ${transcriptColumns} FROM transcript_entries e WHERE e.thread = ?`
   const findByName = prepareQuery<TranscriptRow>(

@@ -24,7 +24,7 @@ export function createRecordShelf({ db, write, now }: Store): OwnedShelf {
   const insert = prepareQuery(
     db,
     `INSERT OR IGNORE INTO records (kind, owner, key, version, value, message, person, goes_at)
-     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE ?5 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE number = ?5)`,
+     SELECT ?1, ?2, ?3, 1, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM messages WHERE number = ?5) OR ?5 IS NULL`,
   )
   const purge = prepareQuery(
     db,
@@ -35,7 +35,7 @@ export function createRecordShelf({ db, write, now }: Store): OwnedShelf {
   const put = prepareQuery(
     db,
     `INSERT INTO records (kind, owner, key, version, value) VALUES (?, ?, ?, 1, ?)
-     ON CONFLICT DO UPDATE SET version = version + 1, value = excluded.value`,
+     ON CONFLICT (kind, owner, key) DO UPDATE SET version = records.version + 1, value = excluded.value`,
   )
   const remove = prepareQuery(db, `DELETE FROM records WHERE ${at}`)
   const removeOwner = prepareQuery(db, 'DELETE FROM records WHERE owner = ?')
