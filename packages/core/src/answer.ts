@@ -86,7 +86,7 @@ function isCall(part: Part): part is ToolCallPart {
 }
 
 /** Streamed text of one kind runs on; a tool call that comes again under its id replaces its beginning. */
-function appendPart(parts: Part[], part: Part): Part[] {
+export function appendPart(parts: readonly Part[], part: Part): Part[] {
   const last = parts.at(-1)
   if (part.kind === 'text' && last?.kind === 'text' && last.mime === part.mime) {
     return [...parts.slice(0, -1), { ...last, content: last.content + part.content }]

@@ -1,7 +1,7 @@
 import { createSenderIdentity } from './access.ts'
 import type { ActList } from './act-list.ts'
 import type { AgentContext, AgentState } from './agent.ts'
-import { collectAnswer, isInterim } from './answer.ts'
+import { appendPart, collectAnswer, isInterim } from './answer.ts'
 import { bindLog } from './bind-log.ts'
 import type { DemandList } from './demand-list.ts'
 import type { Desk } from './desk.ts'
@@ -99,6 +99,7 @@ function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: Ab
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
     // Who listens can tell by the count whether he has heard a run from its beginning.
+    if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) desk.notify(`message:${message}`, notice)
     index += 1

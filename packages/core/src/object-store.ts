@@ -26,8 +26,8 @@ export interface ObjectStore {
    */
   putObject(object: NewObject, most?: number): Promise<StoredObject>
   findObject(bucket: string, path: string): Promise<StoredObject | undefined>
-  /** The newest of an owner that has these bytes. */
-  findObjectByDigest(owner: string, digest: string): Promise<StoredObject | undefined>
+  /** One of an owner's that has these bytes: of several the one whose path ends with this name, else the newest. */
+  findObjectByDigest(owner: string, digest: string, name?: string): Promise<StoredObject | undefined>
   /** @throws Unavailable */
   readObject(object: Pick<StoredObject, 'bucket' | 'path'>): Promise<Uint8Array | undefined>
   /** One of its owner's; false when there is none. */

@@ -2,6 +2,7 @@ import type { Act } from './act.ts'
 import { completeResponse, failedAnswer } from './answer.ts'
 import type { Json } from './json.ts'
 import { chooseMentions, defaultMaxMentions } from './mention.ts'
+import type { Part } from './part.ts'
 import { planActs, storeFilesFor, toPlanned } from './plan-acts.ts'
 import type { Addressing } from './protocol.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
@@ -14,6 +15,8 @@ export interface AnswerDraft {
   readonly id: string
   /** Set once something was said: what follows takes its place. */
   said?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
+  /** What was heard of it as it came. */
+  heard?: readonly Part[] | undefined
 }
 
 export type Said = Answer & { readonly response: NormalizedResponse }
@@ -77,7 +80,9 @@ export function planFailure(turn: Turn, working: Working, error: string, draft?:
   const failed = failedAnswer(turn.correlationId)
   const named = draft ?? { id: randomHex(working.world, 16) }
   try {
-    return { ...planAnswer(turn, working, failed, named), error }
+    const said = planAnswer(turn, working, failed, named)
+    const unfinished = named.heard?.filter(({ kind }) => kind === 'text') ?? []
+    return { ...said, error, ...(unfinished.length > 0 && { response: { ...said.response, unfinished } }) }
   } catch (cause) {
     working.world.log.error({ correlation_id: turn.correlationId, via: turn.via, err: cause }, 'answer not addressable')
     const createdAt = isoTime(working.world.now())

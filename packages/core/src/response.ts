@@ -36,6 +36,8 @@ export const normalizedResponseSchema = z
     subject: z.string().optional(),
     as: z.literal('message').optional(),
     ...behindShape,
+    /** What was heard of an answer before it failed; those who watched have it, and find it again. */
+    unfinished: z.array(partSchema).optional(),
     created_at: z.iso.datetime(),
   })
   .refine(({ parts, status }) => parts.length > 0 || status !== 'completed', {

@@ -9,6 +9,8 @@ interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
   readonly created_at: number
 }
 
+/** Of the same bytes, so many are looked at for one of a name. */
+const mostCopies = 256
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
 /** Objects, with their bytes in the desk's file or in `elsewhere`. */
@@ -47,7 +49,7 @@ export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteSto
       return object
     },
     findObject: async (bucket, path) => table.find(bucket, path),
-    findObjectByDigest: async (owner, digest) => table.findByDigest(owner, digest),
+    findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
     readObject: async object => table.readBytes(object) ?? elsewhere?.read(keyOf(object)),
     async removeObject(owner, object) {
       const isRemoved = await write(() => table.removeOne(owner, object))
@@ -71,7 +73,7 @@ function createObjectTable(db: Database) {
   const find = prepareQuery<ObjectRow>(db, `SELECT ${columns} FROM objects WHERE bucket = ? AND path = ?`)
   const findByDigest = prepareQuery<ObjectRow>(
     db,
-    `SELECT ${columns} FROM objects WHERE owner = ? AND digest = ? ORDER BY id DESC LIMIT 1`,
+    `SELECT ${columns} FROM objects WHERE owner = ? AND digest = ? ORDER BY id DESC LIMIT +?`,
   )
   const readBytes = prepareQuery<{ bytes: Uint8Array | null }>(
     db,
@@ -96,7 +98,10 @@ function createObjectTable(db: Database) {
       return insert.run(bucket, path, owner, mime, size, digest, createdAt, bytes).changes > 0
     },
     find: (bucket: string, path: string) => read(find.get(bucket, path)),
-    findByDigest: (owner: string, digest: string) => read(findByDigest.get(owner, digest)),
+    findByDigest(owner: string, digest: string, name: string) {
+      const rows = findByDigest.all(owner, digest, mostCopies)
+      return read(rows.find(({ path }) => `/${path}`.endsWith(`/${name}`)) ?? rows[0])
+    },
     readBytes: ({ bucket, path }: Pick<StoredObject, 'bucket' | 'path'>) =>
       readBytes.get(bucket, path)?.bytes ?? undefined,
     removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>

@@ -64,6 +64,7 @@ async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms[
     content: textOfEntry(entry),
     metadata: {
       ...showStage(entry),
+      ...(entry.is_incomplete && { incomplete: true }),
       ...(await showAttachments('parts' in content ? content.parts : [], owner, shelf)),
     },
     timestamp: at,
@@ -102,8 +103,12 @@ async function showAttachments(
   const files = parts.filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
-  const digests = files.flatMap(({ bytes_ref }) => (bytes_ref.kind === 'content_addressed' ? [bytes_ref.digest] : []))
-  const found = await Promise.all(digests.map(digest => shelf.findByDigest(owner, digest)))
+  // The same bytes may have been sent twice: each message has its own file, which bears the name that the shelf gave it.
+  const found = await Promise.all(
+    files.map(async ({ name, bytes_ref }) =>
+      bytes_ref.kind === 'content_addressed' ? shelf.findByDigest(owner, bytes_ref.digest, name) : undefined,
+    ),
+  )
   const places = found.flatMap(object => (object ? [showPlace(object)] : []))
   if (places.length === 0) return {}
   return { user_message_attachments: places[0], ...(places.length > 1 && { user_message_attachments_all: places }) }

@@ -5,6 +5,8 @@ import { parseJson, prepareQuery } from '../database.ts'
 import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
 
+type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished'
+
 interface SaidRow {
   readonly seq: number
   readonly native_id: string | null
@@ -70,8 +72,8 @@ export function createDeskEntries(db: Database): DeskEntries {
 }
 
 function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
-  const { speaker = row.agent, trace = [], status } = readBehind(row)
-  const split = splitParts(parseJson<readonly Part[]>(row.content), row.role)
+  const { speaker = row.agent, trace = [], status, unfinished = [] } = readBehind(row)
+  const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const author = parseJson<Entry['author']>(row.author)
   const isAnswer = row.role === 'assistant'
@@ -103,6 +105,11 @@ function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
   ]
 }
 
+/** What was heard of an answer before it failed is the answer, as far as it came; why there is no more follows it. */
+function writeUnfinished(parts: readonly Part[]): readonly Piece[] {
+  return parts.length === 0 ? [] : splitParts(parts, 'assistant').map(piece => ({ ...piece, is_incomplete: true }))
+}
+
 /** What an agent asks is a question, where nothing else waits for an answer. */
 function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
   if (pieces.some(({ wait }) => wait)) return pieces
@@ -113,6 +120,6 @@ function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
   )
 }
 
-function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, 'speaker' | 'trace' | 'status'>> {
+function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, BehindMember>> {
   return behind === null ? {} : parseJson<NormalizedResponse>(behind)
 }

@@ -4,7 +4,7 @@ import type { EntryBody } from '@postern/transcript'
 import { contentOfText } from '@postern/transcript'
 
 /** One piece of something said: an entry as far as its parts make it. */
-export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'tool' | 'wait'>
+export type Piece = Pick<EntryBody, 'kind' | 'role' | 'scope' | 'content' | 'tool' | 'wait' | 'is_incomplete'>
 
 type Speaker = 'user' | 'assistant'
 

@@ -6,6 +6,8 @@ export interface Watched {
   /** Our number of the message. */
   readonly message: number
   readonly task: { readonly owner: string; readonly id: string } | undefined
+  /** When it was taken, ms; absent where a decision has caused it. */
+  readonly askedAt?: number | undefined
 }
 
 export interface TurnEnding {

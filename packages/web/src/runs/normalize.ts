@@ -51,10 +51,11 @@ export function normalizeRun(run: ProvenRun): Intake {
 }
 
 const longest = 64 * 1024
+const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)\?[^#\s"]*/g
 
-/** Neither the token of a signed URL nor bytes that are kept as an attachment stay in what is stored. */
+/** Of a signed URL bucket and path stay in what is stored, neither host nor token; of bytes that are kept as an attachment their digest. */
 function hideTokens(_: string, value: unknown): unknown {
   if (typeof value !== 'string') return value
   if (value.length > longest && /^[A-Za-z0-9+/=\s]+$/.test(value)) return `sha256:${hash('sha256', value)}`
-  return value.replace(/([?&]token=)[^&#\s"]+/g, '$1')
+  return value.replace(signedUrl, '$1').replace(/([?&]token=)[^&#\s"]+/g, '$1')
 }

@@ -1,4 +1,5 @@
 import type { ContentPart, Message, RunAgentInput } from '@ag-ui/core'
+import { omitOptionalNulls } from '@ag-ui/core'
 import { RunAgentInputSchema } from '@ag-ui/core/schemas'
 import { Rejection } from '@postern/core'
 
@@ -42,7 +43,9 @@ export function readRunInput(document: unknown): RunRequest {
   const messages = Array.isArray(document.messages)
     ? document.messages.map(each => translate(each, warnings))
     : undefined
-  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...known, ...(messages && { messages }) })
+  // Clients of earlier versions say null for what they do not say.
+  const said = omitOptionalNulls({ ...known, ...(messages && { messages }) }, 'RunAgentInput')
+  const parsed = RunAgentInputSchema.safeParse({ tools: [], context: [], ...said })
   if (!parsed.success) throw refuse(parsed.error.issues)
   const input = parsed.data as RunAgentInput
   for (const name of ['threadId', 'runId'] as const) checkName(name, input[name])

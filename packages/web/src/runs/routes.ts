@@ -56,8 +56,8 @@ async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<R
 }
 
 /** Server-sent events are always to be had. */
-function acceptsStream(accept = '*/*'): boolean {
-  return /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
+function acceptsStream(accept = ''): boolean {
+  return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
 }
 
 function answerRepeated(): Response {

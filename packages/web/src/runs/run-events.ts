@@ -11,6 +11,8 @@ export interface RunPlace {
   readonly parentRunId?: string | undefined
   readonly agent: string
   readonly now: () => number
+  /** When what is answered was taken, ms: latencies count from there, as they do in the history. Absent: from the run's start. */
+  readonly askedAt?: number | undefined
   /** Tools that the client runs itself. */
   readonly clientTools: ReadonlySet<string>
   /** Whether what is done behind the words is told, too. */
@@ -35,7 +37,8 @@ export interface RunWriter {
   /** What the answer has beyond what was told already. */
   complete(response: NormalizedResponse): void
   finish(ending: RunEnding): void
-  fail(message: string, code: string): void
+  /** `response`: the answer that says so. */
+  fail(message: string, code: string, response?: Answered): void
 }
 
 export type RunEnding =
@@ -45,6 +48,7 @@ export type RunEnding =
 const stage = 'execution'
 const blockBreak = '\n\n'
 
+type Answered = Pick<NormalizedResponse, 'id' | 'created_at'>
 type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
 
 export function createRunWriter(place: RunPlace, send: (event: Event) => void): RunWriter {
@@ -166,17 +170,19 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     told = whole
   }
 
-  function endStep(response?: string): void {
+  /** What is said of it is what the history says of its message. */
+  function endStep(response?: Answered): void {
     endMessage()
     if (!isStepOpen) return
     isStepOpen = false
-    const latency_ms = Math.max(0, Math.round(now() - startedAt))
-    const metadata = { run_id: runId, stage, latency_ms, message_id: response ?? `${stage}-${runId}` }
+    const endedAt = response ? Date.parse(response.created_at) : now()
+    const latency_ms = Math.max(0, Math.round(endedAt - (place.askedAt ?? startedAt)))
+    const metadata = { run_id: runId, stage, latency_ms, message_id: response?.id ?? `${stage}-${runId}` }
     emit({ type: EventType.STEP_FINISHED, stepName: stage, metadata })
   }
 
-  function end(last: Unstamped<Event>): void {
-    endStep()
+  function end(last: Unstamped<Event>, response?: Answered): void {
+    endStep(response)
     emit(last)
     isOver = true
   }
@@ -195,7 +201,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     },
     behind: tellBehind,
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
-    complete({ id, parts, ...behind }) {
+    complete({ id, parts, created_at, ...behind }) {
       tellBehind(behind)
       const isUntold = told === '' && begun.size === 0
       for (const part of parts) {
@@ -204,13 +210,13 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
         if (isUntold || part.kind === 'tool_call') tell(part, id)
       }
       if (!isUntold) tellRest(parts, id)
-      endStep(id)
+      endStep({ id, created_at })
     },
     finish(ending) {
       const pendingToolCallIds = [...begun].filter(([, call]) => isLeft(call)).map(([id]) => id)
       end({ type: EventType.RUN_FINISHED, threadId, runId, outcome: writeOutcome(ending, pendingToolCallIds) })
     },
-    fail: (message, code) => end({ type: EventType.RUN_ERROR, message, code }),
+    fail: (message, code, response) => end({ type: EventType.RUN_ERROR, message, code }, response),
   }
 }
 

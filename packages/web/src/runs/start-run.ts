@@ -31,7 +31,7 @@ export interface StartedRun {
   readonly watched: Watched | undefined
   readonly warnings: readonly string[]
   /** What is stored, for a client who has none of it, or only the beginning. */
-  readonly snapshot: readonly object[] | undefined
+  readonly snapshots: readonly (readonly object[])[]
   /** As the last answer left it. */
   readonly state: ChatState | undefined
 }
@@ -56,7 +56,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const news = reconcileRun(input, recent)
   const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
   const common = {
-    snapshot: await takeSnapshot(asked, recent, rooms),
+    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said }, rooms),
     state: await findChatState(recent, rooms),
     warnings: [...news.warnings, ...decided.warnings],
   }
@@ -80,22 +80,24 @@ async function findChatState(
   return found?.response.chat_state
 }
 
-async function takeSnapshot(
+/** A client keeps what it knows in its place: what it says just now is left out first, so that it stands behind what went before. */
+async function takeSnapshots(
   { owner, input }: AskedRun,
-  recent: readonly TranscriptEntry[],
+  { recent, said }: { readonly recent: readonly TranscriptEntry[]; readonly said: RunNews['said'] },
   rooms: WebRooms,
-): Promise<readonly object[] | undefined> {
-  const said = recent.filter(({ chat_seq }) => chat_seq !== undefined)
+): Promise<StartedRun['snapshots']> {
+  const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
   const known = new Set(input.messages.map(({ id }) => id))
-  if (said.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return undefined
-  const messages = await showHistory(said, owner.owner, rooms)
-  return messages.map(({ id, role, name, content, metadata }) => ({
+  if (stored.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return []
+  const messages = await showHistory(stored, owner.owner, rooms)
+  const shown = messages.map(({ id, role, name, content, metadata }) => ({
     id,
     role,
     ...(name && { name }),
     content,
     metadata,
   }))
+  return said.length === 0 ? [shown] : [shown, [...shown, ...said]]
 }
 
 async function readNews(
@@ -139,7 +141,7 @@ async function admitRun(asked: AskedRun, { said }: RunNews, content: ReadParts, 
     normalize: proven => [normalizeRun(proven)],
   }
   const [admitted] = await receive(inbound, run, { desk, world, from })
-  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId } }
+  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: at }
 }
 
 function numberOf(admitted: Admitted | undefined): number {

@@ -21,7 +21,15 @@ export function streamRun(
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
     const told = { agent: asked.agent, showsTrace: config.trace, fileAddress }
-    const place = { threadId, runId, parentRunId, clientTools, now: world.now, ...told }
+    const place = {
+      threadId,
+      runId,
+      parentRunId,
+      clientTools,
+      now: world.now,
+      askedAt: started.watched?.askedAt,
+      ...told,
+    }
     const writer = createRunWriter(place, sink.send)
     // Nobody else reads this stream: with the addresses by which its person decides.
     const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, world.now())
@@ -31,7 +39,7 @@ export function streamRun(
       sink.close()
     }
     writer.start()
-    if (started.snapshot) writer.snapshot(started.snapshot)
+    for (const snapshot of started.snapshots) writer.snapshot(snapshot)
     if (started.state) writer.behind({ chat_state: started.state })
     for (const warning of started.warnings) writer.warn(warning)
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
@@ -92,7 +100,7 @@ function createWatcher(writer: RunWriter, { sink, present, done }: Watching): Tu
 function tellEnding({ response, isCanceled }: TurnEnding, writer: RunWriter): void {
   if (isCanceled) writer.finish({ kind: 'cancelled' })
   else if (!response) writer.finish({ kind: 'success' })
-  else if (response.status === 'failed') writer.fail(wordsOf(response), 'agent_failed')
+  else if (response.status === 'failed') writer.fail(wordsOf(response), 'agent_failed', response)
   else tellResponse(response, writer)
 }
 

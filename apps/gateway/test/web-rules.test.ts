@@ -1,0 +1,213 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, origin } from './house.ts'
+import type { WebHouse } from './web-house.ts'
+import { findEvent, jpeg, name, openWebHouse, parseEvents, readEvents, typesOf } from './web-house.ts'
+
+// What the chat promises beside what its streams look like: what is stored, what is found again, and what never happens.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({ trace: true })
+})
+afterAll(() => web.close())
+
+const picture = (url: string, text = 'look at this') => [
+  { type: 'text', text },
+  { type: 'binary', mimeType: 'image/jpeg', url },
+]
+
+/** All that is on the disk of the gateway. */
+function readDisk(): string {
+  const files = readdirSync(web.house.dataDir, { recursive: true, withFileTypes: true }).filter(file => file.isFile())
+  return files.map(file => readFileSync(join(file.parentPath, file.name), 'latin1')).join('\n')
+}
+
+describe('what is stored', () => {
+  test('C-05: neither the token of a signed URL nor the URL itself is anywhere on the disk', async () => {
+    const threadId = name('thread')
+    const { url, path } = await web.upload(jpeg, { threadId })
+    await web.say(picture(url), { threadId })
+    expect((await web.readHistory(threadId))[0]?.metadata.user_message_attachments.path).toBe(path)
+    const disk = readDisk()
+    expect(disk).toContain(`/storage/v1/object/sign/agent-inputs/${path}`)
+    expect(disk).not.toContain(`${origin}/storage/`)
+    expect(disk).not.toContain(new URL(url).searchParams.get('token')?.split('.')[1])
+  })
+
+  test('C-02: the same picture sent twice is two attachments, and each message keeps its own', async () => {
+    const threads = [name('thread'), name('thread')]
+    const paths: string[] = []
+    for (const threadId of threads) {
+      const { url, path } = await web.upload(jpeg, { threadId })
+      paths.push(path)
+      await web.say(picture(url), { threadId })
+    }
+    const told = await Promise.all(threads.map(threadId => web.readHistory(threadId)))
+    expect(told.map(([first]) => first?.metadata.user_message_attachments.path)).toEqual(paths)
+  })
+
+  test('C-14: of a run that is refused nothing is', async () => {
+    const threadId = name('thread')
+    const before = await web.house.messages()
+    const messages = [{ id: name('msg'), role: 'user', content: 'durian' }]
+    const refused = await web.postRun({ threadId, messages })
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([400, 'application/problem+json'])
+    expect(await web.house.messages()).toEqual(before)
+    expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
+    expect(readDisk()).not.toContain('durian')
+  })
+
+  test('C-16, §6.7: what was heard of an answer that failed is kept, marked as incomplete, and why follows it', async () => {
+    const threadId = name('thread')
+    const events = await web.say('boom', { threadId })
+    expect(typesOf(events)).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
+      'RUN_ERROR',
+    ])
+    const [, heard, why, ...rest] = await web.readHistory(threadId)
+    expect(rest).toEqual([])
+    expect(heard).toMatchObject({
+      id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
+      role: 'assistant',
+      content: 'half of ',
+      metadata: { incomplete: true },
+    })
+    expect(why).toMatchObject({ role: 'assistant', content: findEvent(events, 'RUN_ERROR').message })
+    expect(why?.metadata).not.toHaveProperty('incomplete')
+    const next = await web.say('and now?', { threadId })
+    expect(JSON.stringify(next)).toContain('you said: and now?; turns: 2')
+  })
+
+  test('C-19: what a step says of itself is what the history says of the message', async () => {
+    const threadId = name('thread')
+    const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
+    const { metadata } = findEvent(events, 'STEP_FINISHED')
+    expect(metadata).toEqual({
+      run_id: 'run-of-the-step',
+      stage: 'execution',
+      latency_ms: expect.any(Number),
+      message_id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
+    })
+    expect((await web.readHistory(threadId))[1]?.metadata).toEqual(metadata)
+  })
+})
+
+test('C-06, C-09: a signed URL works until it expires, then no more; a fresh one does, and an expired one is no attachment', async () => {
+  const brief = await openWebHouse({ attachments: { url_ttl: '2s' } })
+  try {
+    const { url, bucket, path, expires_at } = await brief.upload(jpeg)
+    expect((await fetch(brief.local(url))).status).toBe(200)
+    const over = await eventually(async () => {
+      const answer = await fetch(brief.local(url))
+      return answer.status !== 200 && answer
+    })
+    expect(over.status).toBe(403)
+    expect(await over.json()).toMatchObject({
+      code: 'forbidden',
+      detail: 'Cannot read attachment: the URL does not hold',
+    })
+    expect(Date.parse(expires_at)).toBeLessThanOrEqual(Date.now())
+    const threadId = name('thread')
+    const events = await brief.say(picture(url, 'look'), { threadId })
+    expect(JSON.stringify(events)).toContain('link https://agents.test/storage')
+    expect((await brief.readHistory(threadId))[0]?.metadata).not.toHaveProperty('user_message_attachments')
+    const query = new URLSearchParams({ bucket, path })
+    const { json } = await brief.ask('GET', `/api/v1/agent/attachments/signed-url?${query}`)
+    expect(json).toEqual({ bucket, path, url: expect.any(String), expires_at: expect.any(String) })
+    expect(Buffer.from(await (await fetch(brief.local(json.url))).arrayBuffer())).toEqual(jpeg)
+  } finally {
+    await brief.close()
+  }
+})
+
+describe('streams', () => {
+  test('C-12, C-32: begin and end as they must, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
+    for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
+      const [threadId, runId] = [name('thread'), name('run')]
+      const events = await web.say(word, { threadId, runId })
+      expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
+      const last = events.at(-1)
+      if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
+      else expect(last).toMatchObject({ type: 'RUN_FINISHED', threadId, runId })
+      expect(events.every(({ timestamp }) => Number.isInteger(timestamp))).toBe(true)
+      const told = await web.readHistory(threadId)
+      for (const { timestamp } of told) expect(new Date(timestamp).toISOString()).toBe(timestamp)
+      const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
+      expect(Date.parse(told[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
+      expect(Date.parse(told.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
+    }
+  })
+
+  test('C-18: one that is stopped has everything closed before it ends', async () => {
+    const runId = name('run')
+    const running = web.say('wait', { runId })
+    await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+    await eventually(async () => {
+      const { json } = await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+      return json.cancelled === true
+    })
+    const events = await running
+    const opened = typesOf(events).filter(type => /START/.test(type) && type !== 'RUN_STARTED')
+    const closed = typesOf(events).filter(type => /_END$|STEP_FINISHED/.test(type))
+    expect(closed).toHaveLength(opened.length)
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+    expect(typesOf(events)).not.toContain('RUN_ERROR')
+  })
+
+  test('C-17: whoever leaves has heard no end that there was not', async () => {
+    const threadId = name('thread')
+    const leaving = new AbortController()
+    const response = await web.call('/api/v1/agent/runs', {
+      method: 'POST',
+      body: JSON.stringify({ threadId, runId: name('run'), messages: [{ id: 'm', role: 'user', content: 'count' }] }),
+      signal: leaving.signal,
+    })
+    const reader = response.body?.getReader()
+    const heard = Buffer.from((await reader?.read())?.value ?? []).toString()
+    leaving.abort()
+    expect(typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))[0]).toBe('RUN_STARTED')
+    const told = await eventually(async () => {
+      const rows = await web.readHistory(threadId).catch(() => [])
+      return rows.length === 2 && rows
+    })
+    expect(told[1]?.content).toBe('one two three')
+  })
+
+  test('a client that lacks the past keeps what it says just now, in its place', async () => {
+    const threadId = name('thread')
+    await web.say('one', { threadId })
+    const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
+    const client = new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+    client.addMessage({ id: 'second', role: 'user', content: 'two' } as Message)
+    await client.runAgent({ runId: name('run') })
+    const said = (messages: readonly { role: string; content?: unknown }[]) =>
+      messages.map(({ role, content }) => [role, content])
+    expect(said(client.messages)).toEqual(said(await web.readHistory(threadId)))
+    expect(client.messages).toHaveLength(4)
+  })
+})
+
+test('C-26, E-43: the second of two with one run id is refused before anything is done for it', async () => {
+  const place = { threadId: name('thread'), runId: name('run') }
+  await readEvents(await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'tool' }] }))
+  const before = await web.readHistory(place.threadId, '&include=trace')
+  const again = await web.postRun({ ...place, messages: [{ id: 'm2', role: 'user', content: 'tool' }] })
+  expect([again.status, await again.json()]).toMatchObject([
+    409,
+    { code: 'run_repeated', detail: 'Cannot run: this run was started already' },
+  ])
+  expect(await web.readHistory(place.threadId, '&include=trace')).toEqual(before)
+  // Another person's run may be called the same.
+  const other = await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
+  expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
+})
