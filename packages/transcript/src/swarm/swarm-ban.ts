@@ -1,3 +1,4 @@
+import type { BusEvent } from './swarm-bus.ts'
 import type { SwarmDeps, SwarmPolicy } from './swarm-spec.ts'
 
 /** Who may not talk to a swarm, by policy. Kept over restarts. */
@@ -14,15 +15,20 @@ export interface SwarmBans {
 export function createSwarmBans(
   swarmName: string,
   policies: readonly SwarmPolicy[],
-  { shelf, bus, owner }: Pick<SwarmDeps, 'shelf' | 'bus' | 'owner'>,
+  { shelf, bus, owner, activeAgent }: Pick<SwarmDeps, 'shelf' | 'bus' | 'owner'> & { activeAgent(): string },
 ): SwarmBans {
+  function tell(type: string, clientId: string, policyName: string, told: Partial<BusEvent> = {}): void {
+    const context = { agentName: activeAgent(), swarmName, policyName }
+    bus.emit({ type, source: 'policy-bus', clientId, context, ...told })
+  }
+
   const placeOf = (clientId: string, policyName: string) => {
     return { kind: 'swarm-ban', owner, key: JSON.stringify([swarmName, policyName, clientId]) }
   }
 
   async function ban(clientId: string, policyName: string): Promise<void> {
     const isNew = await shelf.insert(placeOf(clientId, policyName), true)
-    if (isNew) bus.emit({ type: 'ban-client', source: 'policy-bus', clientId, context: { swarmName, policyName } })
+    if (isNew) tell('ban-client', clientId, policyName)
   }
 
   async function isRefused(
@@ -34,8 +40,7 @@ export function createSwarmBans(
     const { policyName } = policy
     const isValid =
       (await (direction === 'input' ? policy.validateInput : policy.validateOutput)?.(message, clientId)) ?? true
-    const context = { swarmName, policyName }
-    bus.emit({ type: `validate-${direction}`, source: 'policy-bus', clientId, context, output: { isValid } })
+    tell(`validate-${direction}`, clientId, policyName, { input: { message }, output: { isValid } })
     if (!isValid && policy.bansOnRefusal) await ban(clientId, policyName)
     return !isValid
   }
@@ -57,7 +62,7 @@ export function createSwarmBans(
     async unban(clientId, policyName) {
       if (!(await shelf.get(placeOf(clientId, policyName)))) return
       await shelf.remove(placeOf(clientId, policyName))
-      bus.emit({ type: 'unban-client', source: 'policy-bus', clientId, context: { swarmName, policyName } })
+      tell('unban-client', clientId, policyName)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { Log } from '@postern/core'
+import { type Json, type Log, Rejection } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
 
 export const busSources = [
@@ -24,7 +24,10 @@ export interface BusContext {
   readonly policyName?: string | undefined
 }
 
-/** What happened to a client of a swarm. A custom event has any other source, and its `payload` in `input`. */
+/** The client in whose name events of what all clients share are told. */
+export const sharedClientId = 'shared'
+
+/** What happened to a client of a swarm. */
 export interface BusEvent {
   readonly type: string
   readonly source: BusSource | (string & {})
@@ -32,12 +35,14 @@ export interface BusEvent {
   readonly output: JsonMap
   readonly context: BusContext
   readonly clientId: string
+  /** Of custom events, whose source is none of the bus's own. */
+  readonly payload?: Json | undefined
 }
 
 export type BusListener = (event: BusEvent) => Promise<void> | void
 
 export interface ListenOptions {
-  /** One client's events; default everyone's. */
+  /** One client's events; default, and `*`, everyone's. */
   readonly clientId?: string | undefined
   /** Default any. */
   readonly source?: string | undefined
@@ -51,8 +56,8 @@ export interface SwarmBus {
   listen(listener: BusListener, options?: ListenOptions): () => void
   /** Never fails and never waits for a listener. */
   emit(event: Pick<BusEvent, 'type' | 'source' | 'clientId'> & Partial<BusEvent>): void
-  /** An event of the caller's own making. */
-  emitCustom(clientId: string, source: string, payload: JsonMap): void
+  /** An event of the caller's own making. @throws Rejection forbidden under a source of the bus's own */
+  emitCustom(clientId: string, source: string, payload: Json): void
   /** Resolves when every listener has had what was emitted until now. */
   drain(): Promise<void>
 }
@@ -85,7 +90,7 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
   }
 
   function isWanted({ clientId, source, filter }: Registration, event: BusEvent): boolean {
-    if (clientId !== undefined && clientId !== event.clientId) return false
+    if (clientId !== undefined && clientId !== '*' && clientId !== event.clientId) return false
     if (source !== undefined && source !== event.source) return false
     try {
       return filter?.(event) ?? true
@@ -104,7 +109,11 @@ export function createSwarmBus({ log }: { readonly log: Pick<Log, 'warn'> }): Sw
       }
     },
     emit,
-    emitCustom: (clientId, source, payload) => emit({ type: source, source, clientId, input: payload }),
+    emitCustom(clientId, source, payload) {
+      const isOwn = (busSources as readonly string[]).includes(source)
+      if (isOwn) throw new Rejection('forbidden', 'Cannot emit event: the source is the bus’s own')
+      emit({ type: source, source, clientId, payload })
+    },
     async drain() {
       await Promise.all(running)
     },

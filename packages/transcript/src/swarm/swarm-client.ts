@@ -1,10 +1,22 @@
 import type { JsonMap } from '../json-difference.ts'
-import { createSwarmBans, type SwarmBans } from './swarm-ban.ts'
-import { createSwarmCommits, type SwarmCommits } from './swarm-commits.ts'
-import { openSwarmHistory, type SwarmHistory } from './swarm-history.ts'
-import { openNavigation, type SwarmNavigation } from './swarm-navigation.ts'
-import { type SwarmDeps, type SwarmSpec, swarmTexts } from './swarm-spec.ts'
-import { findActiveAgent, runSwarmTurn, type TurnDeps, type TurnRequest } from './swarm-turn.ts'
+import type { ClientRoom } from './client-room.ts'
+import { openClientRoom } from './client-room.ts'
+import type { AllCommits } from './forced-commits.ts'
+import { addForcedCommits } from './forced-commits.ts'
+import type { SwarmBans } from './swarm-ban.ts'
+import { createSwarmBans } from './swarm-ban.ts'
+import type { BusEvent, BusSource } from './swarm-bus.ts'
+import type { CommitDeps } from './swarm-commits.ts'
+import { createSwarmCommits } from './swarm-commits.ts'
+import type { SwarmData } from './swarm-data.ts'
+import { openSwarmData } from './swarm-data.ts'
+import type { SwarmHistory } from './swarm-history.ts'
+import type { SwarmNavigation } from './swarm-navigation.ts'
+import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
+import { swarmTexts } from './swarm-spec.ts'
+import type { TurnDeps, TurnRequest } from './swarm-turn.ts'
+import { findActiveAgent, runSwarmTurn } from './swarm-turn.ts'
+import { createSwarmVoice } from './swarm-voice.ts'
 
 export interface MessageOptions {
   /** What is known of the message beside its words; kept with it. */
@@ -13,15 +25,29 @@ export interface MessageOptions {
   readonly images?: readonly string[] | undefined
   /** Somebody else writes what is said and answered into the thread (the desk): here only calls, results and hand-overs are. */
   readonly isStored?: boolean | undefined
+  /**
+   * Told what is plainly sound of the answer while it is made, in order; the answer begins with it. Nothing where a policy looks at what is
+   * said, or the model tells no pieces.
+   */
+  readonly hear?: ((words: string) => void) | undefined
 }
+
+export interface OutgoingMessage {
+  readonly clientId: string
+  readonly data: string
+  readonly agentName: string
+}
+
+export type ReceiveMessage = (message: OutgoingMessage) => Promise<void> | void
 
 /** One client of a swarm: its conversation, whoever of the agents speaks. */
 export interface SwarmClient {
   readonly clientId: string
   readonly history: SwarmHistory
   readonly navigation: SwarmNavigation
-  readonly commits: SwarmCommits
+  readonly commits: AllCommits
   readonly bans: SwarmBans
+  readonly data: SwarmData
   /** Whether an answer is being made. */
   readonly isBusy: boolean
   /** What a user says; the answer. One after the other for one client. '' when the answer was cancelled. @throws what a model throws */
@@ -32,119 +58,158 @@ export interface SwarmClient {
   runStateless(message: string): Promise<string>
   /** Words to the client without a question. */
   emit(content: string): Promise<void>
+  /** Words to who is connected, and no row: no model will know of them. */
+  notify(content: string): Promise<void>
   /** Gives up the answer that is being made; what comes of it later reaches nobody. */
   cancelOutput(): Promise<void>
-  /** Told of every output: answers, and what is emitted. What it returns ends that. */
-  connect(
-    send: (message: {
-      readonly clientId: string
-      readonly data: string
-      readonly agentName: string
-    }) => Promise<void> | void,
-  ): () => void
+  getAgentName(): string
+  getAgent(): AgentSpec
+  /** Told of every output: answers, refusals, and what is emitted and notified. What it returns ends that. */
+  connect(receive: ReceiveMessage): () => void
 }
 
 /** Opens a client of a swarm where it was left: active agent, stack and history are there again. */
 export async function openSwarmClient(spec: SwarmSpec, deps: SwarmDeps, clientId: string): Promise<SwarmClient> {
-  const { bus } = deps
-  const { swarmName } = spec
-  const texts = { ...swarmTexts, ...spec.texts }
-  const history = await openSwarmHistory(deps, swarmName, clientId)
-  const navigation = await openNavigation(spec, deps, clientId)
-  const bans = createSwarmBans(swarmName, spec.policies ?? [], deps)
-  const activeAgent = () => navigation.active
-  const commits = createSwarmCommits({ history, bus, world: deps.world, swarmName, clientId, activeAgent })
-  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, texts }
-  let last: Promise<unknown> = Promise.resolve()
-  let life: AbortController | undefined
-  const contextOf = () => ({ agentName: navigation.active, swarmName })
+  return createSwarmClient(spec, deps, await openClientRoom(spec, deps, clientId))
+}
 
-  function tell(
-    source: 'session-bus' | 'execution-bus' | 'agent-bus',
-    type: string,
-    input: JsonMap = {},
-    output: JsonMap = {},
-  ): void {
-    bus.emit({ type, source, clientId, input, output, context: contextOf() })
+/** A client in its room; others in the same room share its conversation, and wait for its turns. */
+export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: ClientRoom): SwarmClient {
+  const { bus, world } = deps
+  const { swarmName, policies = [] } = spec
+  const { clientId, history, navigation, calls } = room
+  const activeAgent = () => navigation.active
+  const bans = createSwarmBans(swarmName, policies, { ...deps, activeAgent })
+  const data = openSwarmData(spec, { ...deps, swarmName, clientId, activeAgent })
+  const stopCalls = () => {
+    calls.areStopped = true
+  }
+  const committing: CommitDeps = { history, bus, world, swarmName, clientId, activeAgent }
+  const commits = createSwarmCommits(committing)
+  const outer = createSwarmCommits({
+    ...committing,
+    isOfSession: true,
+    effects: {
+      'commit-stop-tools': stopCalls,
+      'commit-agent-change': stopCalls,
+      'commit-cancel-output': cancel,
+    },
+  })
+  const texts = { ...swarmTexts, ...spec.texts }
+  const turn: TurnDeps = { spec, deps, clientId, history, navigation, commits, outer, data, texts, calls }
+  // What somebody may yet refuse is told when it is whole.
+  const mayBeHeard = !policies.some(({ validateOutput }) => validateOutput)
+
+  function tell(source: BusSource, type: string, told: Partial<Pick<BusEvent, 'input' | 'output'>> = {}): void {
+    bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...told })
   }
 
-  async function giveOutput(mode: string, rawResult: string, isStored = false): Promise<string> {
-    const result = (await bans.checkMessage('output', rawResult, clientId)) ?? rawResult
-    await commits.commitAssistantMessage(result, { agentName: navigation.active, isStored })
-    tell('agent-bus', 'emit-output', { mode, rawResult }, { result })
+  function cancel(): void {
+    room.life?.abort()
+    tell('swarm-bus', 'cancel-output')
+  }
+
+  /** `answer` is what the last of the agents said, `rawResult` everything that is heard. */
+  async function giveOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
+    const refusal = await bans.checkMessage('output', rawResult, clientId)
+    const result = refusal ?? rawResult
+    await commits.commitAssistantMessage(refusal ?? answer, { agentName: navigation.active, isStored })
+    tell('agent-bus', 'emit-output', { input: { mode, rawResult }, output: { result } })
     return result
   }
 
-  async function answer(request: TurnRequest, own: AbortController): Promise<string> {
-    const rawResult = await runSwarmTurn(turn, request, own.signal)
-    return rawResult === undefined || own.signal.aborted
-      ? ''
-      : await giveOutput(request.mode, rawResult, request.isStored)
+  async function answerTurn(request: TurnRequest, own: AbortController): Promise<string> {
+    const answer = await runSwarmTurn(turn, request, own.signal)
+    if (answer === undefined || own.signal.aborted) return ''
+    return await giveOutput(request.mode, answer, request.isStored, request.voice?.finish(answer))
   }
 
   async function runTurn(request: TurnRequest): Promise<string> {
-    const refusal = (await bans.findRefusal(clientId)) ?? (await bans.checkMessage('input', request.message, clientId))
-    if (refusal !== undefined) return refusal
-    if (request.mode === 'user') await navigation.beginTurn()
+    const { message, mode } = request
+    const refusal = (await bans.findRefusal(clientId)) ?? (await bans.checkMessage('input', message, clientId))
+    if (refusal !== undefined) {
+      tell('session-bus', 'notify', { input: { message: refusal } })
+      return refusal
+    }
+    if (mode === 'user') await navigation.beginTurn()
     const own = new AbortController()
     const ended = new Promise<string>(resolve => own.signal.addEventListener('abort', () => resolve('')))
-    life = own
-    tell('session-bus', 'execute', { message: request.message, mode: request.mode })
+    room.life = own
     tell('execution-bus', 'commit-execution-begin')
     try {
-      return await Promise.race([answer(request, own), ended])
+      const result = await Promise.race([answerTurn(request, own), ended])
+      tell('swarm-bus', 'wait-for-output', { output: { result } })
+      tell('session-bus', 'execute', { input: { message, mode }, output: { result } })
+      return result
     } finally {
       own.abort()
-      life = undefined
+      room.life = undefined
       tell('execution-bus', 'commit-execution-end')
     }
   }
 
-  /** One after the other; a failed turn does not hold up the next. */
-  function queueTurn(request: TurnRequest): Promise<string> {
-    const run = last.then(() => runTurn(request))
-    last = run.catch(() => {})
-    return run
-  }
-
-  tell('session-bus', 'connect')
   return {
     clientId,
     history,
     navigation,
-    commits,
+    commits: addForcedCommits(outer, activeAgent),
     bans,
+    data,
     get isBusy() {
-      return life !== undefined
+      return room.life !== undefined
     },
-    complete: (message, options = {}) => queueTurn({ ...options, message, mode: 'user' }),
-    execute: message => queueTurn({ message, mode: 'tool' }),
+    complete(message, { hear, ...options } = {}) {
+      const voice = hear && mayBeHeard ? createSwarmVoice(hear) : undefined
+      return room.queue(() => runTurn({ ...options, message, mode: 'user', voice }))
+    },
+    execute: message => room.queue(() => runTurn({ message, mode: 'tool' })),
     async runStateless(message) {
       const refusal = await bans.findRefusal(clientId)
       if (refusal !== undefined) return refusal
       const { agentName, prompt, model } = findActiveAgent(turn)
       const system = { role: 'system', agentName, content: prompt, mode: 'tool' } as const
-      const { content } = await model.complete(
-        [system, { role: 'user', agentName, content: message, mode: 'user' }],
-        [],
-      )
-      tell('agent-bus', 'run', { message }, { result: content })
-      return content
+      const user = { role: 'user', agentName, content: message, mode: 'user' } as const
+      const { content: result } = await model.complete([system, user], [])
+      for (const source of ['agent-bus', 'session-bus'] as const) {
+        tell(source, 'run', { input: { message }, output: { result } })
+      }
+      return result
     },
-    async emit(content) {
-      tell('session-bus', 'emit', { content })
-      await giveOutput('tool', content)
+    async emit(message) {
+      await giveOutput('tool', message)
+      tell('session-bus', 'emit', { input: { message } })
+    },
+    async notify(content) {
+      const message = (await bans.checkMessage('output', content, clientId)) ?? content
+      tell('session-bus', 'notify', { input: { message } })
     },
     async cancelOutput() {
-      const own = life
-      await commits.commitCancelOutput({ agentName: navigation.active })
-      own?.abort()
+      await outer.commitCancelOutput({ agentName: navigation.active })
     },
-    connect(send) {
-      const options = { clientId, source: 'agent-bus', filter: ({ type }: { type: string }) => type === 'emit-output' }
-      return bus.listen(async ({ output, context }) => {
-        await send({ clientId, data: String(output.result), agentName: context.agentName ?? '' })
-      }, options)
+    getAgentName() {
+      tell('swarm-bus', 'get-agent-name', { output: { activeAgent: navigation.active } })
+      return navigation.active
+    },
+    getAgent() {
+      tell('swarm-bus', 'get-agent', { output: { agentName: navigation.active } })
+      return findActiveAgent(turn)
+    },
+    connect(receive) {
+      tell('session-bus', 'connect')
+      return bus.listen(
+        async event => {
+          await receive({ clientId, data: readOutput(event), agentName: event.context.agentName ?? '' })
+        },
+        { clientId, filter: isOutput },
+      )
     },
   }
+}
+
+function isOutput({ source, type }: BusEvent): boolean {
+  return (source === 'agent-bus' && type === 'emit-output') || (source === 'session-bus' && type === 'notify')
+}
+
+function readOutput({ type, input, output }: BusEvent): string {
+  return String(type === 'notify' ? input.message : output.result)
 }

@@ -1,5 +1,6 @@
 import type { JsonMap } from '../json-difference.ts'
 import { formatUuidOf } from '../new-id.ts'
+import type { BusSource } from './swarm-bus.ts'
 import type { SwarmHistory } from './swarm-history.ts'
 import type { ExecutionMode, SwarmMessage, SwarmToolCall } from './swarm-message.ts'
 import type { SwarmDeps } from './swarm-spec.ts'
@@ -17,16 +18,17 @@ export interface CommitOptions {
   readonly isStored?: boolean | undefined
 }
 
+export interface UserCommitOptions extends CommitOptions {
+  readonly payload?: JsonMap | null | undefined
+  readonly images?: readonly string[] | undefined
+}
+
 /**
  * Every way in which a row comes into the history of a client, each with its event on the bus, told after the row is stored. A commit of
  * an agent that is no longer active is skipped (false) unless it is forced.
  */
 export interface SwarmCommits {
-  commitUserMessage(
-    content: string,
-    mode: ExecutionMode,
-    options: CommitOptions & { readonly payload?: JsonMap | null; readonly images?: readonly string[] },
-  ): Promise<boolean>
+  commitUserMessage(content: string, mode: ExecutionMode, options: UserCommitOptions): Promise<boolean>
   commitAssistantMessage(content: string, options: CommitOptions): Promise<boolean>
   commitSystemMessage(content: string, options: CommitOptions): Promise<boolean>
   commitDeveloperMessage(content: string, options: CommitOptions): Promise<boolean>
@@ -36,9 +38,14 @@ export interface SwarmCommits {
   commitToolCalls(content: string, calls: readonly SwarmToolCall[], options: CommitOptions): Promise<boolean>
   commitToolOutput(toolId: string, content: string, options: CommitOptions): Promise<boolean>
   commitFlush(options: CommitOptions): Promise<boolean>
-  commitRescue(reason: string, options: CommitOptions): Promise<boolean>
+  /** Leaves undone what is still to be called in the turn that runs. */
   commitStopTools(options: CommitOptions): Promise<boolean>
+  /** Gives up the answer that is being made. */
   commitCancelOutput(options: CommitOptions): Promise<boolean>
+  /** Tells an agent that it is not the one who speaks any more: what it has still to call is left undone. */
+  commitAgentChange(options: CommitOptions): Promise<boolean>
+  /** Cuts the history for a reason, and begins again with `restart` in the user's place. Rows alone: an agent tells nothing of it. */
+  commitRescue(reason: string, restart: string, options: CommitOptions): Promise<boolean>
 }
 
 export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'world'> {
@@ -46,38 +53,57 @@ export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'world'> {
   readonly swarmName: string
   readonly clientId: string
   activeAgent(): string
+  /** Done by somebody outside of the agent, such as a tool: the session's bus tells of it, too. */
+  readonly isOfSession?: boolean | undefined
+  /** What is to be done beside telling. */
+  readonly effects?: Readonly<Partial<Record<CommitType, () => void>>> | undefined
 }
 
 interface Commit extends CommitOptions {
-  readonly type: string
+  readonly type: CommitType
   readonly row?: Omit<SwarmMessage, 'agentName'> | undefined
   readonly input?: JsonMap | undefined
 }
 
-export function createSwarmCommits({
-  history,
-  bus,
-  world,
-  swarmName,
-  clientId,
-  activeAgent,
-}: CommitDeps): SwarmCommits {
-  async function commit({
-    type,
-    row,
-    input = {},
-    agentName,
-    isForced = false,
-    isStored = false,
-  }: Commit): Promise<boolean> {
+/** Of each commit, which buses beside the agent's tell it when it is done from outside. */
+const outerBuses = {
+  'commit-user-message': ['session-bus'],
+  'commit-assistant-message': ['session-bus'],
+  'commit-system-message': ['session-bus'],
+  'commit-developer-message': ['session-bus'],
+  'commit-tool-request': ['session-bus'],
+  'commit-tool-output': ['session-bus'],
+  'commit-flush': ['session-bus'],
+  'commit-stop-tools': ['session-bus'],
+  'commit-cancel-output': [],
+  'commit-agent-change': [],
+} as const satisfies Readonly<Record<string, readonly BusSource[]>>
+
+export type CommitType = keyof typeof outerBuses
+
+export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
+  const { history, bus, world, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
+
+  async function commit(done: Commit): Promise<boolean> {
+    const { type, row, input = {}, agentName, isForced = false, isStored = false } = done
     if (!isForced && agentName !== activeAgent()) return false
     if (row && !isStored) await history.push({ ...row, agentName })
-    bus.emit({ type, source: 'agent-bus', clientId, input, context: { agentName, swarmName } })
+    effects[type]?.()
+    const sources: readonly BusSource[] = ['agent-bus', ...(isOfSession ? outerBuses[type] : [])]
+    for (const source of sources) bus.emit({ type, source, clientId, input, context: { agentName, swarmName } })
     return true
   }
+
   const commitText =
-    (type: string, role: 'assistant' | 'system' | 'developer') => (content: string, options: CommitOptions) =>
-      commit({ ...options, type, row: { role, content, mode: 'tool' }, input: { message: content } })
+    (role: 'assistant' | 'system' | 'developer') =>
+    (content: string, options: CommitOptions): Promise<boolean> =>
+      commit({
+        ...options,
+        type: `commit-${role}-message`,
+        row: { role, content, mode: 'tool' },
+        input: { message: content },
+      })
+  const commitBare = (type: CommitType) => (options: CommitOptions) => commit({ ...options, type })
 
   function commitToolCalls(
     content: string,
@@ -97,16 +123,13 @@ export function createSwarmCommits({
       const row = { role: 'user', content, mode, ...context, ...(images && images.length > 0 && { images }) } as const
       return commit({ ...options, type: 'commit-user-message', row, input: { message: content } })
     },
-    commitAssistantMessage: commitText('commit-assistant-message', 'assistant'),
-    commitSystemMessage: commitText('commit-system-message', 'system'),
-    commitDeveloperMessage: commitText('commit-developer-message', 'developer'),
+    commitAssistantMessage: commitText('assistant'),
+    commitSystemMessage: commitText('system'),
+    commitDeveloperMessage: commitText('developer'),
     async commitToolRequest(requests, options) {
       const calls = requests.map(({ toolName, params }): SwarmToolCall => {
-        return {
-          id: formatUuidOf(world),
-          type: 'function',
-          function: { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] },
-        }
+        const called = { name: toolName, arguments: { ...params } as SwarmToolCall['function']['arguments'] }
+        return { id: formatUuidOf(world), type: 'function', function: called }
       })
       return (await commitToolCalls('', calls, options)) ? calls.map(({ id }) => id) : []
     },
@@ -117,14 +140,14 @@ export function createSwarmCommits({
     },
     commitFlush: options =>
       commit({ ...options, type: 'commit-flush', row: { role: 'flush', content: '', mode: 'tool' } }),
-    commitRescue: (reason, options) =>
-      commit({
-        ...options,
-        type: 'commit-flush',
-        row: { role: 'resque', content: reason, mode: 'tool' },
-        input: { reason },
-      }),
-    commitStopTools: options => commit({ ...options, type: 'commit-stop-tools' }),
-    commitCancelOutput: options => commit({ ...options, type: 'commit-cancel-output' }),
+    commitStopTools: commitBare('commit-stop-tools'),
+    commitCancelOutput: commitBare('commit-cancel-output'),
+    commitAgentChange: commitBare('commit-agent-change'),
+    async commitRescue(reason, restart, { agentName, isForced = false }) {
+      if (!isForced && agentName !== activeAgent()) return false
+      await history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
+      await history.push({ role: 'user', content: restart, mode: 'tool', agentName })
+      return true
+    },
   }
 }

@@ -1,10 +1,11 @@
-import { isoTime } from '@postern/core'
+import { isoTime, Unavailable } from '@postern/core'
 import type { TranscriptEntry } from '../entry.ts'
 import { formatUuidOf } from '../new-id.ts'
 import { repairPairs } from '../pair-repair.ts'
 import { splitMessages } from '../place-entries.ts'
-import type { ThreadKey } from '../transcript-store.ts'
+import type { ThreadKey, TranscriptStore } from '../transcript-store.ts'
 import { viewEntries } from '../views.ts'
+import type { BusEvent } from './swarm-bus.ts'
 import { swarmCodec } from './swarm-codec.ts'
 import type { SwarmMessage } from './swarm-message.ts'
 import type { AgentSpec, SwarmDeps } from './swarm-spec.ts'
@@ -16,6 +17,11 @@ export interface SwarmHistory {
   readonly thread: ThreadKey
   /** Stores a row; only then tells the bus. @throws Rejection malformed; whatever the store throws, and then nothing is told */
   push(row: SwarmMessage): Promise<void>
+  /**
+   * Takes the last row away again, with its calls. `null` where there is none. In whose name: `agentName`.
+   * @throws Unavailable while somebody else writes; whatever the store throws, and then nothing is told
+   */
+  pop(agentName: string): Promise<SwarmMessage | null>
   /** Everything, unfiltered. */
   listRaw(): Promise<readonly SwarmMessage[]>
   listUser(): Promise<readonly SwarmMessage[]>
@@ -32,6 +38,10 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
     return swarmCodec.write(await transcript.read(thread), { bag: 'none' })
   }
 
+  function tell(type: 'push' | 'pop', agentName: string, told: Partial<Pick<BusEvent, 'input' | 'output'>>): void {
+    bus.emit({ type, source: 'history-bus', clientId, context: { agentName, swarmName }, ...told })
+  }
+
   return {
     thread,
     async push(row) {
@@ -43,8 +53,12 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
         before,
       })
       await transcript.append(thread, entries)
-      const context = { agentName: row.agentName, swarmName }
-      bus.emit({ type: 'push', source: 'history-bus', clientId, context, input: { message: swarmCodec.parse(row) } })
+      tell('push', row.agentName, { input: { message: swarmCodec.parse(row) } })
+    },
+    async pop(agentName) {
+      const value = await takeLastRow(transcript, thread)
+      tell('pop', agentName, { output: { value } })
+      return value
     },
     listRaw,
     async listUser() {
@@ -56,6 +70,24 @@ export async function openSwarmHistory(deps: SwarmDeps, swarmName: string, clien
     async listForAgent(agent, commonPrompts) {
       return buildModelHistory(await transcript.read(thread), agent, commonPrompts)
     },
+  }
+}
+
+/** Longest time for taking one row away, ms. */
+const popMs = 30_000
+
+async function takeLastRow(transcript: TranscriptStore, thread: ThreadKey): Promise<SwarmMessage | null> {
+  const lock = await transcript.acquireLock(thread, popMs)
+  if (!lock) throw new Unavailable('Cannot take row: transcript_lock_contention')
+  try {
+    const entries = await transcript.read(thread)
+    const last = splitMessages(entries).at(-1)
+    if (!last) return null
+    const [value = null] = swarmCodec.write(last, { bag: 'none' })
+    await transcript.replace(thread, entries.slice(0, entries.length - last.length), { token: lock.token })
+    return value
+  } finally {
+    await transcript.releaseLock(thread, lock.token)
   }
 }
 

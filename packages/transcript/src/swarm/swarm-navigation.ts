@@ -38,8 +38,10 @@ export async function openNavigation(
       bus.emit({ type: 'commit-agent-change', source: 'agent-bus', clientId, context: { agentName, swarmName } })
     }
     state = next
-    const context = { agentName: next.active, swarmName }
-    bus.emit({ type: 'set-agent-name', source: 'swarm-bus', clientId, context, input: { agentName: next.active } })
+    const { active: agentName } = next
+    for (const type of ['set-agent-ref', 'set-agent-name']) {
+      bus.emit({ type, source: 'swarm-bus', clientId, context: { agentName, swarmName }, input: { agentName } })
+    }
   }
 
   async function changeToAgent(agentName: string): Promise<boolean> {

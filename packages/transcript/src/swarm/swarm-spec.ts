@@ -1,7 +1,9 @@
 import type { Json, Log, World } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
 import type { RecordShelf, TranscriptStore } from '../transcript-store.ts'
+import type { AnswerCheck } from './answer-checks.ts'
 import type { SwarmBus } from './swarm-bus.ts'
+import type { DataSpec, SwarmData } from './swarm-data.ts'
 import type { SwarmMessage, SwarmToolCall } from './swarm-message.ts'
 
 export interface ModelAnswer {
@@ -18,7 +20,12 @@ export interface ToolDescription {
 
 /** A model as the swarm sees it. */
 export interface SwarmModel {
-  complete(messages: readonly SwarmMessage[], tools: readonly ToolDescription[]): Promise<ModelAnswer>
+  /** `hear` may be told the pieces of `content` as they come; the swarm decides what of them is passed on. */
+  complete(
+    messages: readonly SwarmMessage[],
+    tools: readonly ToolDescription[],
+    hear?: (piece: string) => void,
+  ): Promise<ModelAnswer>
 }
 
 /** What a tool may do while it runs. Everything is done in the name of the agent that called it. */
@@ -29,6 +36,8 @@ export interface ToolContext {
   readonly params: JsonMap
   /** What the user said last. */
   readonly lastUserMessage: string
+  /** States, storages and computes of the client. */
+  readonly data: SwarmData
   /** The result of this call. Once; a tool that gives none has failed. */
   commitToolOutput(content: string): Promise<void>
   /** Leaves the turn's further calls undone. */
@@ -88,13 +97,15 @@ export interface SwarmPolicy {
   validateOutput?(message: string, clientId: string): Promise<boolean> | boolean
 }
 
-export interface SwarmSpec {
+export interface SwarmSpec extends DataSpec {
   readonly swarmName: string
   readonly agents: readonly AgentSpec[]
   readonly defaultAgent: string
   readonly policies?: readonly SwarmPolicy[] | undefined
   /** In front of every agent's own prompts. */
   readonly commonPrompts?: readonly string[] | undefined
+  /** What no answer may have in it; default: tool markup and calls written as JSON. */
+  readonly answerChecks?: readonly AnswerCheck[] | undefined
   /** Whether a recursion of hand-overs is refused by an error (default) or by `false`. */
   readonly throwsOnRecursion?: boolean | undefined
   readonly texts?: Partial<SwarmTexts> | undefined

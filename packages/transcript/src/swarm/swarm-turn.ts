@@ -1,12 +1,16 @@
 import { Rejection } from '@postern/core'
 import type { JsonMap } from '../json-difference.ts'
+import type { AnswerRules } from './answer-checks.ts'
+import { defaultAnswerChecks, findAnswerFault } from './answer-checks.ts'
 import type { SwarmCommits } from './swarm-commits.ts'
+import type { SwarmData } from './swarm-data.ts'
 import type { SwarmHistory } from './swarm-history.ts'
 import type { ExecutionMode, SwarmToolCall } from './swarm-message.ts'
 import type { SwarmNavigation } from './swarm-navigation.ts'
 import { askOperator } from './swarm-operator.ts'
-import { findAnswerFault, rescueAnswer } from './swarm-rescue.ts'
+import { rescueAnswer } from './swarm-rescue.ts'
 import type { AgentSpec, ModelAnswer, SwarmDeps, SwarmSpec, SwarmTexts, SwarmTool, ToolContext } from './swarm-spec.ts'
+import type { SwarmVoice } from './swarm-voice.ts'
 
 /** Executions one turn may lead to, hand-overs and tools together. */
 const maxExecutions = 20
@@ -17,8 +21,14 @@ export interface TurnDeps {
   readonly clientId: string
   readonly history: SwarmHistory
   readonly navigation: SwarmNavigation
+  /** Of the agents themselves. */
   readonly commits: SwarmCommits
+  /** Of what is called by them. */
+  readonly outer: SwarmCommits
+  readonly data: SwarmData
   readonly texts: SwarmTexts
+  /** Whether what is still to be called is left undone; of the turn that runs. */
+  readonly calls: { areStopped: boolean }
 }
 
 export interface TurnRequest {
@@ -27,6 +37,8 @@ export interface TurnRequest {
   readonly payload?: JsonMap | null | undefined
   readonly images?: readonly string[] | undefined
   readonly isStored?: boolean | undefined
+  /** Where the words go while they are made. */
+  readonly voice?: SwarmVoice | undefined
 }
 
 /** What a step of a turn leads to: an answer, or another step. */
@@ -46,7 +58,8 @@ export async function runSwarmTurn(
   for (let count = 0; count < maxExecutions && !signal.aborted; count += 1) {
     const agent = findActiveAgent(turn)
     if (said) await commitSaid(turn, agent, said)
-    const step = await answerOnce(turn, { agent, lastUserMessage, message: said?.message ?? lastUserMessage, signal })
+    const message = said?.message ?? lastUserMessage
+    const step = await answerOnce(turn, { agent, lastUserMessage, message, signal, voice: request.voice })
     if (signal.aborted) return undefined
     if ('answer' in step) return step.answer
     said = step.next === undefined ? undefined : { message: step.next, mode: 'tool' }
@@ -75,6 +88,7 @@ interface Attempt {
   readonly message: string
   readonly lastUserMessage: string
   readonly signal: AbortSignal
+  readonly voice: SwarmVoice | undefined
 }
 
 async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
@@ -91,23 +105,31 @@ async function answerOnce(turn: TurnDeps, attempt: Attempt): Promise<Step> {
   return await runTools(turn, attempt, answer)
 }
 
-async function askModel(turn: TurnDeps, { agent, signal, lastUserMessage }: Attempt): Promise<ModelAnswer> {
+async function askModel(turn: TurnDeps, attempt: Attempt): Promise<ModelAnswer> {
+  const { agent, signal, lastUserMessage, voice } = attempt
+  const { commits, texts, deps, spec } = turn
+  const toolNames = new Set(agent.tools?.map(({ name }) => name))
+  const rules: AnswerRules = { checks: spec.answerChecks ?? defaultAnswerChecks, toolNames }
+  const block = voice?.begin(rules)
+  const ask = (hear?: (piece: string) => void) => completeOnce(turn, agent, hear)
+  // Of a turn that was given up nothing is heard any more.
+  const answer = await ask(block && (piece => !signal.aborted && block.add(piece)))
+  const fault = findAnswerFault(answer, rules)
+  if (fault === undefined || signal.aborted) return answer
+  return await rescueAnswer({ agent, commits, texts, rules, lastUserMessage, world: deps.world, ask }, fault)
+}
+
+async function completeOnce(
+  { history, spec }: TurnDeps,
+  agent: AgentSpec,
+  hear?: (piece: string) => void,
+): Promise<ModelAnswer> {
   const { tools = [], model } = agent
   const descriptions = tools.map(({ name, description, parameters }) => ({ name, description, parameters }))
-  const ask = async () => {
-    const answer = await model.complete(
-      await turn.history.listForAgent(agent, turn.spec.commonPrompts ?? []),
-      descriptions,
-    )
-    refuseTwins(answer.tool_calls ?? [])
-    return answer
-  }
-  const answer = await ask()
-  const toolNames = new Set(tools.map(({ name }) => name))
-  const fault = findAnswerFault(answer, toolNames)
-  if (fault === undefined || signal.aborted) return answer
-  const { commits, texts, deps } = turn
-  return await rescueAnswer({ agent, commits, texts, toolNames, lastUserMessage, world: deps.world, ask }, fault)
+  const rows = await history.listForAgent(agent, spec.commonPrompts ?? [])
+  const answer = await model.complete(rows, descriptions, hear)
+  refuseTwins(answer.tool_calls ?? [])
+  return answer
 }
 
 /** @throws Rejection malformed: which result belongs to which call could not be told. Nothing of the answer is stored then */
@@ -121,9 +143,12 @@ async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): 
   const { agent } = attempt
   const calls = (answer.tool_calls ?? []).slice(0, agent.maxToolCalls ?? 1)
   await turn.commits.commitToolCalls(answer.content, calls, { agentName: agent.agentName })
-  const work: ToolWork = { turn, attempt, isStopped: false, answer: undefined, next: undefined }
+  const work: ToolWork = { turn, attempt, answer: undefined, next: undefined }
+  turn.calls.areStopped = false
   for (const call of calls) {
-    if (work.isStopped || attempt.signal.aborted) break
+    // Who hands over calls nothing more.
+    const isOver = turn.calls.areStopped || turn.navigation.active !== agent.agentName
+    if (isOver || attempt.signal.aborted) break
     await runTool(work, call)
   }
   return work.answer === undefined ? { next: work.next } : { answer: work.answer }
@@ -132,7 +157,6 @@ async function runTools(turn: TurnDeps, attempt: Attempt, answer: ModelAnswer): 
 interface ToolWork {
   readonly turn: TurnDeps
   readonly attempt: Attempt
-  isStopped: boolean
   answer: string | undefined
   next: string | undefined
 }
@@ -147,7 +171,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
     async commitToolOutput(content) {
       if (hasOutput) throw new Rejection('replayed', 'Cannot commit tool output: the call has ended already')
       hasOutput = true
-      await turn.commits.commitToolOutput(call.id, content, { agentName })
+      await turn.outer.commitToolOutput(call.id, content, { agentName })
     },
   }
   try {
@@ -157,7 +181,7 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
   }
   // A call that has no end would be taken from the model's view, and be made again.
   if (!hasOutput) await turn.commits.commitToolOutput(call.id, 'The tool failed.', { agentName, isForced: true })
-  if (tool.isNavigation) work.isStopped = true
+  if (tool.isNavigation) turn.calls.areStopped = true
 }
 
 function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<ToolContext, 'commitToolOutput'> {
@@ -169,12 +193,12 @@ function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<ToolContext
     toolId: call.id,
     params: call.function.arguments,
     lastUserMessage: attempt.lastUserMessage,
+    data: turn.data,
     async commitStopTools() {
-      work.isStopped = true
-      await turn.commits.commitStopTools({ agentName })
+      await turn.outer.commitStopTools({ agentName })
     },
     async commitFlush() {
-      await turn.commits.commitFlush({ agentName })
+      await turn.outer.commitFlush({ agentName })
     },
     // Who hands over in a turn that was given up would change the agent under the next one.
     changeToAgent: async name => !attempt.signal.aborted && (await turn.navigation.changeToAgent(name)),

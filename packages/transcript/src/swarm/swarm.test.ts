@@ -1,228 +1,18 @@
 import { type Json, type NormalizedMessage, Rejection } from '@postern/core'
 import { describe, expect, it } from 'vitest'
+import { agent, callOf, openRoom, say, scripted, swarm, toolOf } from '../../test/swarm-room.ts'
 import {
-  type AgentSpec,
-  type BusEvent,
-  createMemoryShelf,
-  createMemoryTranscript,
   createNavigateTool,
   createSwarmAgent,
-  createSwarmBus,
   diffSwarmState,
   type ModelAnswer,
   openSwarmClient,
   readSwarmState,
   type SwarmDeps,
-  type SwarmMessage,
   type SwarmSpec,
-  type SwarmTool,
-  type ToolContext,
 } from '../index.ts'
 
-type Script = (ModelAnswer | string | ((messages: readonly SwarmMessage[]) => ModelAnswer | Promise<ModelAnswer>))[]
-
-const callOf = (name: string, args: Record<string, never> = {}, id = `id-${name}`): ModelAnswer => ({
-  content: '',
-  tool_calls: [{ id, type: 'function', function: { name, arguments: args } }],
-})
-
-function scripted(...script: Script) {
-  const seen: (readonly SwarmMessage[])[] = []
-  return {
-    seen,
-    async complete(messages: readonly SwarmMessage[]): Promise<ModelAnswer> {
-      seen.push(messages)
-      const next = script.shift() ?? 'nothing left'
-      if (typeof next === 'function') return await next(messages)
-      return typeof next === 'string' ? { content: next } : next
-    },
-  }
-}
-
-function toolOf(name: string, call: (context: ToolContext) => Promise<void>): SwarmTool {
-  return { name, description: name, parameters: {}, call }
-}
-
-function openRoom() {
-  let time = 1_700_000_000_000
-  let seed = 0
-  const sleepers: { until: number; wake: () => void }[] = []
-  const warnings: string[] = []
-  const world: SwarmDeps['world'] = {
-    now: () => time,
-    randomBytes(size) {
-      seed += 1
-      return Uint8Array.from({ length: size }, (_, index) => (seed >> (8 * (index % 3))) & 255)
-    },
-    sleep: (ms, signal) =>
-      new Promise(resolve => {
-        sleepers.push({ until: time + ms, wake: resolve })
-        signal?.addEventListener('abort', () => resolve())
-      }),
-    log: { warn: (_, text) => warnings.push(text) },
-  }
-  const bus = createSwarmBus({ log: world.log })
-  const events: BusEvent[] = []
-  bus.listen(event => void events.push(event))
-  const deps: SwarmDeps = {
-    transcript: createMemoryTranscript(world),
-    shelf: createMemoryShelf(),
-    bus,
-    world,
-    owner: 'ann',
-  }
-  function pass(ms: number): void {
-    time += ms
-    for (const { until, wake } of sleepers) if (until <= time) wake()
-  }
-  return { deps, bus, events, warnings, pass }
-}
-
-const agent = (agentName: string, model: AgentSpec['model'], rest: Partial<AgentSpec> = {}): AgentSpec => ({
-  agentName,
-  prompt: `You are ${agentName}`,
-  model,
-  ...rest,
-})
-const swarm = (agents: readonly AgentSpec[], rest: Partial<SwarmSpec> = {}): SwarmSpec => ({
-  swarmName: 'desk',
-  agents,
-  defaultAgent: agents[0]?.agentName ?? '',
-  ...rest,
-})
-const say = (rows: readonly SwarmMessage[]) =>
-  rows.map(({ role, agentName, content }) => `${role}/${agentName}:${content}`)
-
-describe('commits and the bus', () => {
-  async function openClient() {
-    const room = openRoom()
-    const client = await openSwarmClient(swarm([agent('a', scripted()), agent('b', scripted())]), room.deps, 'client')
-    await room.bus.drain()
-    room.events.length = 0
-    return { ...room, client }
-  }
-
-  it('W-08: every commit stores its row and then tells its event', async () => {
-    const { client, events, bus } = await openClient()
-    const own = { agentName: 'a' }
-    await client.commits.commitUserMessage('u', 'user', { ...own, payload: { image_id: 'i' } })
-    await client.commits.commitAssistantMessage('as', own)
-    await client.commits.commitSystemMessage('s', own)
-    await client.commits.commitDeveloperMessage('d', own)
-    const [id = ''] = await client.commits.commitToolRequest([{ toolName: 't', params: { a: 1 } }], own)
-    await client.commits.commitToolOutput(id, 'out', own)
-    await client.commits.commitFlush(own)
-    await client.commits.commitStopTools(own)
-    await client.commits.commitCancelOutput(own)
-    await bus.drain()
-    const rows = await client.history.listRaw()
-    expect(rows.map(({ role, mode }) => [role, mode])).toEqual([
-      ['user', 'user'],
-      ['assistant', 'tool'],
-      ['system', 'tool'],
-      ['developer', 'tool'],
-      ['assistant', 'tool'],
-      ['tool', 'tool'],
-      ['flush', 'tool'],
-    ])
-    expect(rows[0]?.payload).toEqual({ image_id: 'i' })
-    expect(rows[4]?.tool_calls).toEqual([{ id, type: 'function', function: { name: 't', arguments: { a: 1 } } }])
-    expect(rows[5]?.tool_call_id).toBe(id)
-    expect(events.filter(({ source }) => source === 'agent-bus').map(({ type, input }) => [type, input])).toEqual([
-      ['commit-user-message', { message: 'u' }],
-      ['commit-assistant-message', { message: 'as' }],
-      ['commit-system-message', { message: 's' }],
-      ['commit-developer-message', { message: 'd' }],
-      ['commit-tool-request', { request: [{ toolName: 't', params: { a: 1 } }] }],
-      ['commit-tool-output', { toolId: id, content: 'out' }],
-      ['commit-flush', {}],
-      ['commit-stop-tools', {}],
-      ['commit-cancel-output', {}],
-    ])
-  })
-
-  it('W-08: a payload stays with what a user says, and goes with nothing else', async () => {
-    const { client } = await openClient()
-    await client.commits.commitUserMessage('u', 'tool', { agentName: 'a', payload: { a: 1 } })
-    expect((await client.history.listRaw())[0]).not.toHaveProperty('payload')
-  })
-
-  it('W-09: what the store refuses is told to the caller and to nobody else', async () => {
-    const { deps, bus, events } = openRoom()
-    const broken = { ...deps.transcript, append: () => Promise.reject(new Error('disk full')) }
-    const client = await openSwarmClient(swarm([agent('a', scripted())]), { ...deps, transcript: broken }, 'c')
-    await expect(client.commits.commitAssistantMessage('x', { agentName: 'a' })).rejects.toThrow('disk full')
-    await bus.drain()
-    expect(events.map(({ type }) => type)).toEqual(['connect'])
-  })
-
-  it('W-10: an event has all six fields, its agent and its client', async () => {
-    const { client, events, bus } = await openClient()
-    await client.commits.commitFlush({ agentName: 'a' })
-    await bus.drain()
-    expect(events.at(-1)).toEqual({
-      type: 'commit-flush',
-      source: 'agent-bus',
-      input: {},
-      output: {},
-      context: { agentName: 'a', swarmName: 'desk' },
-      clientId: 'client',
-    })
-  })
-
-  it('W-11: a listener has its client’s events in order, one at a time, and one that throws harms nobody', async () => {
-    const { bus, warnings } = openRoom()
-    const told: string[] = []
-    let running = 0
-    const release: (() => void)[] = []
-    bus.listen(() => {
-      throw new Error('bad listener')
-    })
-    const stop = bus.listen(
-      async ({ type }) => {
-        running += 1
-        expect(running).toBe(1)
-        await new Promise<void>(resolve => release.push(resolve))
-        told.push(type)
-        running -= 1
-      },
-      { clientId: 'A' },
-    )
-    const all: string[] = []
-    bus.listen(({ type, clientId }) => void all.push(`${clientId} ${type}`))
-    const once: string[] = []
-    bus.listen(({ type }) => void once.push(type), { isOnce: true, filter: ({ type }) => type === 'two' })
-    for (const [clientId, type] of [
-      ['A', 'one'],
-      ['B', 'two'],
-      ['A', 'two'],
-      ['A', 'three'],
-    ] as const) {
-      bus.emit({ type, source: 'agent-bus', clientId })
-    }
-    const drained = bus.drain()
-    while (told.length < 3) {
-      release.shift()?.()
-      await Promise.resolve()
-    }
-    await drained
-    stop()
-    bus.emitCustom('A', 'my-bus', { payload: 1 })
-    await bus.drain()
-    expect(told).toEqual(['one', 'two', 'three'])
-    expect(all).toEqual(['A one', 'B two', 'A two', 'A three', 'A my-bus'])
-    expect(once).toEqual(['two'])
-    expect(warnings).toHaveLength(5)
-  })
-
-  it('W-17: a commit of an agent that is no longer active is skipped, and forced it is not', async () => {
-    const { client } = await openClient()
-    await client.navigation.changeToAgent('b')
-    expect(await client.commits.commitAssistantMessage('late', { agentName: 'a' })).toBe(false)
-    expect(await client.commits.commitAssistantMessage('forced', { agentName: 'a', isForced: true })).toBe(true)
-    expect(say(await client.history.listRaw())).toEqual(['assistant/a:forced'])
-  })
-
+describe('what a model is given', () => {
   it('W-32: clients whose ids look like paths share nothing', async () => {
     const { deps } = openRoom()
     const ids = ['a', '../a', 'a/../a', 'a:b', '["desk","a"]']
@@ -235,9 +25,7 @@ describe('commits and the bus', () => {
       expect((await client.history.listRaw()).map(({ content }) => content)).toEqual([id])
     }
   })
-})
 
-describe('what a model is given', () => {
   it('W-12 to W-16: prompts in front, own system rows, the newest shared rows since the last flush', async () => {
     const { deps } = openRoom()
     const b = scripted('ok')
@@ -380,9 +168,9 @@ describe('turns', () => {
     expect(await client.runStateless('ping')).toBe('pong')
     await bus.drain()
     expect(await client.history.listRaw()).toEqual([])
-    expect(
-      events.filter(({ type }) => type !== 'connect').map(({ type, input, output }) => [type, input, output]),
-    ).toEqual([['run', { message: 'ping' }, { result: 'pong' }]])
+    expect(events.map(({ source, type, input, output }) => [source, type, input, output])).toEqual(
+      ['agent-bus', 'session-bus'].map(source => [source, 'run', { message: 'ping' }, { result: 'pong' }]),
+    )
     expect(say(model.seen[0] ?? [])).toEqual(['system/a:You are a', 'user/a:ping'])
   })
 
@@ -407,7 +195,7 @@ describe('rescue', () => {
   it.each([
     ['nothing', ''],
     ['markup', '<tool_call>{"name":"x"}</tool_call>'],
-    ['braces', 'Here: {"a":1}'],
+    ['a call in JSON', '{"name": "look", "arguments": {}}'],
     ['an unknown tool', callOf('nope')],
   ] as const)('W-25: %s starts the strategy, and the user gets an answer', async (_, bad) => {
     const { deps } = openRoom()
@@ -424,6 +212,16 @@ describe('rescue', () => {
     expect(rows[1]?.content).not.toBe('')
     expect(model.seen[1]?.map(({ content }) => content)).toEqual(['You are a', rows[2]?.content])
     expect(rows[2]?.content).toContain('hi')
+  })
+
+  it('W-25: braces do, where they are looked for', async () => {
+    const { deps } = openRoom()
+    const answers = ['Here: {"a":1}', 'Hello!']
+    const open = (id: string, rest: Partial<SwarmSpec>) =>
+      openSwarmClient(swarm([agent('a', scripted(...answers))], rest), deps, id)
+    expect(await (await open('strict', { answerChecks: ['markup', 'braces'] })).complete('hi')).toBe('Hello!')
+    expect(await (await open('by default', {})).complete('hi')).toBe('Here: {"a":1}')
+    expect(await (await open('none', { answerChecks: [] })).complete('hi')).toBe('Here: {"a":1}')
   })
 
   it('W-25: where the strategy fails, too, there is a placeholder and never raw markup', async () => {
@@ -507,7 +305,7 @@ describe('navigation', () => {
     const client = await openSwarmClient(spec, deps, 'c')
     expect(await client.complete('my money')).toBe('refunding: my money')
     await bus.drain()
-    const types = events.map(({ type }) => type)
+    const types = events.filter(({ source }) => source !== 'session-bus').map(({ type }) => type)
     const order = ['commit-tool-request', 'commit-stop-tools', 'commit-tool-output', 'set-agent-name', 'emit-output']
     expect(types.filter(type => order.includes(type))).toEqual(order)
     expect(types.filter(type => type === 'commit-agent-change')).toHaveLength(2)

@@ -1,0 +1,70 @@
+import type { Json, World } from '@postern/core'
+import { hashContent } from '../content-hash.ts'
+import { copyJson } from '../copy-json.ts'
+import type { ClientState, DataStep } from './client-state.ts'
+import type { DataRoom } from './data-room.ts'
+import { keepRecord } from './keep-record.ts'
+
+export interface ComputeSpec<Value extends Json = Json> {
+  readonly computeName: string
+  /** One for all clients; depends on shared states alone. */
+  readonly isShared?: boolean | undefined
+  /** States it is made of: it is made anew when one of them has changed. */
+  readonly dependsOn?: readonly string[] | undefined
+  /** How long it holds, ms; default: until something it depends on changes. */
+  readonly ttlMs?: number | undefined
+  compute(states: { readonly [stateName: string]: Json }, clientId: string): Promise<Value> | Value
+  readonly middlewares?: readonly DataStep<Value>[] | undefined
+}
+
+/** A value that is made of states, and kept until it does not hold any more; over restarts, too. */
+export interface ClientCompute<Value extends Json = Json> {
+  /** @throws what `compute` throws; then nothing is kept */
+  get(): Promise<Value>
+  /** Made anew at the next `get`. */
+  update(): Promise<void>
+}
+
+type Computed = { readonly value: Json; readonly at: number; readonly basis: string }
+
+export interface ComputeRoom extends DataRoom {
+  readonly world: Pick<World, 'now'>
+  /** @throws TypeError when there is none of this name */
+  openState(stateName: string): Pick<ClientState, 'get'>
+}
+
+export function createClientCompute<Value extends Json>(
+  { computeName, dependsOn = [], ttlMs, compute, middlewares = [] }: ComputeSpec<Value>,
+  room: ComputeRoom,
+): ClientCompute<Value> {
+  const { clientId, world } = room
+  const record = keepRecord<Computed>(room.shelf, room.placeOf('compute', computeName))
+
+  async function readStates(): Promise<Record<string, Json>> {
+    const values = await Promise.all(dependsOn.map(async name => [name, await room.openState(name).get()] as const))
+    return Object.fromEntries(values)
+  }
+
+  function holds({ at, basis }: Computed, now: string): boolean {
+    return basis === now && (ttlMs === undefined || world.now() < at + ttlMs)
+  }
+
+  async function make(states: Record<string, Json>, basis: string): Promise<Computed> {
+    let value = await compute(states, clientId)
+    for (const step of middlewares) value = await step(value, clientId, computeName)
+    return { value: copyJson(value), at: world.now(), basis }
+  }
+
+  return {
+    async get() {
+      const states = await readStates()
+      const basis = hashContent(states)
+      const kept = await record.read()
+      if (kept && holds(kept, basis)) return kept.value as Value
+      const { value } = await record.change(() => make(states, basis))
+      room.tell('compute-bus', { type: 'emit-output', context: { computeName }, output: { data: value } })
+      return value as Value
+    },
+    update: () => record.clear(),
+  }
+}

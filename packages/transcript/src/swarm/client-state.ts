@@ -1,0 +1,62 @@
+import type { Json } from '@postern/core'
+import { copyJson } from '../copy-json.ts'
+import type { DataRoom } from './data-room.ts'
+import { keepRecord } from './keep-record.ts'
+
+/** Last word on a value before it is kept: gives it, another one, or throws. */
+export type DataStep<Value> = (value: Value, clientId: string, name: string) => Promise<Value> | Value
+
+export interface StateSpec<State extends Json = Json> {
+  readonly stateName: string
+  /** One for all clients. */
+  readonly isShared?: boolean | undefined
+  /** What it is before anybody has set it, and after it is cleared. */
+  getDefault(clientId: string, stateName: string): Promise<State> | State
+  readonly middlewares?: readonly DataStep<State>[] | undefined
+}
+
+/** JSON of a client, or of all of them; kept over restarts. */
+export interface ClientState<State extends Json = Json> {
+  get(): Promise<State>
+  /**
+   * A value, or what makes one of the value that is there. `change` may read the state, is never run by two at once, and again only when
+   * another process was first. @throws what `change` or a middleware throws; TypeError for what is no JSON
+   */
+  set(change: State | ((before: State) => Promise<State> | State)): Promise<State>
+  /** Gives what it is then: the default. */
+  clear(): Promise<State>
+}
+
+export function createClientState<State extends Json>(spec: StateSpec<State>, room: DataRoom): ClientState<State> {
+  const { stateName, middlewares = [] } = spec
+  const { clientId } = room
+  const record = keepRecord<State>(room.shelf, room.placeOf('state', stateName))
+  const tell = (type: string, state: State) =>
+    room.tell('state-bus', { type, context: { stateName }, output: { state } })
+  const makeDefault = async () => await spec.getDefault(clientId, stateName)
+
+  async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
+    let next = typeof change === 'function' ? await change(before) : change
+    for (const step of middlewares) next = await step(next, clientId, stateName)
+    return copyJson(next) as State
+  }
+
+  return {
+    async get() {
+      const state = (await record.read()) ?? (await makeDefault())
+      tell('get-state', state)
+      return state
+    },
+    async set(change) {
+      const state = await record.change(async before => makeNext(before ?? (await makeDefault()), change))
+      tell('set-state', state)
+      return state
+    },
+    async clear() {
+      await record.clear()
+      const state = await makeDefault()
+      tell('clear-state', state)
+      return state
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import type { Json } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { hashContent } from '../content-hash.ts'
+import { copyJson } from '../copy-json.ts'
+import type { DataRoom } from './data-room.ts'
+import { keepRecord } from './keep-record.ts'
+
+export type StorageItem = { readonly id: string | number } & { readonly [name: string]: Json }
+
+export interface StorageSpec<Item extends StorageItem = StorageItem> {
+  readonly storageName: string
+  /** One for all clients. */
+  readonly isShared?: boolean | undefined
+  /** What is in it before anything was put there. Default nothing. */
+  getDefault?(clientId: string, storageName: string): Promise<readonly Item[]> | readonly Item[]
+  /** By which words an item is found; default: all its text. */
+  createIndex?(item: Item): Promise<string> | string
+  /** A text as numbers: near in meaning, near in direction. Without it nothing can be taken by words. */
+  embed?(text: string): Promise<readonly number[]>
+}
+
+/** Items of a client, or of all of them, by id; kept over restarts. For hundreds of items, not for a hundred thousand: they lie in one record. */
+export interface ClientStorage<Item extends StorageItem = StorageItem> {
+  get(id: Item['id']): Promise<Item | null>
+  /** In the order in which they were first put. */
+  list(filter?: (item: Item) => boolean): Promise<readonly Item[]>
+  /** Puts it there, or in place of the one of its id. @throws TypeError for what is no JSON */
+  upsert(item: Item): Promise<void>
+  remove(id: Item['id']): Promise<void>
+  /** What it had by default goes, too. */
+  clear(): Promise<void>
+  /** The nearest in meaning, nearest first; none below `score` (−1 to 1, default 0.65). @throws Rejection unsupported without `embed` */
+  take(search: string, total: number, score?: number): Promise<readonly Item[]>
+}
+
+const defaultScore = 0.65
+
+export function createClientStorage<Item extends StorageItem>(
+  spec: StorageSpec<Item>,
+  room: DataRoom,
+): ClientStorage<Item> {
+  const { storageName } = spec
+  const record = keepRecord<Item[]>(room.shelf, room.placeOf('storage', storageName))
+
+  function tell(type: string, input: Record<string, Json | undefined>, output: Record<string, Json> = {}): void {
+    room.tell('storage-bus', { type, context: { storageName }, input, output })
+  }
+  const makeDefault = async () => [...((await spec.getDefault?.(room.clientId, storageName)) ?? [])]
+  const readAll = async () => (await record.read()) ?? (await makeDefault())
+  const change = (make: (items: readonly Item[]) => readonly Item[]) =>
+    record.change(async items => [...make(items ?? (await makeDefault()))])
+
+  return {
+    async get(itemId) {
+      const value = (await readAll()).find(({ id }) => id === itemId) ?? null
+      tell('get', { itemId }, { value })
+      return value
+    },
+    async list(filter = () => true) {
+      const value = (await readAll()).filter(filter)
+      tell('list', {}, { value })
+      return value
+    },
+    async upsert(given) {
+      const item = copyJson(given) as Item
+      await change(items => putItem(items, item))
+      tell('upsert', { item })
+    },
+    async remove(itemId) {
+      await change(items => items.filter(({ id }) => id !== itemId))
+      tell('remove', { itemId })
+    },
+    async clear() {
+      await record.change(() => [])
+      tell('clear', {})
+    },
+    async take(search, total, score = defaultScore) {
+      const value = await findNearest(await readAll(), { search, total, score }, spec, room)
+      tell('take', { search, total, score }, { value: [...value] })
+      return value
+    },
+  }
+}
+
+function putItem<Item extends StorageItem>(items: readonly Item[], item: Item): readonly Item[] {
+  const at = items.findIndex(({ id }) => id === item.id)
+  return at < 0 ? [...items, item] : items.with(at, item)
+}
+
+interface Search {
+  readonly search: string
+  readonly total: number
+  readonly score: number
+}
+
+async function findNearest<Item extends StorageItem>(
+  items: readonly Item[],
+  { search, total, score }: Search,
+  { createIndex = indexItem, embed, storageName }: StorageSpec<Item>,
+  room: DataRoom,
+): Promise<readonly Item[]> {
+  if (!embed) throw new Rejection('unsupported', 'Cannot search storage: it has no embedding')
+  const embedOnce = (text: string) => embedKept(text, embed, storageName, room)
+  const wanted = await embedOnce(search)
+  const rated: { readonly item: Item; readonly nearness: number }[] = []
+  for (const item of items) {
+    rated.push({ item, nearness: compareDirections(wanted, await embedOnce(await createIndex(item))) })
+  }
+  const near = rated.filter(({ nearness }) => nearness >= score).sort((a, b) => b.nearness - a.nearness)
+  return near.slice(0, Math.max(0, total)).map(({ item }) => item)
+}
+
+function indexItem(item: StorageItem): string {
+  return Object.values(item)
+    .filter(value => typeof value === 'string')
+    .join('\n')
+}
+
+/** What a text is as numbers is asked once, and kept. */
+async function embedKept(
+  text: string,
+  embed: NonNullable<StorageSpec['embed']>,
+  storageName: string,
+  { shelf, owner }: DataRoom,
+): Promise<readonly number[]> {
+  const place = { kind: 'swarm-embedding', owner, key: hashContent([storageName, text]) }
+  const kept = await shelf.get(place)
+  if (kept) return kept.value as readonly number[]
+  const made = await embed(text)
+  await shelf.put(place, copyJson([...made]))
+  return made
+}
+
+/** Cosine of the angle between them. */
+function compareDirections(a: readonly number[], b: readonly number[]): number {
+  const dot = (x: readonly number[], y: readonly number[]) =>
+    x.reduce((sum, value, at) => sum + value * (y[at] ?? 0), 0)
+  const length = Math.sqrt(dot(a, a) * dot(b, b))
+  return length === 0 ? 0 : dot(a, b) / length
+}

@@ -1,0 +1,45 @@
+import type { RecordShelf, ShelfPlace } from '../transcript-store.ts'
+import type { BusContext, BusEvent, BusSource, SwarmBus } from './swarm-bus.ts'
+import { sharedClientId } from './swarm-bus.ts'
+
+/** What is kept for a client beside the conversation, by its place on the shelf; of what is shared the place names no client. */
+export type DataKind = 'state' | 'storage' | 'compute'
+
+export interface DataDeps {
+  readonly shelf: RecordShelf
+  readonly bus: SwarmBus
+  readonly owner: string
+  readonly swarmName: string
+  readonly clientId: string
+  activeAgent(): string
+}
+
+/** Where one state, storage or compute is kept, and in whose name its events are told. */
+export interface DataRoom {
+  readonly shelf: RecordShelf
+  /** `shared` for what is one for all. */
+  readonly clientId: string
+  readonly owner: string
+  placeOf(kind: DataKind, name: string): ShelfPlace
+  tell(
+    source: BusSource,
+    event: Pick<BusEvent, 'type'> & Partial<Pick<BusEvent, 'input' | 'output'>> & { readonly context: BusContext },
+  ): void
+}
+
+export function openDataRoom(deps: DataDeps, isShared = false): DataRoom {
+  const { shelf, bus, owner, swarmName, activeAgent } = deps
+  const clientId = isShared ? sharedClientId : deps.clientId
+  return {
+    shelf,
+    clientId,
+    owner,
+    placeOf: (kind, name) =>
+      isShared
+        ? { kind: `swarm-shared-${kind}`, owner, key: JSON.stringify([swarmName, name]) }
+        : { kind: `swarm-${kind}`, owner, key: JSON.stringify([swarmName, name, clientId]) },
+    tell(source, { type, context, ...told }) {
+      bus.emit({ type, source, clientId, context: { agentName: activeAgent(), swarmName, ...context }, ...told })
+    },
+  }
+}

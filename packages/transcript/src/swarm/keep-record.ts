@@ -1,0 +1,39 @@
+import type { Json } from '@postern/core'
+import type { RecordShelf, ShelfPlace } from '../transcript-store.ts'
+
+/** One record of the shelf that several write. */
+export interface KeptRecord<Value extends Json> {
+  read(): Promise<Value | undefined>
+  /** One after the other; made again of what is there then, when another process was first. A `make` that throws changes nothing. */
+  change(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
+  clear(): Promise<void>
+}
+
+export function keepRecord<Value extends Json>(
+  shelf: Pick<RecordShelf, 'get' | 'insert' | 'swap' | 'remove'>,
+  place: ShelfPlace,
+): KeptRecord<Value> {
+  let last: Promise<unknown> = Promise.resolve()
+
+  /** A failure does not hold up who comes next. */
+  function queue<Result>(act: () => Promise<Result>): Promise<Result> {
+    const done = last.then(act)
+    last = done.catch(() => {})
+    return done
+  }
+
+  async function write(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value> {
+    for (;;) {
+      const before = await shelf.get(place)
+      const value = await make(before?.value as Value | undefined)
+      const isFirst = before ? await shelf.swap(place, before.version, value) : await shelf.insert(place, value)
+      if (isFirst) return value
+    }
+  }
+
+  return {
+    read: async () => (await shelf.get(place))?.value as Value | undefined,
+    change: make => queue(() => write(make)),
+    clear: () => queue(() => shelf.remove(place)),
+  }
+}

@@ -1,0 +1,58 @@
+import type { AnswerRules } from './answer-checks.ts'
+import { findMark, isOpenBeginning, longestMark, markStarts } from './answer-checks.ts'
+
+/** Characters of an answer that are looked at before any of it is heard. */
+const opening = 160
+
+/** Words of a model on their way to the user. */
+export interface SpeechGate {
+  add(piece: string): void
+  /** What was passed on; the beginning of what was added. */
+  readonly heard: string
+}
+
+/**
+ * Passes on what of an answer is plainly sound. Nothing is heard of its first 160 characters until they are there, and nothing at all of
+ * one that may be a call as a whole before it has ended (then the caller tells it). From there words go through as they come; where a mark
+ * of a call may begin, they wait until it is plain that it is none. At a mark the gate is shut for good.
+ */
+export function createSpeechGate(rules: AnswerRules, tell: (words: string) => void): SpeechGate {
+  let text = ''
+  let passed = 0
+  let stage: 'opening' | 'open' | 'shut' = 'opening'
+
+  function begin(): void {
+    if (text.length < opening) return
+    const mark = findMark(text, rules)
+    const isUnsound = isOpenBeginning(text, rules) || (mark !== undefined && mark.at < opening)
+    stage = isUnsound ? 'shut' : 'open'
+  }
+
+  function pass(): void {
+    const rest = text.slice(passed)
+    const mark = findMark(rest, rules)
+    const words = rest.slice(0, mark ? mark.at : findSafeLength(rest))
+    if (mark) stage = 'shut'
+    passed += words.length
+    if (words !== '') tell(words)
+  }
+
+  return {
+    add(piece) {
+      if (stage === 'shut') return
+      text += piece
+      if (stage === 'opening') begin()
+      if (stage === 'open') pass()
+    },
+    get heard() {
+      return text.slice(0, passed)
+    },
+  }
+}
+
+/** How much of it can be no beginning of a mark any more. */
+function findSafeLength(rest: string): number {
+  const tail = Math.max(0, rest.length - longestMark)
+  const at = rest.slice(tail).search(markStarts)
+  return at < 0 ? rest.length : tail + at
+}

@@ -1,0 +1,89 @@
+import {
+  type AgentSpec,
+  type BusEvent,
+  createMemoryShelf,
+  createMemoryTranscript,
+  createSwarmBus,
+  type ModelAnswer,
+  type SwarmDeps,
+  type SwarmMessage,
+  type SwarmSpec,
+  type SwarmTool,
+  type ToolContext,
+} from '../src/index.ts'
+
+// A swarm in memory: models that answer by script, a clock that goes on when told.
+
+type Script = (ModelAnswer | string | ((messages: readonly SwarmMessage[]) => ModelAnswer | Promise<ModelAnswer>))[]
+
+export const callOf = (name: string, args: Record<string, never> = {}, id = `id-${name}`): ModelAnswer => ({
+  content: '',
+  tool_calls: [{ id, type: 'function', function: { name, arguments: args } }],
+})
+
+export function scripted(...script: Script) {
+  const seen: (readonly SwarmMessage[])[] = []
+  return {
+    seen,
+    async complete(messages: readonly SwarmMessage[]): Promise<ModelAnswer> {
+      seen.push(messages)
+      const next = script.shift() ?? 'nothing left'
+      if (typeof next === 'function') return await next(messages)
+      return typeof next === 'string' ? { content: next } : next
+    },
+  }
+}
+
+export function toolOf(name: string, call: (context: ToolContext) => Promise<void>): SwarmTool {
+  return { name, description: name, parameters: {}, call }
+}
+
+export function openRoom() {
+  let time = 1_700_000_000_000
+  let seed = 0
+  const sleepers: { until: number; wake: () => void }[] = []
+  const warnings: string[] = []
+  const world: SwarmDeps['world'] = {
+    now: () => time,
+    randomBytes(size) {
+      seed += 1
+      return Uint8Array.from({ length: size }, (_, index) => (seed >> (8 * (index % 3))) & 255)
+    },
+    sleep: (ms, signal) =>
+      new Promise(resolve => {
+        sleepers.push({ until: time + ms, wake: resolve })
+        signal?.addEventListener('abort', () => resolve())
+      }),
+    log: { warn: (_, text) => warnings.push(text) },
+  }
+  const bus = createSwarmBus({ log: world.log })
+  const events: BusEvent[] = []
+  bus.listen(event => void events.push(event))
+  const deps: SwarmDeps = {
+    transcript: createMemoryTranscript(world),
+    shelf: createMemoryShelf(),
+    bus,
+    world,
+    owner: 'ann',
+  }
+  function pass(ms: number): void {
+    time += ms
+    for (const { until, wake } of sleepers) if (until <= time) wake()
+  }
+  return { deps, bus, events, warnings, pass }
+}
+
+export const agent = (agentName: string, model: AgentSpec['model'], rest: Partial<AgentSpec> = {}): AgentSpec => ({
+  agentName,
+  prompt: `You are ${agentName}`,
+  model,
+  ...rest,
+})
+export const swarm = (agents: readonly AgentSpec[], rest: Partial<SwarmSpec> = {}): SwarmSpec => ({
+  swarmName: 'desk',
+  agents,
+  defaultAgent: agents[0]?.agentName ?? '',
+  ...rest,
+})
+export const say = (rows: readonly SwarmMessage[]) =>
+  rows.map(({ role, agentName, content }) => `${role}/${agentName}:${content}`)
