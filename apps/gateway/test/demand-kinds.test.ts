@@ -105,7 +105,7 @@ test('the operator lets somebody in, from the terminal; he consents for nobody',
   const file = { tree, baseDir: house.dataDir, path: undefined }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
-  await printDemands(file, output, 'open')
+  await printDemands(file, output, { status: 'open', isMine: false })
   expect(printed.join()).toContain(id)
   await decideListedDemand(file, output, { id, outcome: 'granted' })
   const done = async () => {

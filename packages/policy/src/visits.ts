@@ -8,7 +8,7 @@ import type {
   Policy,
   ResolutionOutcome,
 } from '@postern/core'
-import { actionUrl, describeObjection, Rejection, translatePolicy } from '@postern/core'
+import { actionUrl, describeObjection, isForOperator, Rejection, translatePolicy } from '@postern/core'
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import type { html } from 'hono/html'
@@ -24,8 +24,9 @@ export type Visit = (demand: DemandRecord, context: Context) => Promise<Response
 
 export type VisitHouse = Deciding & PageHouse & { readonly approvals: OperatorApprovals }
 
-/** Room for the arguments of a call. */
-const maxForm = 128 * 1_024
+const maxForm = 4_096
+/** With the arguments of a call. */
+const maxOperatorForm = 128 * 1_024
 const maxLocales = 10
 
 interface Said {
@@ -98,7 +99,8 @@ export function createVisits(house: VisitHouse): Visits {
   return {
     show: (demand: DemandRecord, context: Context) => show(demand, context),
     decide: guarded(async (demand, context) => {
-      const form = await readForm(context.req.raw)
+      const most = isForOperator(demand.policy) ? maxOperatorForm : maxForm
+      const form = await readForm(context.req.raw, most)
       const decision = form.get('decision') ?? ''
       const decide = Object.hasOwn(decisions, decision) ? decisions[decision] : undefined
       if (!decide) throw new Rejection('malformed', 'Cannot decide: say decision=grant or decision=decline')
@@ -132,12 +134,12 @@ function guarded(visit: Visit): Visit {
 
 const statuses: Readonly<Record<string, ContentfulStatusCode>> = { forbidden: 403, too_large: 413, unsupported: 415 }
 
-async function readForm(request: Request): Promise<URLSearchParams> {
+async function readForm(request: Request, maxBytes: number): Promise<URLSearchParams> {
   const { type } = parseMediaType(request.headers.get('content-type') ?? '') ?? {}
   if (type !== 'application/x-www-form-urlencoded') {
     throw new Rejection('unsupported', 'Cannot decide: send application/x-www-form-urlencoded')
   }
-  return new URLSearchParams(Buffer.from(await readBody(request, maxForm)).toString())
+  return new URLSearchParams(Buffer.from(await readBody(request, maxBytes)).toString())
 }
 
 /** The arguments as they stand in the form; a page that shows none sends none. @throws Rejection malformed */

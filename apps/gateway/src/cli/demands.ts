@@ -1,7 +1,8 @@
+import { readApproval } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
 import { toTerminalLine } from '../terminal-text.ts'
 import type { Output } from './commands.ts'
-import { openOperatorClient } from './operator-client.ts'
+import { CommandError, openOperatorClient } from './operator-client.ts'
 import { formatTable } from './table.ts'
 
 interface ListedDemand {
@@ -13,15 +14,32 @@ interface ListedDemand {
   readonly address: string
   readonly status: string
   readonly expires_at: string
-  readonly policy: { readonly message: string }
+  /** Whose word it waits for. */
+  readonly approver: string
+  readonly policy: Parameters<typeof readApproval>[0] & { readonly message: string }
+}
+
+interface ShownDemand extends ListedDemand {
+  readonly call?: {
+    readonly tool: string
+    readonly agent?: string
+    readonly summary: string
+    readonly arguments: unknown
+  }
+}
+
+export interface DemandFilter {
+  readonly status?: string | undefined
+  /** Only what operators decide. */
+  readonly isMine: boolean
 }
 
 /** What agents wait for. */
-export async function printDemands(file: ConfigFile, output: Output, status: string | undefined): Promise<void> {
+export async function printDemands(file: ConfigFile, output: Output, { status, isMine }: DemandFilter): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    const query = status ? `?${new URLSearchParams({ status })}` : ''
-    const listed = (await client.request(`/operator/api/demands${query}`)) as { demands: readonly ListedDemand[] }
+    const query = new URLSearchParams({ ...(status && { status }), ...(isMine && { approver: 'operator' }) })
+    const listed = (await client.request(`/operator/api/demands?${query}`)) as { demands: readonly ListedDemand[] }
     output.print(output.json ? JSON.stringify(listed, null, 2) : formatDemands(listed.demands))
   } finally {
     await client.close()
@@ -30,32 +48,68 @@ export async function printDemands(file: ConfigFile, output: Output, status: str
 
 function formatDemands(demands: readonly ListedDemand[]): string {
   return formatTable(
-    ['id', 'agent', 'of', 'kind', 'status', 'until', 'what', 'message'],
-    demands.map(({ id, agent, address, kind, status, expires_at, policy, message }) => [
+    ['id', 'agent', 'of', 'kind', 'decides', 'status', 'until', 'what', 'message'],
+    demands.map(({ id, agent, address, kind, approver, status, expires_at, policy, message }) => [
       id,
       agent,
       address,
       kind,
+      approver,
       status,
       expires_at.slice(0, 16),
-      policy.message.slice(0, 60),
+      whatIsAsked(policy).slice(0, 60),
       `#${message}`,
     ]),
   )
 }
 
-/** The operator's word on one of them. */
+function whatIsAsked(policy: ListedDemand['policy']): string {
+  return readApproval(policy)?.summary ?? policy.message
+}
+
+/** One of them, with all that the call it is about would run with. */
+export async function printDemand(file: ConfigFile, output: Output, id: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const demand = (await client.request(`/operator/api/demands/${encodeURIComponent(id)}`)) as ShownDemand
+    output.print(output.json ? JSON.stringify(demand, null, 2) : formatDemand(demand))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatDemand({ id, agent, address, via, approver, status, expires_at, policy, call }: ShownDemand): string {
+  const lines = [
+    `${id}: ${status}, until ${expires_at}`,
+    `${agent}, talking to ${address} by ${via}; ${approver === 'operator' ? 'you decide' : 'he decides'}`,
+    call?.summary ?? whatIsAsked(policy),
+    ...(call ? [`tool ${call.tool}${call.agent ? `, wanted by ${call.agent}` : ''}, with:`] : []),
+  ]
+  const args = call ? JSON.stringify(call.arguments, null, 2).split('\n') : []
+  return [...lines, ...args].map(toTerminalLine).join('\n')
+}
+
+/** The operator's word on one of them. `args`: JSON that the call is to run with instead. */
 export async function decideListedDemand(
   file: ConfigFile,
   output: Output,
-  { id, outcome }: { readonly id: string; readonly outcome: 'granted' | 'declined' },
+  { id, outcome, args }: { readonly id: string; readonly outcome: 'granted' | 'declined'; readonly args?: string },
 ): Promise<void> {
+  const changed = args === undefined ? {} : { arguments: readArguments(args) }
   const client = await openOperatorClient(file)
   try {
     const path = `/operator/api/demands/${encodeURIComponent(id)}`
-    const decided = await client.request(path, { method: 'POST', body: { outcome } })
+    const decided = await client.request(path, { method: 'POST', body: { outcome, ...changed } })
     output.print(output.json ? JSON.stringify(decided, null, 2) : `${toTerminalLine(id)}: ${outcome}`)
   } finally {
     await client.close()
+  }
+}
+
+function readArguments(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new CommandError('the arguments are not JSON: write them like \'{"order":"17"}\'')
   }
 }

@@ -1,33 +1,43 @@
 import type { Command } from 'commander'
 import { Option } from 'commander'
-import { decideListedDemand, printDemands } from '../cli/demands.ts'
+import { decideListedDemand, printDemand, printDemands } from '../cli/demands.ts'
 import { answerQuestion, printQuestions } from '../cli/operators.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 
 /** What waits for somebody’s yes, or for an operator’s words. */
 export function addDecisionCommands(program: Command, { file, output }: CommandContext): void {
-  const demands = program.command('demands').description('what agents wait for: list, grant, decline')
+  const demands = program.command('demands').description('what agents wait for: list, show, grant, decline')
   demands
     .command('list', { isDefault: true })
     .description('newest first (what is done when no command is named)')
     .addOption(new Option('--status <status>', 'only these').choices(['open', 'granted', 'declined', 'expired']))
+    .option('--mine', 'only those that you decide')
     .option('--json', 'for programs')
-    .action(async (options: CommonOptions & { status?: string }) =>
-      printDemands(await file(), output(options), options.status),
-    )
-  for (const [verb, outcome, does] of [
-    [
-      'grant',
-      'granted',
-      'say that somebody has paid, or is who he says; consent is nobody\u2019s but the sender\u2019s',
-    ],
-    ['decline', 'declined', 'say no in the sender\u2019s place'],
-  ] as const) {
-    demands
-      .command(`${verb} <id>`)
-      .description(does)
-      .action(async (id: string) => decideListedDemand(await file(), output({}), { id, outcome }))
-  }
+    .action(async (options: CommonOptions & { status?: string; mine?: boolean }) => {
+      const { status, mine = false } = options
+      await printDemands(await file(), output(options), { status, isMine: mine })
+    })
+  demands
+    .command('show <id>')
+    .description('one of them, with the arguments of the call it is about')
+    .option('--json', 'for programs')
+    .action(async (id: string, options: CommonOptions) => printDemand(await file(), output(options), id))
+  demands
+    .command('grant <id>')
+    .description('allow what waits for you; or say that somebody has paid, or is who he says')
+    .option('--arguments <json>', 'what the call is to run with instead')
+    .action(async (id: string, options: { arguments?: string }) => {
+      const { arguments: args } = options
+      await decideListedDemand(await file(), output({}), {
+        id,
+        outcome: 'granted',
+        ...(args !== undefined && { args }),
+      })
+    })
+  demands
+    .command('decline <id>')
+    .description('say no, also in the sender\u2019s place')
+    .action(async (id: string) => decideListedDemand(await file(), output({}), { id, outcome: 'declined' }))
   const operators = program.command('operators').description('what agents ask of you: list, answer')
   operators
     .command('list', { isDefault: true })
