@@ -66,6 +66,17 @@ describe('guardAccess()', () => {
     expect(admitted[1]).toMatchObject({ effects: [block, unfollow], flags: [] })
   })
 
+  test('nor is he told by the gateway what those are told who are answered, or known as one who has written', async () => {
+    const { desk, admitted } = open()
+    const effects = [{ kind: 'relate', relation: 'correspondent', peer: 'p', target: {} }] as const
+    await desk.admit(intake('email', { deliveries: [{ to: 'p', target: {} }], effects }), 'c1')
+    await desk.admit(intake('email', { deliveries: [{ to: 'p', target: {} }] }), 'c1')
+    expect(admitted).toMatchObject([
+      { effects: [], deliveries: [], flags: ['not_allowed'] },
+      { deliveries: [], flags: ['not_allowed'] },
+    ])
+  })
+
   test('who may not speak any more decides nothing of what was demanded of him before', async () => {
     const friend = { identities: [{ issuer: 'friend.test', subject: 's', method: 'm', assurance: 'address' }] }
     const resolved: string[] = []

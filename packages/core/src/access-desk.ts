@@ -5,7 +5,7 @@ import type { Desk } from './desk.ts'
 import { Rejection } from './errors.ts'
 import type { Admitted, Intake } from './intake.ts'
 import type { ChannelName } from './message.ts'
-import type { RelationEffect } from './relation.ts'
+import type { RelationEffect, RelationKind } from './relation.ts'
 
 /** Where the caller waits for an answer he is told no; elsewhere a refusal would only tell strangers who may speak. */
 const refusing: Readonly<Record<ChannelName, boolean>> = { a2a: true, web: true, activitypub: false, email: false }
@@ -43,11 +43,14 @@ function turnAway(intake: Intake): Intake {
     disposition: 'keep',
     flags: approaches || disposition === 'answer' ? [...flags, 'not_allowed'] : flags,
     effects: effects.filter(effect => !isApproach(effect)),
-    deliveries: approaches ? [] : deliveries,
+    // What is said to whom an agent answers is not said to him.
+    deliveries: approaches || disposition === 'answer' ? [] : deliveries,
   }
 }
 
-/** He does not become a follower, but may go, block, and take back what he said. */
+const approaching: ReadonlySet<RelationKind> = new Set(['follower', 'pending', 'correspondent'])
+
+/** He does not become a follower or a correspondent, but may go, block, and take back what he said. */
 function isApproach(effect: RelationEffect): boolean {
-  return effect.kind === 'relate' && (effect.relation === 'follower' || effect.relation === 'pending')
+  return effect.kind === 'relate' && approaching.has(effect.relation)
 }

@@ -42,8 +42,8 @@ function chooseSigningTime({ date }: MailWire, { queuedAt }: Delivery): string {
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
-function markMail(wire: MailWire, { agent, response }: Delivery, { config }: MailDelivering, tokens: AddressTokens) {
-  const id = response?.id ?? ''
+function markMail(wire: MailWire, { agent }: Delivery, { config }: MailDelivering, tokens: AddressTokens) {
+  const [id = ''] = wire.messageId.split('@')
   const tag = wire.replyTo?.split('@')[0]?.slice(agent.length + 1)
   const plan = { response: id, tag, at: Date.parse(wire.date) }
   const own = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined

@@ -8,6 +8,7 @@ import { createMailDns } from './authenticate/mail-dns.ts'
 import { createSignatureReplays } from './authenticate/replays.ts'
 import { loadSpf } from './authenticate/spf.ts'
 import type { EmailConfig } from './config.ts'
+import { createCorrespondents } from './correspondents/correspondents.ts'
 import { createDeferrals } from './deferral.ts'
 import { createMailIntake } from './intake.ts'
 import type { ProvenMail, RawMail } from './mail.ts'
@@ -84,6 +85,7 @@ function openInbound(
   const dns = createMailDns(world, limits)
   const deferrals = createDeferrals(desk, world, limits.deferral_ms)
   const replays = createSignatureReplays(world)
+  const correspondents = createCorrespondents({ desk, world })
   let addresses: Promise<AddressReader> | undefined
   const openAddresses = () => {
     addresses ??= openAddressReader()
@@ -95,7 +97,21 @@ function openInbound(
     name: 'email',
     async verify(raw) {
       tokens ??= await openTokens()
-      return verifyMail(raw, { house, limits, trust, dns, pool, deferrals, replays, tokens, openAddresses })
+      const tellsUnreadable = config.encrypted_notice
+      const verifying = {
+        house,
+        limits,
+        trust,
+        tellsUnreadable,
+        dns,
+        pool,
+        deferrals,
+        replays,
+        correspondents,
+        tokens,
+        openAddresses,
+      }
+      return verifyMail(raw, verifying)
     },
     normalize(mail) {
       if (!tokens) throw new Error('mail is normalized that was not verified')

@@ -39,6 +39,7 @@ const toldFlags: ReadonlySet<string> = new Set([
   'tnef',
   'display_name_spoof',
   'lookalike_domain',
+  'lookalike',
   'mixed_script',
   'replayed_signature',
   'auto_reply',

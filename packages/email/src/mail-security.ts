@@ -17,6 +17,8 @@ const rules: readonly SecurityRule[] = [
   },
   { flag: 'pgp_signed', type: /^multipart\/signed\b.*pgp-signature/i },
   { flag: 'pgp_encrypted', type: /^multipart\/encrypted\b.*pgp-encrypted/i },
+  // As some servers rebuild it on the way (Exchange): the parts are there, what held them is not.
+  { flag: 'pgp_encrypted', type: /^application\/pgp-encrypted\b/i },
   { flag: 'tnef', type: /^application\/(?:vnd\.)?ms-tnef\b/i },
 ]
 

@@ -1,5 +1,6 @@
 import type { Mailbox } from './addresses.ts'
 import type { Authentication } from './authenticate/verdict.ts'
+import type { Acquaintance } from './correspondents/correspondents.ts'
 import type { HeaderBlock } from './header-scan.ts'
 import type { MailBody } from './mime-job.ts'
 
@@ -62,6 +63,10 @@ export interface ProvenMail {
   readonly recipients: readonly Recipient[]
   readonly authentication: Authentication
   readonly body: MailBody
+  /** What the author is to each agent it came to, by the agent's name. */
+  readonly acquaintances: ReadonlyMap<string, Acquaintance>
+  /** Agents in whose name the author is told that they cannot read it. */
+  readonly unreadable: ReadonlySet<string>
   /** What is odd about it. */
   readonly flags: readonly string[]
 }

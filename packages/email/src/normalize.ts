@@ -4,8 +4,11 @@ import { formatMailbox } from './addresses.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
+import type { Acquaintance } from './correspondents/correspondents.ts'
+import { noAcquaintance } from './correspondents/correspondents.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
+import type { AgentMail } from './loops/agent-mail.ts'
 import { readAgentMail } from './loops/agent-mail.ts'
 import { hashWords, planBudgets } from './loops/budgets.ts'
 import { matchFieldRules } from './loops/field-rules.ts'
@@ -13,12 +16,14 @@ import { findMarks, isAutoReply, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
 import { listMailParts } from './mail-details.ts'
 import { findOthers, scopeOf } from './out/audience.ts'
+import type { ReplyAddress } from './out/reply-address.ts'
 import { chooseReplyAddress } from './out/reply-address.ts'
+import { noNotice, planUnreadable } from './out/unreadable.ts'
 import { describeSender } from './sender.ts'
 import { packTarget } from './target.ts'
 import type { MailThread } from './thread.ts'
 import { readThread } from './thread.ts'
-import type { AddressTokens, ReadTag } from './tokens/address-tokens.ts'
+import type { AddressToken, AddressTokens, ReadTag } from './tokens/address-tokens.ts'
 
 export interface MailNormalizing {
   readonly agents: AgentDirectory
@@ -49,7 +54,8 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
-    parts: listMailParts(mail.body, readText(mail.header, 'subject'), told),
+    listParts: (flags: readonly string[]) =>
+      listMailParts(mail.body, readText(mail.header, 'subject'), [...told, ...flags]),
   }
   return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
 }
@@ -59,17 +65,18 @@ interface MailReading {
   readonly thread: MailThread
   readonly report: ReadReport
   readonly words: string
-  readonly parts: Part[]
+  listParts(flags: readonly string[]): Part[]
 }
 
 function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
-  { thread, report: written, words, parts }: MailReading,
+  { thread, report: written, words, listParts }: MailReading,
   { agents, tokens, config, maxHops }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
   const { agent } = recipient
+  const acquaintance = mail.acquaintances.get(agent) ?? noAcquaintance
   const address = formatAddress({ local: agent, domain: agents.domain })
   const read = tokens.readTag(agent, recipient.tag, Date.parse(raw.receivedAt))
   const reply = chooseReplyAddress(mail, config.reply_to_allow)
@@ -77,22 +84,20 @@ function normalizeFor(
     config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
-  const marks = findMarks(mail, {
-    agentMail,
-    recipient,
-    agents,
-    tokens,
-    token: read.token,
-    messageId: thread.messageId,
-    config,
-  })
-  const report = judgeReport(written, { agent, tokens, token: read.token, receivedAt: raw.receivedAt })
-  const quarantine = authentication.isQuarantined ? ['dmarc_quarantine'] : []
-  const byAgent = agentMail ? [agentFlag] : []
-  const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
-  const flags = [...mail.flags, ...byAgent, ...byList, ...reply.flags, ...quarantine, ...marks, ...report.flags]
-  const fate = chooseFate(mail, { marks, flags }, config)
+  const place = { recipient, token: read.token, thread, agentMail, acquaintance, reply, written }
+  const { flags, fate, report } = judgeFor(mail, place, { agents, tokens, config })
   const scope = scopeOf(mail, others)
+  const target = {
+    ...describeTarget(mail, thread, read),
+    mailbox: reply.mailbox,
+    others,
+    scope,
+    ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
+    ...(fate === 'show' && { is_silent: true }),
+  }
+  const duplicateKey = `${address} ${identifyMail(mail)}${fate === 'answer' ? '' : ' kept'}`
+  const isTold = fate === 'answer' && mail.unreadable.has(agent)
+  const notice = isTold ? planUnreadable(target, duplicateKey, agents.domain) : noNotice
   return {
     agent,
     message: {
@@ -101,30 +106,52 @@ function normalizeFor(
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
       sender: describeSender(mail, address),
       recipient: address,
-      parts,
+      parts: listParts(acquaintance.flags),
       recipient_capabilities: { mention_relay: mentionRelays.email, ...(chain && { agent_chain: chain }) },
       received_via: 'email',
       received_at: raw.receivedAt,
     },
-    duplicateKey: `${address} ${identifyMail(mail)}${fate === 'answer' ? '' : ' kept'}`,
+    duplicateKey,
     thread: { scope, references: listReferences(thread, read) },
-    aliases: thread.aliases,
-    proofs: authentication.proofs,
+    aliases: [...thread.aliases, ...notice.aliases],
+    proofs: [...authentication.proofs, ...acquaintance.proofs],
     raw: { bytes: raw.octets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
-    target: packTarget({
-      ...describeTarget(mail, thread, read),
-      mailbox: reply.mailbox,
-      others,
-      scope,
-      ...(chain && { hop: chain.hop, max_hops: chain.max_hops }),
-      ...(fate === 'show' && { is_silent: true }),
-    }),
+    target: packTarget(target),
+    deliveries: notice.deliveries,
     disposition: fate === 'keep' ? 'keep' : 'answer',
     flags: [...new Set(flags)],
-    effects: fate === 'answer' ? liftSuppression(mail) : report.effects,
+    effects: fate === 'answer' ? [...liftSuppression(mail), ...acquaintance.effects(thread.id)] : report.effects,
     ...(fate !== 'keep' && planBudgets(mail, { agent, words, isToAll: others.length > 0 }, config.budgets)),
   }
+}
+
+interface Judging {
+  readonly recipient: Recipient
+  readonly token: AddressToken | undefined
+  readonly thread: MailThread
+  readonly agentMail: AgentMail | undefined
+  readonly acquaintance: Acquaintance
+  readonly reply: ReplyAddress
+  readonly written: ReadReport
+}
+
+/** What is odd about a mail for one of its recipients, what it reports, and what becomes of it. */
+function judgeFor(
+  mail: ProvenMail,
+  { recipient, token, thread, agentMail, acquaintance, reply, written }: Judging,
+  { agents, tokens, config }: Pick<MailNormalizing, 'agents' | 'tokens' | 'config'>,
+) {
+  const { messageId } = thread
+  const marks = findMarks(mail, { agentMail, recipient, agents, tokens, token, messageId, config })
+  const { agent } = recipient
+  const report = judgeReport(written, { agent, tokens, token, receivedAt: mail.raw.receivedAt })
+  const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
+  const byAgent = agentMail ? [agentFlag] : []
+  const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
+  const odd = [...mail.flags, ...acquaintance.flags, ...byAgent, ...byList]
+  const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
+  return { flags, fate: chooseFate(mail, { marks, flags }, config), report }
 }
 
 interface Findings {

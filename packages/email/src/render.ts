@@ -8,6 +8,7 @@ import { trimReferences } from './message-id.ts'
 import { placeFiles } from './out/place-files.ts'
 import { quoteMessage } from './out/quote.ts'
 import { extendThreadIndex } from './out/thread-index.ts'
+import { describeNotice } from './out/unreadable.ts'
 import { replySubject } from './subject.ts'
 import type { MailTarget } from './target.ts'
 import { readTarget } from './target.ts'
@@ -63,13 +64,12 @@ export function renderMail(
   { agents, config, fileAddress, showDemand, maxHops }: MailRendering,
 ): MailWire {
   const { agent, message } = delivery
-  if (!delivery.response) throw new Error('a mail delivery without a response')
-  const response = presentResponse(delivery.response, message, showDemand)
   const target = readTarget(delivery.target)
+  const response = presentResponse(findWords(delivery, target), message, showDemand)
   const address = `${agent}@${agents.domain}`
   const parts = placeFiles(response.parts, { attachBytes: config.attach_bytes, fileAddress })
   const said = readableBody(parts, response.status)
-  const quote = config.quote ? quoteMessage(message) : undefined
+  const quote = config.quote ? quoteAsked(delivery) : undefined
   return {
     envelope: { from: address, to: [target.recipient ?? target.mailbox] },
     from: { name: withoutControls(agents.find(agent)?.displayName ?? agent), address },
@@ -92,6 +92,18 @@ export function renderMail(
     attachments: attachedFiles(parts),
     sibling: target.sibling,
   }
+}
+
+/** What an agent has said, or else the gateway. */
+function findWords(delivery: Delivery, target: MailTarget): NormalizedResponse {
+  const words = delivery.response ?? describeNotice(delivery, target)
+  if (!words) throw new Error('a mail delivery without a response')
+  return words
+}
+
+/** What was said in a chat is nobody's mail; a notice stands for itself. */
+function quoteAsked({ message, response }: Delivery) {
+  return response && message.received_via === 'email' ? quoteMessage(message) : undefined
 }
 
 function chooseSubject({ subject }: Pick<NormalizedResponse, 'subject'>, target: MailTarget): string {

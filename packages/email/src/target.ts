@@ -29,6 +29,8 @@ export const mailTargetSchema = z.object({
   recipient: z.string().optional(),
   also_to: z.array(z.string()).optional(),
   cc: z.array(z.string()).optional(),
+  /** It is a notice of the gateway's own, under this id: no agent said it. */
+  notice: z.string().optional(),
   /** The recipient is this agent of ours: it is given the message, nothing is mailed. */
   sibling: z.string().optional(),
 })

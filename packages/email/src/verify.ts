@@ -11,6 +11,7 @@ import { checkSpf } from './authenticate/spf.ts'
 import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
+import type { Acquaintance, Correspondents } from './correspondents/correspondents.ts'
 import type { Deferrals } from './deferral.ts'
 import { hidesInHeader } from './encoded-words.ts'
 import type { HeaderBlock } from './header-scan.ts'
@@ -19,6 +20,8 @@ import { findLookAlikes } from './look-alikes.ts'
 import type { ProvenMail, RawMail } from './mail.ts'
 import type { MailBody, MimeResult } from './mime-job.ts'
 import type { MimePool } from './mime-pool.ts'
+import type { UnreadableMail } from './out/unreadable.ts'
+import { chooseUnreadable } from './out/unreadable.ts'
 import type { MailReading, ReadMail } from './read-mail.ts'
 import { readMail } from './read-mail.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
@@ -27,10 +30,13 @@ import { digestContent } from './trace-fields.ts'
 
 export interface MailVerifying extends MailReading {
   readonly trust: MailTrust
+  /** Whether authors of encrypted mail are told that it cannot be read. */
+  readonly tellsUnreadable: boolean
   readonly dns: MailDns
   readonly pool: MimePool
   readonly deferrals: Deferrals
   readonly replays: SignatureReplays
+  readonly correspondents: Correspondents
 }
 
 /** Fields a signature ought to cover where they are there (RFC 6376 §5.4.1). */
@@ -62,6 +68,8 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const body = read?.body ?? withoutBody(mail)
   const replayed = noteReplay(mail, authentication, verifying)
   const reused = await noteReuse(mail, body.digest, verifying)
+  const acquaintances = await meetAuthor(mail, authentication, verifying)
+  const unreadable = await findUnreadable({ ...mail, authentication, body }, verifying)
   const flags = [
     ...plan.flags,
     ...flagsOf(mail, verifying),
@@ -70,7 +78,30 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     ...replayed,
     ...body.flags,
   ]
-  return { ...mail, authentication, body, flags } as unknown as ProvenMail
+  return { ...mail, authentication, body, acquaintances, unreadable, flags } as unknown as ProvenMail
+}
+
+/** A report has no author to be taken for somebody. */
+async function meetAuthor(
+  { recipients, addresses: { author }, isReport }: ReadMail,
+  { isVerified }: Authentication,
+  { correspondents }: MailVerifying,
+): Promise<ReadonlyMap<string, Acquaintance>> {
+  const meeting = isReport ? [] : recipients
+  return new Map(
+    await Promise.all(
+      meeting.map(async ({ agent }) => [agent, await correspondents.meet(agent, author, isVerified)] as const),
+    ),
+  )
+}
+
+async function findUnreadable(
+  mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body'>,
+  { tellsUnreadable, house: { desk, world } }: MailVerifying,
+): Promise<ReadonlySet<string>> {
+  if (!tellsUnreadable) return new Set()
+  const once = { consumeOnce: desk.consumeOnce.bind(desk), now: () => world.now() }
+  return chooseUnreadable({ ...mail, thread: readThread(mail.header, mail.body.digest) }, once)
 }
 
 /** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */

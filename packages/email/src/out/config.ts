@@ -28,6 +28,8 @@ export const answerConfigShape = {
   answer_lists: z.boolean().default(false),
   /** Give agents automatic replies (a vacation notice) to read. Whatever they say to one is not sent. */
   show_auto_replies: z.boolean().default(false),
+  /** Tell a proven author whose mail is encrypted that it cannot be read: once in a conversation, once a day. */
+  encrypted_notice: z.boolean().default(true),
   /** Answer everybody who stood in To and Cc of a proven author's mail. */
   reply_all: z.boolean().default(false),
   /** Write what is answered under the answer. */

@@ -1,0 +1,157 @@
+import type { House, Proof, RelationEffect } from '@postern/core'
+import type { Mailbox } from '../addresses.ts'
+import { formatMailbox } from '../addresses.ts'
+import type { AddressBook, Likeness } from './address-book.ts'
+import { createAddressBook } from './address-book.ts'
+
+/** What an author is to an agent that has been written to by others before. */
+export interface Acquaintance {
+  /** `lookalike`, `display_name_spoof` */
+  readonly flags: readonly string[]
+  /** Whom he could be taken for, by the number of a message of theirs. */
+  readonly proofs: readonly Proof[]
+  /** What is remembered when this message is answered. */
+  effects(messageId: string): readonly RelationEffect[]
+}
+
+export interface Correspondents {
+  /** Compares an author with those who are known to an agent as proven. */
+  meet(agent: string, author: Mailbox, isVerified: boolean): Promise<Acquaintance>
+}
+
+export type CorrespondentHouse = Pick<House, 'desk' | 'world'>
+
+const pageSize = 500
+/** Named to the operator; one message that looks like more is no better. */
+const maxLike = 3
+
+const relation = 'correspondent'
+/** Nothing to tell, nothing to remember. */
+export const noAcquaintance: Acquaintance = { flags: [], proofs: [], effects: () => [] }
+
+interface Shelf {
+  readonly book: AddressBook
+  /** Of the last relation that was read. */
+  place: number
+  reading?: Promise<void> | undefined
+}
+
+/**
+ * Who has written to an agent and was proven is a relation of it; a copy of them all is held here, and what others have added meanwhile is read
+ * before somebody unknown is compared. Who looks like another is not remembered: his second mail is told apart like his first.
+ */
+export function createCorrespondents(house: CorrespondentHouse): Correspondents {
+  const shelves = new Map<string, Shelf>()
+
+  function openShelf(agent: string): Shelf {
+    const shelf = shelves.get(agent) ?? { book: createAddressBook(), place: 0 }
+    shelves.set(agent, shelf)
+    return shelf
+  }
+
+  async function readOn(agent: string, shelf: Shelf): Promise<void> {
+    for (;;) {
+      const filter = { via: 'email', agent, relation, limit: pageSize, after: shelf.place } as const
+      const page = await house.desk.listRelations(filter)
+      for (const { peer, target, place } of page) {
+        shelf.book.add(peer, readTarget(target).name)
+        shelf.place = place
+      }
+      if (page.length < pageSize) return
+      // Thousands are read with the first mail only; nobody else waits for it.
+      await house.world.sleep(1)
+    }
+  }
+
+  async function refresh(agent: string, shelf: Shelf): Promise<void> {
+    shelf.reading ??= readOn(agent, shelf).finally(() => {
+      shelf.reading = undefined
+    })
+    return shelf.reading
+  }
+
+  return {
+    async meet(agent, author, isVerified) {
+      const shelf = openShelf(agent)
+      const { book } = shelf
+      if (!book.find(author)) await refresh(agent, shelf)
+      const known = book.find(author)
+      const found = await keepReal(book.findLike(author), { agent, author, isVerified, book, house })
+      if (found.length > 0) return describeLikeness(found)
+      if (!isVerified || (known && !known.isRenamed)) return noAcquaintance
+      return known ? renameAuthor(known.peer, author, book) : addAuthor(author, book)
+    },
+  }
+}
+
+function readTarget(target: unknown): { readonly name?: string; readonly id?: string } {
+  const { name, id } = (target ?? {}) as { readonly name?: unknown; readonly id?: unknown }
+  return { ...(typeof name === 'string' && { name }), ...(typeof id === 'string' && { id }) }
+}
+
+function renameAuthor(peer: string, { name }: Mailbox, book: AddressBook): Acquaintance {
+  book.add(peer, name)
+  return { ...noAcquaintance, effects: id => [relateAuthor(peer, name, id)] }
+}
+
+/** Into the book it comes when it is read from the desk. */
+function addAuthor(author: Mailbox, book: AddressBook): Acquaintance {
+  const outdated = book.findOutdated(author)
+  const ending = outdated === undefined ? [] : [{ kind: 'unrelate', relation, peer: outdated } as const]
+  if (outdated !== undefined) book.remove(outdated)
+  return { ...noAcquaintance, effects: id => [relateAuthor(formatMailbox(author), author.name, id), ...ending] }
+}
+
+function relateAuthor(peer: string, name: string | undefined, id: string): RelationEffect {
+  return { kind: 'relate', relation, peer, target: { id, ...(name && { name }) } }
+}
+
+interface Comparing {
+  readonly agent: string
+  readonly author: Mailbox
+  readonly isVerified: boolean
+  readonly book: AddressBook
+  readonly house: CorrespondentHouse
+}
+
+type FoundLike = Likeness & { readonly message: number | undefined }
+
+/** Those that the house still knows (who is forgotten is forgotten here too), and that are not the author himself by another address. */
+async function keepReal(likes: readonly Likeness[], comparing: Comparing): Promise<readonly FoundLike[]> {
+  const own = likes.length > 0 ? await listOwnAddresses(comparing) : new Set()
+  const found: FoundLike[] = []
+  for (const like of likes) {
+    if (found.length >= maxLike) break
+    if (own.has(like.peer.toLowerCase())) continue
+    const { agent, book, house } = comparing
+    const known = await house.desk.findRelation({ via: 'email', agent, relation, peer: like.peer })
+    if (!known) book.remove(like.peer)
+    else found.push({ ...like, message: await findNumber(readTarget(known.target).id, comparing) })
+  }
+  return found
+}
+
+async function findNumber(id: string | undefined, { agent, house }: Comparing): Promise<number | undefined> {
+  const found = id === undefined ? undefined : await house.desk.findMessageTo(agent, id)
+  return found?.message
+}
+
+/** Mailboxes that the author has linked with this one (`docs/people.md`). */
+async function listOwnAddresses({ agent, author, isVerified, house }: Comparing): Promise<ReadonlySet<string>> {
+  const mailbox = formatMailbox(author).toLowerCase()
+  const identity = { via: 'email', address: `@${mailbox}`, subject: `mailto:${mailbox}` } as const
+  const person = isVerified ? await house.desk.findPerson(agent, identity) : undefined
+  return new Set(person?.addresses.flatMap(({ via, address }) => (via === 'email' ? [address.slice(1)] : [])))
+}
+
+/** No address of anybody is in it: it would stay there when he is forgotten. */
+function describeLikeness(found: readonly FoundLike[]): Acquaintance {
+  return {
+    ...noAcquaintance,
+    flags: [...new Set(found.map(({ flag }) => flag))],
+    proofs: found.map(({ flag, how, message }) => {
+      const whose = message === undefined ? 'of a correspondent' : `of who wrote #${message}`
+      return { kind: flag === 'lookalike' ? 'address' : 'name', verdict: 'policy', reason: `${how} ${whose}` }
+    }),
+  }
+}

@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { MailHouse } from './house.ts'
+import { domain, openMailHouse } from './house.ts'
+import { keyRecord, makeKey, signText } from './sign.ts'
+
+// Mail that nobody here can read (reference/email.md §4.9): its author is told, once.
+
+const key = makeKey(2048)
+let house: MailHouse
+let counter = 0
+afterEach(() => house.close())
+
+const open = async (config = {}) => {
+  house = await openMailHouse({ works: true, agents: { echo: { handle: () => undefined } }, config })
+  for (const name of ['open.test', 'other.test']) house.sim.dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
+}
+
+const armour = '-----BEGIN PGP MESSAGE-----\r\n\r\nhQEMA\r\n-----END PGP MESSAGE-----\r\n'
+const pgpMime = [
+  'Content-Type: multipart/encrypted; protocol="application/pgp-encrypted"; boundary=b',
+  '',
+  '--b',
+  'Content-Type: application/pgp-encrypted',
+  '',
+  'Version: 1',
+  '--b',
+  'Content-Type: application/octet-stream; name=encrypted.asc',
+  '',
+  `${armour}--b--`,
+].join('\r\n')
+const enveloped =
+  'Content-Type: application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m\r\nContent-Transfer-Encoding: base64\r\n\r\nMIIB'
+const exchanged = pgpMime.replace('encrypted; protocol="application/pgp-encrypted"', 'mixed')
+
+interface Writing {
+  readonly from?: string
+  readonly header?: string
+  readonly isSigned?: boolean
+  readonly references?: string
+}
+
+/** `content`: what stands behind the header fields of the letter. */
+async function write(
+  content: string,
+  { from = 'ann@open.test', header = '', isSigned = true, references }: Writing = {},
+) {
+  counter += 1
+  const id = `u${counter}@open.test`
+  const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
+  const message = `From: Ann <${from}>\r\nTo: echo@${domain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
+  const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key }) : message
+  expect((await house.post(signed, { to: `echo@${domain}` })).status).toBe(200)
+  return id
+}
+
+/** What was sent to the author of a message, when nothing more is to come. */
+async function readSent(id: string) {
+  await vi.waitFor(async () => {
+    const record = await house.desk.findMessage(id)
+    expect(['answered', 'ignored']).toContain(record?.state)
+    expect(record?.deliveries.every(({ state }) => state === 'sent')).toBe(true)
+  }, 5_000)
+  return (await house.desk.findMessage(id))?.deliveries ?? []
+}
+
+const kinds: readonly (readonly [string, string])[] = [
+  ['PGP/MIME', pgpMime],
+  ['PGP/MIME that a server has taken apart', exchanged],
+  ['PGP in the text', `\r\n${armour}`],
+  ['S/MIME', enveloped],
+]
+
+describe('somebody proven', () => {
+  test.each(kinds)('who writes with %s is told that it cannot be read', async (_what, content) => {
+    await open({ quote: true })
+    const id = await write(content)
+    const notice = await house.sim.mail.awaitReply(id, 5_000)
+    expect(notice.envelope.to).toEqual(['ann@open.test'])
+    expect(notice.headers.get('auto-submitted')).toEqual(['auto-replied'])
+    expect(notice.headers.get('subject')).toEqual([`Re: Secret ${counter}`])
+    expect(notice.text?.trim()).toBe(
+      'This is an automatic reply: I cannot read encrypted mail. Please write to me without encryption.',
+    )
+    expect(await readSent(id)).toHaveLength(1)
+    expect(house.heard.map(message => message.id)).toEqual([id])
+  })
+
+  test('is told once in a conversation, and once a day', async () => {
+    await open()
+    const first = await write(pgpMime)
+    const notice = await house.sim.mail.awaitReply(first, 5_000)
+    expect(await readSent(await write(pgpMime, { references: notice.messageId ?? '' }))).toEqual([])
+    expect(await readSent(await write(pgpMime))).toEqual([])
+    house.world.advance(24 * 3_600_000 + 1)
+    expect(await readSent(await write(pgpMime, { references: first }))).toEqual([])
+    expect(await readSent(await write(pgpMime))).toHaveLength(1)
+    expect(await readSent(await write(pgpMime, { from: 'ann@other.test' }))).toHaveLength(1)
+  })
+
+  test('and who answers the notice is in the conversation that it is about', async () => {
+    await open()
+    const first = await write(pgpMime)
+    const notice = await house.sim.mail.awaitReply(first, 5_000)
+    const second = await write('\r\nIn plain words.', { references: notice.messageId ?? '' })
+    await readSent(second)
+    const threads = await Promise.all([first, second].map(id => house.desk.findMessage(id)))
+    expect(threads[1]?.thread).toBe(threads[0]?.thread)
+  })
+
+  test('whose mail comes again is not told again', async () => {
+    await open()
+    const id = `again@open.test`
+    const message = `From: ann@open.test\r\nTo: echo@${domain}\r\nSubject: x\r\nMessage-ID: <${id}>\r\n${pgpMime}\r\n`
+    const signed = signText(message, { domain: 'open.test', key, fields: ['from', 'to', 'subject', 'message-id'] })
+    await house.post(signed, { to: `echo@${domain}` })
+    await readSent(id)
+    house.world.advance(25 * 3_600_000)
+    await house.post(signed, { to: `echo@${domain}` })
+    expect(await readSent(id)).toHaveLength(1)
+  })
+})
+
+const silent: readonly (readonly [string, string, Writing])[] = [
+  ['who is not proven', pgpMime, { isSigned: false }],
+  ['by way of a list', pgpMime, { header: 'List-Id: <l.open.test>\r\n' }],
+  ['automatically', pgpMime, { header: 'Auto-Submitted: auto-replied\r\n' }],
+  ['in bulk', pgpMime, { header: 'Precedence: bulk\r\n' }],
+  ['where nobody reads', pgpMime, { from: 'no-reply@open.test' }],
+  ['words beside it', `\r\nHello.\r\n\r\n${armour}`, {}],
+  ['with a signature only', '\r\n-----BEGIN PGP SIGNED MESSAGE-----\r\n\r\nHello\r\n', {}],
+]
+
+test.each(silent)('nothing is told to somebody who writes %s', async (_what, content, how) => {
+  await open({ answer_lists: true, show_auto_replies: true })
+  expect(await readSent(await write(content, how))).toEqual([])
+})
+
+test('with "encrypted_notice": false nobody is told', async () => {
+  await open({ encrypted_notice: false })
+  expect(await readSent(await write(pgpMime))).toEqual([])
+})
