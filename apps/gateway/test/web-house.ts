@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
+import type { SimWorld } from '@postern/sim'
 import { expect } from 'vitest'
 import type { TestHouse } from './house.ts'
 import { openTestHouse, origin } from './house.ts'
@@ -50,16 +51,20 @@ export interface UploadedFile {
 }
 
 const tokenOf = (who: Person) => `token-of-${who}-for-the-tests`
+/** Of the configuration, beside the chat's own; in a world that may have further hosts. */
+export type Overrides = Record<string, unknown> | ((world: SimWorld) => Record<string, unknown>)
+const chatter = { agents: { chat: { use: './agents/chatter.ts' } }, default_agent: 'chat' }
+
 let count = 0
 export const name = (what: string) => `${what}-${++count}`
 
-export async function openWebHouse(
-  web: object = {},
-  overrides: Record<string, unknown> = { agents: { chat: { use: './agents/chatter.ts' } }, default_agent: 'chat' },
-): Promise<WebHouse> {
+export async function openWebHouse(web: object = {}, overrides: Overrides = {}): Promise<WebHouse> {
   const people = ['ann', 'bob'] as const
   const tokens = people.map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
-  const house = await openTestHouse(() => ({ web: { enabled: true, auth: { tokens }, ...web }, ...overrides }))
+  const house = await openTestHouse(world => {
+    const more = typeof overrides === 'function' ? overrides(world) : overrides
+    return { web: { enabled: true, auth: { tokens }, ...web }, ...chatter, ...more }
+  })
 
   const call: WebHouse['call'] = (path, { as = 'ann', ...init } = {}) => {
     const headers = new Headers(init.headers)
