@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
 import { EventSchema } from '@ag-ui/core/schemas'
 import type { SimWorld } from '@postern/sim'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import type { TestHouse } from './house.ts'
 import { openTestHouse, origin } from './house.ts'
 
@@ -105,10 +106,29 @@ export async function openWebHouse(web: object = {}, overrides: Overrides = {}):
   }
 }
 
-/** The events of a stream as they came, each checked by the schemas of AG-UI 1.0. */
+/** The events of a stream as they came, each checked by the schemas of AG-UI 1.0, and all of them by the real client. */
 export async function readEvents(response: Response): Promise<BaseEvent[]> {
   expect(response.status).toBe(200)
-  return parseEvents(await response.text())
+  const text = await response.text()
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  return events
+}
+
+/** C-13: the client refuses a stream that breaks a rule, and says what it has left out of one. */
+export async function judgeStream(text: string, events: readonly BaseEvent[]): Promise<void> {
+  const { threadId, runId } = events[0] as unknown as { readonly threadId: string; readonly runId: string }
+  const headers = { 'content-type': 'text/event-stream' }
+  const client = new HttpAgent({
+    url: 'http://judge.test/',
+    threadId,
+    fetch: async () => new Response(text, { headers }),
+  })
+  const seen: string[] = []
+  const warnings = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'error')]
+  await client.runAgent({ runId }, { onEvent: ({ event }) => void seen.push(event.type) })
+  for (const { mock } of warnings) expect(mock.calls).toEqual([])
+  expect(seen).toEqual(typesOf(events))
 }
 
 export function parseEvents(text: string): BaseEvent[] {

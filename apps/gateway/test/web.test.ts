@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
-import { EventSchema } from '@ag-ui/core/schemas'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
 import { eventually, openTestHouse, origin } from './house.ts'
+import { judgeStream, parseEvents } from './web-house.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 type Person = keyof typeof tokens
@@ -39,8 +39,10 @@ function postRun(body: object, as: Person | 'nobody' = 'ann'): Promise<Response>
 
 async function readEvents(response: Response): Promise<BaseEvent[]> {
   expect(response.status).toBe(200)
-  const lines = (await response.text()).split('\n\n').filter(line => line.startsWith('data: '))
-  return lines.map(line => EventSchema.parse(JSON.parse(line.slice(6))) as BaseEvent)
+  const text = await response.text()
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  return events
 }
 
 interface Told {
