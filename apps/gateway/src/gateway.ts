@@ -7,7 +7,7 @@ import type { Channel, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { openPolicy } from '@postern/policy'
-import type { SqliteDesk } from '@postern/store'
+import type { StoreDesk } from '@postern/store'
 import { openSqliteDesk } from '@postern/store'
 import { openS3Bytes } from '@postern/web'
 import type { Hono } from 'hono'
@@ -214,7 +214,7 @@ export async function openGateway(
   return { app, desk, agents, world, operatorToken, channels, start, stop }
 }
 
-async function openDesk({ data, store, web }: Config, baseDir: string, world: RealWorld): Promise<SqliteDesk> {
+async function openDesk({ data, store, web }: Config, baseDir: string, world: RealWorld): Promise<StoreDesk> {
   if (store !== 'sqlite') throw new ConfigError('store', 'is not a store this version has', 'Use "sqlite".')
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)

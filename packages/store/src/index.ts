@@ -1,1 +1,2 @@
-export { openSqliteDesk, type SqliteDesk, type SqliteDeskOptions } from './desk.ts'
+export type { StoreDesk } from './assemble.ts'
+export { openSqliteDesk, type SqliteDeskOptions } from './desk.ts'

@@ -4,6 +4,8 @@ import { createBatch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createTaskBytes } from './task-bytes.ts'
+import type { Transactions } from './transactions.ts'
+import { createSqliteTransactions, OperationFailed } from './transactions.ts'
 
 /** Something to write. It may run twice, so everything it changes is a row or goes into the batch. */
 export type Operation<T> = (batch: Batch) => T
@@ -45,8 +47,12 @@ const gatherMs = 2
  * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`, that is one fsync. An operation
  * that throws does not take the others with it: the batch is undone and each is run on its own.
  */
-export function createWriter(db: Database, onDurable: (batch: Batch) => void): Writer {
-  const transaction = createTransaction(db)
+export function createWriter(
+  db: Database,
+  onDurable: (batch: Batch) => void,
+  transactions = createSqliteTransactions(db),
+): Writer {
+  const transaction = createTransaction(db, transactions)
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -124,11 +130,10 @@ function rejectAll(jobs: readonly Job[], error: unknown): void {
   for (const job of jobs) job.reject(error)
 }
 
-class OperationFailed extends Error {}
-
-function createTransaction(db: Database): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
-  const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
-  const commit = prepareQuery(db, 'COMMIT')
+function createTransaction(
+  db: Database,
+  { begin, commit, rollback }: Transactions,
+): (jobs: readonly Job[], batch: Batch) => readonly unknown[] {
   const book = prepareQuery(
     db,
     'INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value',
@@ -137,31 +142,18 @@ function createTransaction(db: Database): (jobs: readonly Job[], batch: Batch) =
     for (const [name, by] of totals) if (by !== 0) book.run(name, by)
   }
   const taskBytes = createTaskBytes(db)
-  const setDurable = createDurabilitySwitch(db)
   return (jobs, batch) => {
-    setDurable(jobs.some(({ isDurable }) => isDurable))
-    begin.run()
+    begin(jobs.some(({ isDurable }) => isDurable))
     try {
       const results = jobs.map(job => runJob(job, batch))
       bookTotals(batch.totals)
       taskBytes.book(batch)
-      commit.run()
+      commit(batch)
       return results
     } catch (error) {
-      // A full disk may have ended the transaction already.
-      if (db.isTransaction) db.exec('ROLLBACK')
+      rollback()
       throw error
     }
-  }
-}
-
-/** FULL waits for the disk at each commit; NORMAL leaves that to the next one that does. */
-function createDurabilitySwitch(db: Database): (isDurable: boolean) => void {
-  let isSetDurable = true
-  return isDurable => {
-    if (isDurable === isSetDurable) return
-    db.exec(`PRAGMA synchronous = ${isDurable ? 'FULL' : 'NORMAL'}`)
-    isSetDurable = isDurable
   }
 }
 

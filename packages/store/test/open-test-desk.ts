@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Log } from '@postern/core'
 import type { DeskUnderTest } from '@postern/testing'
 import { onTestFinished } from 'vitest'
-import type { SqliteDesk } from '../src/index.ts'
+import type { StoreDesk } from '../src/index.ts'
 import { openSqliteDesk } from '../src/index.ts'
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -17,7 +17,7 @@ export function makeDirectory(): string {
 }
 
 /** A desk in a file, with a clock to be set. `reopen` works on a copy of the files as they are: what a crash leaves. */
-export async function openTestDesk(): Promise<DeskUnderTest & { readonly desk: SqliteDesk; readonly file: string }> {
+export async function openTestDesk(): Promise<DeskUnderTest & { readonly desk: StoreDesk; readonly file: string }> {
   const directory = makeDirectory()
   let time = Date.UTC(2026, 5, 1)
   const now = () => time

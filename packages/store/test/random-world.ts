@@ -1,7 +1,7 @@
 import type { Delivery, DemandDecision, Intake, PersonIdentity, PlannedAct, Turn } from '@postern/core'
 import { LeaseLost, Rejection } from '@postern/core'
 import { sketchResponse } from '@postern/testing'
-import type { SqliteDesk } from '../src/index.ts'
+import type { StoreDesk } from '../src/index.ts'
 import { createDice } from './dice.ts'
 import {
   agents,
@@ -18,7 +18,7 @@ import {
 const leaseMs = 10_000
 
 export interface WorldDesk {
-  readonly desk: SqliteDesk
+  readonly desk: StoreDesk
   now(): number
   advance(ms: number): void
 }

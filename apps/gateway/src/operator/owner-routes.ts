@@ -1,9 +1,9 @@
-import type { SqliteDesk } from '@postern/store'
+import type { StoreDesk } from '@postern/store'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest } from './request.ts'
 
-export type OwnerRouteOptions = Pick<SqliteDesk, 'forgetTasks' | 'transcript' | 'objects' | 'shelf'>
+export type OwnerRouteOptions = Pick<StoreDesk, 'forgetTasks' | 'transcript' | 'objects' | 'shelf'>
 
 const problem = 'Cannot forget: say "owner", the key of somebody\u2019s chats, such as web:["https://id.example","ann"]'
 const forgettingSchema = z.strictObject({

@@ -1,6 +1,6 @@
 import type { OperatorDesk, World } from '@postern/core'
 import { Rejection } from '@postern/core'
-import type { SqliteDesk } from '@postern/store'
+import type { StoreDesk } from '@postern/store'
 import type { ExchangeFormat, ThreadKey } from '@postern/transcript'
 import { exchangeFormats, exportThread, importThread } from '@postern/transcript'
 import { findWebThread } from '@postern/web'
@@ -10,7 +10,7 @@ import { z } from 'zod'
 import { readOperatorRequest } from './request.ts'
 
 export interface TranscriptRouteOptions {
-  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<SqliteDesk, 'transcript'>
+  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<StoreDesk, 'transcript'>
   readonly world: Pick<World, 'now' | 'randomBytes'>
 }
 

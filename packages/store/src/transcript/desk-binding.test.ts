@@ -1,7 +1,7 @@
 import type { Intake, NormalizedResponse, Part, Turn } from '@postern/core'
 import { findAnsweredQuestion, listOpenWaits } from '@postern/transcript'
 import { describe, expect, it } from 'vitest'
-import type { SqliteDesk } from '../index.ts'
+import type { StoreDesk } from '../index.ts'
 import { openSqliteDesk } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -35,7 +35,7 @@ function makeIntake(id: string, parts: readonly Part[]): Intake {
   }
 }
 
-async function takeTurn(desk: SqliteDesk): Promise<Turn> {
+async function takeTurn(desk: StoreDesk): Promise<Turn> {
   const [turn] = await desk.leaseTurns({ holder: 'test', limit: 1, leaseMs: 60_000 })
   if (!turn) throw new Error('there is no turn to take')
   return turn
@@ -55,7 +55,7 @@ function makeResponse({ content }: Turn, parts: readonly Part[]): NormalizedResp
 }
 
 async function answer(
-  desk: SqliteDesk,
+  desk: StoreDesk,
   parts: readonly Part[],
   behind: Partial<NormalizedResponse> = {},
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Intake } from '@postern/core'
 import { createPendingActions } from '@postern/transcript'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { SqliteDesk } from '../index.ts'
+import type { StoreDesk } from '../index.ts'
 import { openSqliteDesk } from '../index.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -9,7 +9,7 @@ const dayMs = 24 * 3_600_000
 const ann = { via: 'email', address: '@ann@mail.test' } as const
 
 let time: number
-let desk: SqliteDesk
+let desk: StoreDesk
 
 beforeEach(async () => {
   time = Date.UTC(2026, 0, 1)

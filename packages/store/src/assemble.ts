@@ -1,0 +1,91 @@
+import type { ByteStore, Desk, Log, NoticeDesk, ObjectStore } from '@postern/core'
+import type { Batch } from './batch.ts'
+import type { BlobFiles } from './blob-files.ts'
+import type { ChatForgetting } from './chat-forgetting.ts'
+import { createChatForgetting } from './chat-forgetting.ts'
+import type { Database } from './database.ts'
+import { createDemandDesk } from './demand-desk.ts'
+import { createAdmission } from './intake.ts'
+import { createLookupDesk } from './lookup.ts'
+import { createObjectStore } from './objects.ts'
+import { createOnceDesk } from './once.ts'
+import { createOperatorDesk } from './operator.ts'
+import type { OwnerForgetting } from './owner-forgetting.ts'
+import { createOwnerForgetting } from './owner-forgetting.ts'
+import { createPeopleDesk } from './people.ts'
+import { createRefusals } from './refusals.ts'
+import { createRelationDesk } from './relations.ts'
+import type { Store } from './store.ts'
+import { createTables } from './tables.ts'
+import { createTaskDesk } from './tasks.ts'
+import type { Transactions } from './transactions.ts'
+import type { DeskTranscript } from './transcript/open-transcript.ts'
+import { createSqliteTranscript } from './transcript/open-transcript.ts'
+import type { OwnedShelf } from './transcript/record-shelf.ts'
+import { createRecordShelf } from './transcript/record-shelf.ts'
+import { createWithdrawalDesk } from './withdrawals.ts'
+import { createWorkDesk } from './work.ts'
+import { createWriter } from './writer.ts'
+
+/** The desk, and the conversations as dialects read and write them, in one place. */
+export interface StoreDesk extends Desk, OwnerForgetting, ChatForgetting {
+  readonly transcript: DeskTranscript
+  readonly objects: ObjectStore
+  readonly shelf: OwnedShelf
+}
+
+/** What a desk is made of, whatever the engine. */
+export interface DeskParts {
+  readonly db: Database
+  readonly transactions: Transactions
+  readonly files: BlobFiles
+  readonly notices: NoticeDesk
+  readonly now: () => number
+  readonly log: Log
+  readonly bytes: ByteStore | undefined
+  /** Something was written for good. */
+  onDurable(batch: Batch): void
+  /** Lets go of the engine, at the end. */
+  release(): Promise<void> | void
+}
+
+export function assembleDesk(parts: DeskParts): StoreDesk {
+  const { db, transactions, files, notices, now, log, bytes, onDurable, release } = parts
+  const writer = createWriter(db, onDurable, transactions)
+  const { write, writeLightly, writeLast } = writer
+  const store: Store = { db, write, writeLightly, writeLast, now, log, files }
+  const tables = createTables(db, files)
+  const refusals = createRefusals(store)
+  const { admitNew, ...admission } = createAdmission(store, tables)
+  const closeAll = async () => {
+    const flushed = refusals.flush()
+    writer.close()
+    await flushed
+    db.close()
+    await release()
+  }
+  let closed: Promise<void> | undefined
+  return {
+    ...admission,
+    ...createDemandDesk(store, tables, admitNew),
+    refuse: refusals.refuse,
+    ...createWorkDesk(store, tables),
+    ...createLookupDesk(store, tables),
+    ...createTaskDesk(store, tables),
+    ...createOnceDesk(store),
+    ...createRelationDesk(store),
+    ...createPeopleDesk(store, tables),
+    ...createOwnerForgetting(store, tables),
+    ...createChatForgetting(store, tables, bytes),
+    ...createWithdrawalDesk(store, tables),
+    ...createOperatorDesk(store, tables, refusals),
+    ...notices,
+    transcript: createSqliteTranscript(store),
+    objects: createObjectStore(store, bytes),
+    shelf: createRecordShelf(store),
+    close() {
+      closed ??= closeAll()
+      return closed
+    },
+  }
+}
