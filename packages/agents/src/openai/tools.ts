@@ -1,5 +1,6 @@
 import type { AgentContext, NormalizedMessage } from '@postern/core'
 import { ConfigError } from '@postern/core'
+import type { SwarmData } from '@postern/transcript'
 import { z } from 'zod'
 import type { ToolRules } from '../approval/config.ts'
 import { importModule } from '../import-module.ts'
@@ -7,6 +8,14 @@ import { importModule } from '../import-module.ts'
 /** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
 export interface ToolContext extends AgentContext {
   readonly message: NormalizedMessage
+  /** Where the tool is one of a swarm's member. */
+  readonly swarm?: ToolSwarm | undefined
+}
+
+/** What a swarm keeps beside its conversations, and its models. */
+export interface ToolSwarm extends SwarmData {
+  /** What the model of the member who speaks says to these words alone: it knows nothing of the conversation, nor does that of it. */
+  runStateless(words: string): Promise<string>
 }
 
 /** What a module of tools exports, under the name that the model calls it by. */

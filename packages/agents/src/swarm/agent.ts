@@ -4,6 +4,7 @@ import { createSwarmBus, openSwarmClient, readSwarmState } from '@postern/transc
 import type { AgentStores, AgentWorld } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { readHeardText } from '../heard-text.ts'
+import { readImages } from '../openai/images.ts'
 import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecRoom, SpecTurn } from './members.ts'
@@ -50,15 +51,34 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
     turn.showState()
     await endAskedCalls(room, heard, { client, context: turn.context, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
-    const answer = await client.complete(readHeardText(message), { payload, isStored: isBound })
+    const speech = createTurnSpeech(client, tell)
+    const answer = await client.complete(readHeardText(message), { payload, isStored: isBound, hear: speech.hear })
     // What comes late reaches nobody.
     signal.throwIfAborted()
-    const speaker = client.navigation.active
-    if (turn.isWaiting) tell({ speaker })
-    else if (answer === turn.refusal) tell({ ...context.refuse({ message: answer }), speaker })
-    else tell({ parts: [{ kind: 'text', mime: 'text/markdown', content: answer }], speaker })
+    if (turn.isWaiting) return tell({ speaker: client.navigation.active })
+    if (turn.refusal === undefined) return speech.end(speech.restOf(answer))
+    tell({ ...context.refuse({ message: turn.refusal }), speaker: client.navigation.active })
   } finally {
     signal.removeEventListener('abort', cancel)
+  }
+}
+
+/** The words of a turn on their way out, each under the name of who says it. */
+function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell: (chunk: AgentChunk) => void) {
+  let told = ''
+  let speaker: string | undefined
+  return {
+    hear(words: string) {
+      if (speaker !== navigation.active) tell({ speaker: navigation.active })
+      speaker = navigation.active
+      told += words
+      tell(words)
+    },
+    restOf: (answer: string) => (told !== '' && answer.startsWith(told) ? answer.slice(told.length) : answer),
+    end(rest: string) {
+      const parts = [{ kind: 'text', mime: 'text/markdown', content: rest } as const]
+      tell({ ...((rest !== '' || told === '') && { parts }), speaker: navigation.active })
+    },
   }
 }
 
@@ -83,9 +103,24 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   let calls = 0
   let isWaiting = false
   let refusal: string | undefined
+  let images: ReturnType<typeof readImages> | undefined
   const turn: OpenedTurn['turn'] = {
-    context: { ...context, message, state: kept.ofTools },
+    context: {
+      ...context,
+      message,
+      state: kept.ofTools,
+      swarm: {
+        state: name => client.data.state(name),
+        storage: name => client.data.storage(name),
+        compute: name => client.data.compute(name),
+        runStateless: words => client.runStateless(words),
+      },
+    },
     heard: { message, flags: context.flags ?? [] },
+    readImages() {
+      images ??= readImages(message, context)
+      return images
+    },
     endsAt: world.now() + room.timeoutMs,
     approvals: room.approvals,
     faults,

@@ -1,3 +1,4 @@
+import { answerChecks, defaultAnswerChecks } from '@postern/transcript'
 import { z } from 'zod'
 import { isAddress } from '../a2a.ts'
 import { commonAgentSchema } from '../agent-kind.ts'
@@ -13,11 +14,18 @@ const aboutShape = {
   description: z.string().max(1_000).optional(),
 }
 
+/** Where words come from. */
+const modelSchema = z.strictObject({
+  ...modelShape,
+  /** Whether it sees pictures. */
+  images: z.boolean().default(false),
+})
+
 const modelMemberSchema = z.strictObject({
   ...aboutShape,
   prompt: z.string().max(200_000).default(''),
   /** Where its words come from; default: the swarm's own. */
-  model: z.strictObject(modelShape).optional(),
+  model: modelSchema.optional(),
   tools: z.string().regex(modulePathPattern, 'must be a path such as "./tools.ts"').optional(),
   ...toolPolicyShape,
   /** To whom it may hand over. */
@@ -59,17 +67,32 @@ const policySchema = z.strictObject({
   bans: z.boolean().default(false),
 })
 
+const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
+
+/** What tools of members keep beside the conversation, by name. */
+const dataShape = {
+  states: z
+    .record(dataName, z.strictObject({ default: z.json().default({}), shared: z.boolean().default(false) }))
+    .default({}),
+  storages: z.record(dataName, z.strictObject({ shared: z.boolean().default(false) })).default({}),
+  /** A module whose exports are made of states. */
+  computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
+}
+
 /** `{ "use": "swarm" }` */
 export const swarmAgentSchema = commonAgentSchema
   .extend({
     deadline: durationSchema.default('2m'),
     default_agent: name,
     /** Of all members that name none of their own. */
-    model: z.strictObject(modelShape).optional(),
+    model: modelSchema.optional(),
     /** In front of every member's own prompt. */
     prompt: z.string().max(200_000).default(''),
     members: z.record(name, z.union([modelMemberSchema, operatorMemberSchema, remoteMemberSchema])),
     policies: z.record(name, policySchema).default({}),
+    /** What no answer of a model may look like. */
+    rescue_checks: z.array(z.enum(answerChecks)).default([...defaultAnswerChecks]),
+    ...dataShape,
   })
   .superRefine((config, context) => {
     for (const { path, message } of findFaults(config)) context.addIssue({ code: 'custom', path: [...path], message })

@@ -6,6 +6,7 @@ import { openModelDoor } from '../openai/model-door.ts'
 import type { Toolbox } from '../openai/tools.ts'
 import { openToolbox, selectTools } from '../openai/tools.ts'
 import { createSwarmRoomAgent } from './agent.ts'
+import { openComputes } from './computes.ts'
 import type { SwarmAgentConfig } from './config.ts'
 import { isModelMember, swarmAgentSchema } from './config.ts'
 import type { OpenedMember } from './members.ts'
@@ -30,6 +31,7 @@ async function openSwarm(config: SwarmAgentConfig, opening: Opening): Promise<Op
     config,
     opened,
     operators,
+    computes: await openComputes(config, opening),
     stores,
     world,
     approvals: openApprovals({ name, shelf: stores.shelf, world }),
@@ -56,7 +58,7 @@ async function openMember(
   if (box) boxes.push(box)
   const model = settings.model ?? config.model
   return {
-    ...(model && { model: openModelDoor(model, world) }),
+    ...(model && { model: { ...openModelDoor(model, world), seesImages: model.images } }),
     tools: selectTools(box?.tools ?? new Map(), settings.tool_policies, `${key}.tool_policies`),
   }
 }

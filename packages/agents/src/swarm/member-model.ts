@@ -1,15 +1,24 @@
 import type { AgentContext, Json } from '@postern/core'
-import type { SwarmModel, SwarmToolCall } from '@postern/transcript'
+import type { ModelAnswer, SwarmModel, SwarmToolCall, ToolDescription } from '@postern/transcript'
 import { openCompletion } from '../openai/completion.ts'
+import type { ImagePiece } from '../openai/images.ts'
+import type { ChatMessage } from '../openai/messages.ts'
 import type { OpenedModel } from '../openai/model-door.ts'
 import type { Round } from '../openai/round.ts'
 import { readRound } from '../openai/round.ts'
 import type { Heard } from './chat-messages.ts'
-import { toChatMessages } from './chat-messages.ts'
+import { toChatMessages, toPlainMessages } from './chat-messages.ts'
+
+/** A model, and whether it sees pictures. */
+export interface MemberModel extends OpenedModel {
+  readonly seesImages: boolean
+}
 
 export interface ModelTurn {
   readonly context: Pick<AgentContext, 'signal' | 'responseId'>
-  readonly heard: Heard
+  readonly heard: Pick<Heard, 'message' | 'flags'>
+  /** The pictures of the message; read once. */
+  readImages(): Promise<readonly ImagePiece[]>
   /** For all that is asked in the turn, ms since the epoch. */
   readonly endsAt: number
   /** Names a call: its id is one in the whole conversation, whatever the model counts from. */
@@ -24,32 +33,49 @@ export interface ModelTurn {
 const maxReason = 2_000
 const refused = 'This will not be answered.'
 
-/** The model of one member, for one turn. Its words are heard when they are whole: whether anybody should hear them is looked at first. */
-export function createMemberModel({ door, settings }: OpenedModel, turn: ModelTurn): SwarmModel {
+/** The model of one member, for one turn. Its words are told as they come; the swarm decides which of them anybody hears. */
+export function createMemberModel({ door, settings, seesImages }: MemberModel, turn: ModelTurn): SwarmModel {
   const { context, heard, endsAt } = turn
+
+  async function ask(
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDescription[],
+    hear: (piece: string) => void = () => {},
+  ): Promise<Round> {
+    const functions = tools.map(description => ({ type: 'function', function: description }))
+    const body = { ...settings, messages, ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }) }
+    const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - door.world.now()) }
+    const round = await readWhole(readRound(openCompletion(body, door, time)), hear)
+    if (round.finish === 'length' && round.calls.length > 0)
+      throw new Error('The model was cut off while it called a tool')
+    return round
+  }
+
+  function answer(round: Round): ModelAnswer {
+    const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
+    if (isRefused) return { content: turn.refuse(round.refusal.trim().slice(0, maxReason) || refused) }
+    const isCutOff = round.finish === 'length' && round.text.trim() !== ''
+    const tool_calls = round.calls.map(call => readCall(call, turn))
+    return { content: isCutOff ? `${round.text} […]` : round.text, tool_calls }
+  }
+
   return {
-    async complete(rows, tools) {
-      const functions = tools.map(description => ({ type: 'function', function: description }))
-      const body = {
-        ...settings,
-        messages: toChatMessages(rows, heard),
-        ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }),
-      }
-      const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - door.world.now()) }
-      const round = await readWhole(readRound(openCompletion(body, door, time)))
-      if (round.finish === 'length' && round.calls.length > 0)
-        throw new Error('The model was cut off while it called a tool')
-      const isRefused = round.refusal.trim() !== '' || round.finish === 'content_filter'
-      if (isRefused) return { content: turn.refuse(round.refusal.trim().slice(0, maxReason) || refused) }
-      return { content: round.text, tool_calls: round.calls.map(call => readCall(call, turn)) }
+    async complete(rows, tools, hear) {
+      const images = seesImages ? await turn.readImages() : []
+      return answer(await ask(toChatMessages(rows, { ...heard, images }), tools, hear))
     },
+    run: async rows => answer(await ask(toPlainMessages(rows), [])),
   }
 }
 
-async function readWhole(pieces: AsyncGenerator<string, Round, undefined>): Promise<Round> {
+async function readWhole(
+  pieces: AsyncGenerator<string, Round, undefined>,
+  hear: (piece: string) => void,
+): Promise<Round> {
   for (;;) {
     const { done, value } = await pieces.next()
     if (done) return value
+    hear(value)
   }
 }
 

@@ -1,11 +1,10 @@
-import type { AgentSpec, SwarmPolicy, SwarmSpec } from '@postern/transcript'
+import type { AgentSpec, ComputeSpec, SwarmPolicy, SwarmSpec } from '@postern/transcript'
 import type { OperatorHouse } from '../agent-kind.ts'
 import { parseDeadline } from '../duration.ts'
-import type { OpenedModel } from '../openai/model-door.ts'
 import type { Toolbox } from '../openai/tools.ts'
 import type { ModelMember, OperatorMember, RemoteMember, SwarmAgentConfig, SwarmPolicyConfig } from './config.ts'
 import { isModelMember } from './config.ts'
-import type { ModelTurn } from './member-model.ts'
+import type { MemberModel, ModelTurn } from './member-model.ts'
 import { createMemberModel } from './member-model.ts'
 import type { ToolTurn } from './member-tools.ts'
 import { createHandOver, createMemberTool } from './member-tools.ts'
@@ -13,7 +12,7 @@ import type { TurnState } from './turn-state.ts'
 
 /** What a member has for as long as the process lives. */
 export interface OpenedMember {
-  readonly model?: OpenedModel | undefined
+  readonly model?: MemberModel | undefined
   readonly tools: Toolbox['tools']
 }
 
@@ -23,6 +22,7 @@ export interface SpecRoom {
   readonly config: SwarmAgentConfig
   readonly opened: ReadonlyMap<string, OpenedMember>
   readonly operators: OperatorHouse | undefined
+  readonly computes: readonly ComputeSpec[]
 }
 
 export type SpecTurn = ModelTurn & ToolTurn & { readonly kept: TurnState }
@@ -37,6 +37,12 @@ export function describeSwarm(room: SpecRoom, turn: SpecTurn): SwarmSpec {
     policies: Object.entries(config.policies).map(([policyName, policy]) => createPolicy(policyName, policy)),
     commonPrompts: config.prompt === '' ? [] : [config.prompt],
     throwsOnRecursion: false,
+    answerChecks: config.rescue_checks,
+    states: Object.entries(config.states).map(([stateName, state]) => {
+      return { stateName, isShared: state.shared, getDefault: () => state.default }
+    }),
+    storages: Object.entries(config.storages).map(([storageName, { shared }]) => ({ storageName, isShared: shared })),
+    computes: room.computes,
   }
 }
 
@@ -102,7 +108,7 @@ function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolic
     policyName,
     banMessage: policy.message,
     bansOnRefusal: policy.bans,
-    validateInput: isFree(policy.refuse_input),
-    validateOutput: isFree(policy.refuse_output),
+    ...(policy.refuse_input.length > 0 && { validateInput: isFree(policy.refuse_input) }),
+    ...(policy.refuse_output.length > 0 && { validateOutput: isFree(policy.refuse_output) }),
   }
 }

@@ -1,20 +1,22 @@
-import type { NormalizedMessage } from '@postern/core'
+import type { Json, NormalizedMessage } from '@postern/core'
 import { subjectOf } from '@postern/core'
 import type { RecordShelf, ShelfPlace } from '@postern/transcript'
 import type { TurnState } from './turn-state.ts'
 
+const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
+
 /**
- * The shelf as one turn sees it. Who speaks is kept with the answer: a turn that failed has handed nobody over. Bans are of a person, in
- * whatever conversation he comes next.
+ * The shelf as one turn sees it. Who speaks, and what is kept for the conversation, is kept with the answer: a turn that failed has handed
+ * nobody over and kept nothing. What all share is on the shelf at once. Bans are of a person, in whatever conversation he comes next.
  */
 export function createTurnShelf(
   shelf: RecordShelf,
   { kept, message }: { readonly kept: TurnState; readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'> },
 ): RecordShelf {
-  const isNavigation = ({ kind }: ShelfPlace) => kind === 'swarm-navigation'
   const { sender, received_via } = message
   const subject = subjectOf(sender)
   const person = `${received_via} ${sender.address.toLowerCase()}`
+  let version = 1
 
   function placeOf(place: ShelfPlace): ShelfPlace {
     if (place.kind !== 'swarm-ban') return place
@@ -22,17 +24,54 @@ export function createTurnShelf(
     return { ...place, key: JSON.stringify([swarmName, policyName, subject]) }
   }
 
+  function find(place: ShelfPlace): Json | undefined {
+    return place.kind === navigationKind ? kept.navigation : kept.findData(nameData(place))
+  }
+
+  function keep(place: ShelfPlace, value: Json): void {
+    version += 1
+    if (place.kind === navigationKind) kept.keepNavigation(value)
+    else kept.keepData(nameData(place), value)
+  }
+
   return {
     ...shelf,
     async get(place) {
-      if (!isNavigation(place)) return shelf.get(placeOf(place))
-      return kept.navigation === undefined ? undefined : { key: place.key, value: kept.navigation, version: 1 }
+      if (!isKept(place)) return shelf.get(placeOf(place))
+      const value = find(place)
+      return value === undefined ? undefined : { key: place.key, value, version }
     },
     async put(place, value) {
-      if (isNavigation(place)) kept.keepNavigation(value)
+      if (isKept(place)) keep(place, value)
       else await shelf.put(placeOf(place), value)
     },
-    insert: (place, value) => shelf.insert(placeOf(place), value, place.kind === 'swarm-ban' ? { person } : {}),
-    remove: place => shelf.remove(placeOf(place)),
+    async insert(place, value) {
+      if (!isKept(place)) return shelf.insert(placeOf(place), value, place.kind === 'swarm-ban' ? { person } : {})
+      if (find(place) !== undefined) return false
+      keep(place, value)
+      return true
+    },
+    async swap(place, expected, value) {
+      if (!isKept(place)) return shelf.swap(placeOf(place), expected, value)
+      if (find(place) === undefined || expected !== version) return false
+      keep(place, value)
+      return true
+    },
+    async remove(place) {
+      if (isKept(place)) kept.keepData(nameData(place), undefined)
+      else await shelf.remove(placeOf(place))
+    },
   }
+}
+
+const navigationKind = 'swarm-navigation'
+
+function isKept({ kind }: ShelfPlace): boolean {
+  return kind === navigationKind || dataKinds.has(kind)
+}
+
+/** Within one conversation: its swarm and its client are always the same. */
+function nameData({ kind, key }: ShelfPlace): string {
+  const [, name] = JSON.parse(key) as readonly string[]
+  return `${kind} ${name}`
 }

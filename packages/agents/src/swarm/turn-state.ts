@@ -9,6 +9,8 @@ interface KeptState {
   readonly remotes?: Readonly<Record<string, Continuation>> | undefined
   /** What tools of members keep: one for all of them. */
   readonly tools?: Json | undefined
+  /** States, storages and computes of the conversation, by kind and name. */
+  readonly data?: Readonly<Record<string, Json>> | undefined
 }
 
 /** What a swarm keeps of a conversation: in its agent's state, so that it is written with the answer, or not at all. */
@@ -17,6 +19,9 @@ export interface TurnState {
   keepNavigation(value: Json): void
   findRemote(member: string): Continuation | undefined
   keepRemote(member: string, continuation: Continuation): void
+  findData(name: string): Json | undefined
+  /** `undefined` takes it away. */
+  keepData(name: string, value: Json | undefined): void
   /** `context.state` of tools. */
   readonly ofTools: AgentState
 }
@@ -33,6 +38,11 @@ export async function openTurnState(state: AgentState): Promise<TurnState> {
     },
     keepNavigation: navigation => keep({ navigation }),
     ofTools: { get: async () => kept.tools, set: tools => keep({ tools }) },
+    findData: name => kept.data?.[name],
+    keepData(name, value) {
+      const { [name]: _, ...others } = kept.data ?? {}
+      keep({ data: value === undefined ? others : { ...others, [name]: value } })
+    },
     findRemote: member => kept.remotes?.[member],
     keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
   }

@@ -11,8 +11,10 @@ const maxPast = 400
  */
 export function createTurnTranscript(
   transcript: TranscriptStore,
-  { id, sender }: Pick<NormalizedMessage, 'id' | 'sender'>,
+  { id, sender, merged = [] }: Pick<NormalizedMessage, 'id' | 'sender' | 'merged'>,
 ): TranscriptStore {
+  /** Said before, and answered together with the message: it has their words. */
+  const earlier = new Set(merged.map(message => message.id))
   const done: TranscriptEntry[] = []
   const own = new Set<string>()
 
@@ -26,6 +28,9 @@ export function createTurnTranscript(
     return placed
   }
 
+  const isEarlier = ({ native_id, role }: TranscriptEntry) =>
+    role === 'user' && native_id !== undefined && earlier.has(native_id)
+
   async function readAll(thread: ThreadKey): Promise<readonly TranscriptEntry[]> {
     const stored = await transcript.read(thread, { tail: maxPast })
     const head = stored.find(entry => entry.native_id === id && entry.role === 'user')
@@ -34,7 +39,11 @@ export function createTurnTranscript(
     // Whoever writes again while he is answered is answered next.
     const isLater = ({ seq, role, kind }: TranscriptEntry) =>
       head !== undefined && seq > head.seq && role === 'user' && kind === 'text'
-    const past = stored.filter(entry => !own.has(entry.entry_id) && !isHeard(entry) && !isLater(entry))
+    const groups = new Set(stored.filter(isEarlier).map(({ group_id, entry_id }) => group_id ?? entry_id))
+    const isMerged = ({ group_id, entry_id }: TranscriptEntry) => groups.has(group_id ?? entry_id)
+    const past = stored.filter(
+      entry => !own.has(entry.entry_id) && !isHeard(entry) && !isLater(entry) && !isMerged(entry),
+    )
     return [...past.map(entry => nameWriter(entry, sender.address)), ...stored.filter(isHeard), ...done]
   }
 

@@ -169,7 +169,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
       const { agentName, prompt, model } = findActiveAgent(turn)
       const system = { role: 'system', agentName, content: prompt, mode: 'tool' } as const
       const user = { role: 'user', agentName, content: message, mode: 'user' } as const
-      const { content: result } = await model.complete([system, user], [])
+      const { content: result } = await (model.run?.([system, user]) ?? model.complete([system, user], []))
       for (const source of ['agent-bus', 'session-bus'] as const) {
         tell(source, 'run', { input: { message }, output: { result } })
       }

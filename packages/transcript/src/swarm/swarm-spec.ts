@@ -26,6 +26,8 @@ export interface SwarmModel {
     tools: readonly ToolDescription[],
     hear?: (piece: string) => void,
   ): Promise<ModelAnswer>
+  /** What it says to a prompt and words that are no part of a conversation; default: as `complete` without tools. */
+  run?(messages: readonly SwarmMessage[]): Promise<ModelAnswer>
 }
 
 /** What a tool may do while it runs. Everything is done in the name of the agent that called it. */
