@@ -211,3 +211,90 @@ test('C-26, E-43: the second of two with one run id is refused before anything i
   const other = await web.postRun({ ...place, messages: [{ id: 'm1', role: 'user', content: 'hi' }] }, {}, 'bob')
   expect((await readEvents(other)).at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
 })
+
+describe('what a conversation waits for', () => {
+  const interruptsOf = (events: Awaited<ReturnType<WebHouse['say']>>) => {
+    const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts?: { id: string }[] } }
+    return outcome.interrupts ?? []
+  }
+
+  test('C-25: no run is a success while it is open: not further words, not another id’s answer, not a coming back', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    expect(asked).toMatchObject({ reason: 'confirmation', message: 'May I delete it?' })
+    const elsewhere = [{ interruptId: 'another', status: 'resolved', payload: { approved: true } }]
+    const runs = [
+      await web.say('what for?', { threadId }),
+      await web.say('go on', { threadId, resume: elsewhere }),
+      await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] })),
+    ]
+    for (const events of runs) expect(interruptsOf(events)).toEqual([asked])
+    expect(findEvent(runs[1] ?? [], 'CUSTOM').value).toBe('an interrupt that is not open was not decided')
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(decided)).toContain('decided: granted')
+    expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
+  test('C-24: what is cancelled is declined', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const resume = [{ interruptId: asked?.id, status: 'cancelled', payload: { approved: true } }]
+    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(events)).toContain('decided: declined')
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
+  test('C-25: one whose time is over is not decided any more, and nothing is done', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    // So many are kept open in a conversation: one more, and the oldest expires.
+    let open: readonly { id: string }[] = []
+    for (let more = 0; more < 20; more++) open = interruptsOf(await web.say('consent', { threadId }))
+    expect(open).toHaveLength(20)
+    expect(open).not.toContainEqual(expect.objectContaining({ id: asked?.id }))
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const events = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(events)).not.toContain('decided:')
+    expect(events.at(-1)).toMatchObject({
+      type: 'RUN_ERROR',
+      code: 'not_decided',
+      message: 'an interrupt that is not open was not decided',
+    })
+  })
+
+  test('E-40: a question is asked again of whoever comes back, and what is said next is its answer', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('ask', { threadId }))
+    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which one?' })
+    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(interruptsOf(back)).toEqual([asked])
+    expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
+    const again = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(again.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+})
+
+test('C-19: a tool that runs is a step of its own, with its name and how long it took; one that is told when it is over has no time', async () => {
+  for (const word of ['running', 'tool']) {
+    const runId = name('run')
+    const events = await web.say(word, { runId })
+    const steps = events.flatMap(event => (event.type.startsWith('STEP') ? [event] : [])) as never[]
+    const named = steps.map(({ type, stepName }: { type: string; stepName: string }) => `${type} ${stepName}`)
+    expect(named).toEqual([
+      'STEP_STARTED execution',
+      'STEP_STARTED tool_execution',
+      'STEP_FINISHED tool_execution',
+      'STEP_FINISHED execution',
+    ])
+    const { metadata } = steps[2] as unknown as { metadata: Record<string, unknown> }
+    const { latency_ms, ...rest } = metadata
+    expect(rest).toEqual({
+      run_id: runId,
+      stage: 'tool_execution',
+      message_id: findEvent(events, 'TOOL_CALL_START').toolCallId,
+      tool_name: 'search',
+    })
+    expect(Number.isInteger(latency_ms)).toBe(word === 'running')
+  }
+})

@@ -13,23 +13,29 @@ export interface ShownDemand {
 
 /** Of what was demanded of this owner himself, and only as long as it can be decided. */
 export async function showOpenDemands(
-  { content }: Pick<TranscriptEntry, 'content'>,
+  entry: Pick<TranscriptEntry, 'content'>,
+  owner: string,
+  house: Pick<House, 'desk' | 'showDemand'>,
+): Promise<readonly ShownDemand[]> {
+  const open = await listOpenPolicies([entry], owner, house)
+  return open.flatMap(({ demand, kind, url, expires_at }) => {
+    if (typeof url !== 'string') return []
+    const until = typeof expires_at === 'string' ? { expires_at } : {}
+    return [{ id: String(demand), kind, url, ...until }]
+  })
+}
+
+/** As they are shown to him, oldest first. */
+export async function listOpenPolicies(
+  entries: readonly Pick<TranscriptEntry, 'content'>[],
   owner: string,
   { desk, showDemand }: Pick<House, 'desk' | 'showDemand'>,
-): Promise<readonly ShownDemand[]> {
-  const parts = 'parts' in content ? content.parts : []
+): Promise<readonly Policy[]> {
+  const parts = entries.flatMap(({ content }) => ('parts' in content ? content.parts : []))
   const policies = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
   if (policies.length === 0 || !showDemand) return []
   const subject = subjectOf(senderOfKey(owner))
-  const shown = await Promise.all(
-    policies.map(async policy => {
-      const demand = await desk.findDemand({ id: String(policy.demand) })
-      const isOpen = demand?.status === 'open' && demand.subject === subject
-      const { url, expires_at } = showDemand(policy)
-      if (!isOpen || typeof url !== 'string') return []
-      const until = typeof expires_at === 'string' ? { expires_at } : {}
-      return [{ id: String(policy.demand), kind: policy.kind, url, ...until }]
-    }),
-  )
-  return shown.flat()
+  const found = await Promise.all(policies.map(({ demand }) => desk.findDemand({ id: String(demand) })))
+  const open = policies.filter((_, index) => found[index]?.status === 'open' && found[index]?.subject === subject)
+  return open.map(showDemand)
 }

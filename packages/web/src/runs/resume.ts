@@ -53,7 +53,9 @@ async function decideInterrupt(
   if (!demand) return answerQuestion(entry, recent)
   const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
   const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent && demand.via === 'web'
-  if (!isOwn || demand.kind !== 'consent_required' || !wasDemanded(demand.id, recent)) return unknown
+  // A payment or a login is proven where it is made, and can only be left here.
+  const isLeft = demand.kind === 'consent_required' || entry.status === 'cancelled'
+  if (!isOwn || !isLeft || !wasDemanded(demand.id, recent)) return unknown
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
   const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver } as const

@@ -1,9 +1,11 @@
 import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { ApprovalAction, Json, LinkPart, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
-import { plainTextOf, readApproval } from '@postern/core'
+import type { Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
+import { plainTextOf } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
+import type { FileAddress } from './write-block.ts'
+import { writeBlock } from './write-block.ts'
 
 export interface RunPlace {
   readonly threadId: string
@@ -18,7 +20,7 @@ export interface RunPlace {
   /** Whether what is done behind the words is told, too. */
   readonly showsTrace?: boolean | undefined
   /** Where stored bytes are read. */
-  readonly fileAddress?: ((digest: string) => string) | undefined
+  readonly fileAddress?: FileAddress
 }
 
 export type Behind = Pick<NormalizedResponse, 'speaker' | 'chat_state' | 'trace'>
@@ -46,7 +48,15 @@ export type RunEnding =
   | { readonly kind: 'interrupt'; readonly interrupts: readonly Interrupt[] }
 
 const stage = 'execution'
+const toolStage = 'tool_execution'
 const blockBreak = '\n\n'
+
+interface BegunCall {
+  readonly name: string
+  hasEnded: boolean
+  /** The step of its run, while that is open. */
+  step?: { readonly name: string; readonly from: number | undefined } | undefined
+}
 
 type Answered = Pick<NormalizedResponse, 'id' | 'created_at'>
 type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
@@ -55,7 +65,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   const { threadId, runId, now } = place
   const startedAt = now()
   /** Calls by their ids, and whether they have ended. */
-  const begun = new Map<string, { readonly name: string; hasEnded: boolean }>()
+  const begun = new Map<string, BegunCall>()
   /** The text of all messages, as one. */
   let told = ''
   /** The text that was told last, where more of its kind runs on. */
@@ -72,8 +82,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   }
 
   /** To the client, who runs it itself. */
-  const isLeft = ({ name, hasEnded }: { readonly name: string; readonly hasEnded: boolean }) =>
-    !hasEnded && place.clientTools.has(name)
+  const isLeft = ({ name, hasEnded }: BegunCall) => !hasEnded && place.clientTools.has(name)
 
   function endMessage(): void {
     if (open !== undefined) emit({ type: EventType.TEXT_MESSAGE_END, messageId: open })
@@ -129,16 +138,37 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     if (!begun.has(id)) {
       last = undefined
       endMessage()
+      const step = beginToolStep(id, name, result !== undefined || error !== undefined)
       emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name })
       emit({ type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args) })
       emit({ type: EventType.TOOL_CALL_END, toolCallId: id })
-      begun.set(id, { name, hasEnded: false })
+      begun.set(id, { name, hasEnded: false, step })
     }
     const call = begun.get(id)
     if ((result === undefined && !error) || !call || call.hasEnded) return
     call.hasEnded = true
     const content = error ? error.message : typeof result === 'string' ? result : JSON.stringify(result as Json)
     emit({ type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content })
+    endToolStep(id, call)
+  }
+
+  /** What the client runs is no step of ours. A name is open once: of several calls at a time the later ones have their ids behind it. */
+  function beginToolStep(id: string, name: string, isOver: boolean): BegunCall['step'] {
+    if (place.clientTools.has(name)) return undefined
+    const isOpen = [...begun.values()].some(({ step }) => step)
+    const stepName = isOpen ? `${toolStage} ${id}` : toolStage
+    emit({ type: EventType.STEP_STARTED, stepName })
+    return { name: stepName, from: isOver ? undefined : now() }
+  }
+
+  function endToolStep(id: string, call: BegunCall): void {
+    if (!call.step) return
+    const { name: stepName, from } = call.step
+    // Of one that is told when it is over nobody knows how long it took.
+    const latency = from === undefined ? {} : { latency_ms: Math.max(0, Math.round(now() - from)) }
+    const metadata = { run_id: runId, stage: toolStage, ...latency, message_id: id, tool_name: call.name }
+    emit({ type: EventType.STEP_FINISHED, stepName, metadata })
+    call.step = undefined
   }
 
   /** As answers are put together of their pieces: text of one kind runs on. */
@@ -173,6 +203,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   /** What is said of it is what the history says of its message. */
   function endStep(response?: Answered): void {
     endMessage()
+    for (const [id, call] of begun) endToolStep(id, call)
     if (!isStepOpen) return
     isStepOpen = false
     const endedAt = response ? Date.parse(response.created_at) : now()
@@ -224,53 +255,4 @@ function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]):
   if (ending.kind === 'interrupt') return { type: 'interrupt', interrupts: [...ending.interrupts] }
   if (ending.kind === 'cancelled') return { type: 'cancelled' }
   return { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds: [...pendingToolCallIds] }) }
-}
-
-/** What a text cannot show, as markdown: an assistant's content is one string. */
-function writeBlock(part: Part, fileAddress: RunPlace['fileAddress']): string {
-  if (part.kind === 'text') return part.content
-  if (part.kind === 'link') return writeLink(part)
-  if (part.kind === 'policy') return part.policy.message
-  if (part.kind !== 'file' && part.kind !== 'artifact') return ''
-  const { bytes_ref, name = 'file' } = part
-  const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
-  const address = url ?? (bytes_ref.kind === 'url' ? bytes_ref.url : undefined)
-  return address === undefined ? name : `[${name}](${address})`
-}
-
-/** What keeps a run from going on: one interrupt for each demand, or the question itself. */
-export function listInterrupts({ id, parts, status }: NormalizedResponse): readonly Interrupt[] {
-  if (status !== 'input_required' && status !== 'auth_required') return []
-  const demands = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
-  if (demands.length === 0) {
-    const message = plainTextOf(parts)
-    return [{ id, reason: 'input_required', ...(message !== '' && { message }) }]
-  }
-  return demands.map(({ kind, demand, message, expires_at, url, title, code, data }) => ({
-    id: String(demand),
-    ...nameReason(kind, readApproval({ code, data })),
-    message,
-    ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
-    ...(kind === 'consent_required' && { responseSchema: approvalSchema }),
-    metadata: { kind, ...(url && { url }), ...(title && { title }) },
-  }))
-}
-
-/** A call that waits to be allowed names the call. */
-function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
-  if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
-  return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
-}
-
-const approvalSchema = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' } },
-  required: ['approved'],
-} as const
-
-/** Only what leads to a page or a mailbox can be followed: in a browser other addresses may run something. */
-function writeLink({ url, title = url }: LinkPart): string {
-  const { protocol = '' } = URL.parse(url) ?? {}
-  if (!/^(https?|mailto):$/.test(protocol)) return title
-  return `[${title.replace(/[[\]]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
 }

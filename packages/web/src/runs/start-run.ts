@@ -1,4 +1,4 @@
-import type { RunAgentInput } from '@ag-ui/core'
+import type { Interrupt, RunAgentInput } from '@ag-ui/core'
 import type { Admitted, Inbound } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
@@ -8,6 +8,7 @@ import type { WebRooms } from '../rooms.ts'
 import { maxRead } from '../rooms.ts'
 import type { ChatState } from './chat-state.ts'
 import type { Watched } from './follow-turn.ts'
+import { listOpenInterrupts } from './interrupts.ts'
 import type { ProvenRun } from './normalize.ts'
 import { normalizeRun } from './normalize.ts'
 import type { ReadParts } from './read-parts.ts'
@@ -32,6 +33,8 @@ export interface StartedRun {
   readonly warnings: readonly string[]
   /** What is stored, for a client who has none of it, or only the beginning. */
   readonly snapshots: readonly (readonly object[])[]
+  /** What the conversation still waits for, looked up when it is asked. */
+  readonly listOpen: () => Promise<readonly Interrupt[]>
   /** As the last answer left it. */
   readonly state: ChatState | undefined
 }
@@ -55,9 +58,11 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const recent = thread ? await rooms.transcript.read(thread, { tail: recentEntries, max_bytes: maxRead }) : []
   const news = reconcileRun(input, recent)
   const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
+  const isAnswered = news.said.length > 0 || decided.answers.length > 0
   const common = {
     snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said }, rooms),
     state: await findChatState(recent, rooms),
+    listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
     warnings: [...news.warnings, ...decided.warnings],
   }
   if (decided.watched) {

@@ -1,11 +1,13 @@
+import type { Interrupt } from '@ag-ui/core'
 import type { NormalizedResponse } from '@postern/core'
 import { plainTextOf, presentResponse } from '@postern/core'
 import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
+import { listInterrupts } from './interrupts.ts'
 import type { RunWriter } from './run-events.ts'
-import { createRunWriter, listInterrupts } from './run-events.ts'
+import { createRunWriter } from './run-events.ts'
 import type { EventSink } from './sse.ts'
 import { streamEvents } from './sse.ts'
 import type { AskedRun, StartedRun } from './start-run.ts'
@@ -45,11 +47,14 @@ export function streamRun(
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
     const stop =
       started.watched &&
-      followTurn(started.watched, createWatcher(writer, { sink, present, done: close }), { desk, world })
-    if (!stop) {
-      endWithoutTurn(asked, started, writer)
-      close()
-    }
+      followTurn(started.watched, createWatcher(writer, { sink, present, listOpen: started.listOpen, done: close }), {
+        desk,
+        world,
+      })
+    if (!stop)
+      void endWithoutTurn(asked, started, writer)
+        .catch(() => failToFollow(writer))
+        .then(close)
     return () => {
       stop?.()
       leave()
@@ -58,10 +63,23 @@ export function streamRun(
 }
 
 /** Nothing new was said: what is stored was told. A decision that did not count is no success. */
-function endWithoutTurn({ input }: AskedRun, { warnings }: StartedRun, writer: RunWriter): void {
+async function endWithoutTurn(
+  { input }: AskedRun,
+  { warnings, listOpen }: StartedRun,
+  writer: RunWriter,
+): Promise<void> {
   const wasAsked = (input.resume?.length ?? 0) > 0
   if (wasAsked) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
-  else writer.finish({ kind: 'success' })
+  else finish(writer, await listOpen())
+}
+
+/** What was demanded before and is still open keeps a run from being a success. */
+function finish(writer: RunWriter, interrupts: readonly Interrupt[]): void {
+  writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
+}
+
+function failToFollow(writer: RunWriter): void {
+  writer.fail('The run cannot be followed any more. Its answer will be in the history.', 'unavailable')
 }
 
 type Present = (response: NormalizedResponse) => NormalizedResponse
@@ -69,10 +87,11 @@ type Present = (response: NormalizedResponse) => NormalizedResponse
 interface Watching {
   readonly sink: Pick<EventSink, 'beat' | 'isFull'>
   readonly present: Present
+  readonly listOpen: StartedRun['listOpen']
   done(): void
 }
 
-function createWatcher(writer: RunWriter, { sink, present, done }: Watching): TurnWatcher {
+function createWatcher(writer: RunWriter, { sink, present, listOpen, done }: Watching): TurnWatcher {
   let isBehind = false
   // What is left out comes with the whole answer, in its order.
   const unlessBehind =
@@ -87,27 +106,29 @@ function createWatcher(writer: RunWriter, { sink, present, done }: Watching): Tu
     interim: unlessBehind(writer.interim),
     beat: sink.beat,
     end(ending) {
-      tellEnding({ ...ending, response: ending.response && present(ending.response) }, writer)
-      done()
+      const presented = { ...ending, response: ending.response && present(ending.response) }
+      void tellEnding(presented, writer, listOpen)
+        .catch(() => failToFollow(writer))
+        .then(done)
     },
     fail() {
-      writer.fail('The run cannot be followed any more. Its answer will be in the history.', 'unavailable')
+      failToFollow(writer)
       done()
     },
   }
 }
 
-function tellEnding({ response, isCanceled }: TurnEnding, writer: RunWriter): void {
-  if (isCanceled) writer.finish({ kind: 'cancelled' })
-  else if (!response) writer.finish({ kind: 'success' })
-  else if (response.status === 'failed') writer.fail(wordsOf(response), 'agent_failed', response)
-  else tellResponse(response, writer)
-}
-
-function tellResponse(response: NormalizedResponse, writer: RunWriter): void {
-  writer.complete(response)
-  const interrupts = listInterrupts(response)
-  writer.finish(interrupts.length > 0 ? { kind: 'interrupt', interrupts } : { kind: 'success' })
+async function tellEnding(
+  { response, isCanceled }: TurnEnding,
+  writer: RunWriter,
+  listOpen: StartedRun['listOpen'],
+): Promise<void> {
+  if (isCanceled) return writer.finish({ kind: 'cancelled' })
+  if (response?.status === 'failed') return writer.fail(wordsOf(response), 'agent_failed', response)
+  if (response) writer.complete(response)
+  const interrupts = response ? listInterrupts(response) : []
+  const known = new Set(interrupts.map(({ id }) => id))
+  finish(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !known.has(id))])
 }
 
 function wordsOf({ parts }: NormalizedResponse): string {

@@ -1,0 +1,55 @@
+import type { Interrupt } from '@ag-ui/core'
+import type { ApprovalAction, House, NormalizedResponse, Policy } from '@postern/core'
+import { plainTextOf, readApproval } from '@postern/core'
+import type { TranscriptEntry } from '@postern/transcript'
+import { textOfContent } from '@postern/transcript'
+import { listOpenPolicies } from '../open-demands.ts'
+
+/** What keeps a run from going on: one interrupt for each demand, or the question itself. */
+export function listInterrupts({ id, parts, status }: NormalizedResponse): readonly Interrupt[] {
+  if (status !== 'input_required' && status !== 'auth_required') return []
+  const demands = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
+  return demands.length === 0 ? [askAgain(id, plainTextOf(parts))] : demands.map(writeInterrupt)
+}
+
+/**
+ * What a conversation waits for as it stands: what was demanded of its person and is not decided, and the question that nothing was said
+ * behind. No run of it is a success while there is one.
+ */
+export async function listOpenInterrupts(
+  entries: readonly TranscriptEntry[],
+  { owner, isAnswered }: { readonly owner: string; readonly isAnswered: boolean },
+  house: Pick<House, 'desk' | 'showDemand'>,
+): Promise<readonly Interrupt[]> {
+  const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
+  const isQuestion = last?.kind === 'input_required' && last.wait?.reason === 'input' && last.native_id !== undefined
+  const question = isQuestion && !isAnswered ? [askAgain(last.native_id ?? '', textOfContent(last.content))] : []
+  return [...(await listOpenPolicies(entries, owner, house)).map(writeInterrupt), ...question]
+}
+
+function askAgain(id: string, message: string): Interrupt {
+  return { id, reason: 'input_required', ...(message !== '' && { message }) }
+}
+
+function writeInterrupt({ kind, demand, message, expires_at, url, title, code, data }: Policy): Interrupt {
+  return {
+    id: String(demand),
+    ...nameReason(kind, readApproval({ code, data })),
+    message,
+    ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
+    ...(kind === 'consent_required' && { responseSchema: approvalSchema }),
+    metadata: { kind, ...(url && { url }), ...(title && { title }) },
+  }
+}
+
+/** A call that waits to be allowed names the call. */
+function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<Interrupt, 'reason' | 'toolCallId'> {
+  if (approval) return { reason: 'tool_call', toolCallId: approval.tool_call_id }
+  return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
+}
+
+const approvalSchema = {
+  type: 'object',
+  properties: { approved: { type: 'boolean' } },
+  required: ['approved'],
+} as const
