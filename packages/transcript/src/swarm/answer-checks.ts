@@ -24,7 +24,7 @@ const markup =
   /<\/?(?:\w{1,24}:)?(?:tool_?calls?|tool_?use|tool_?response|tool_?results?|function_?calls?|function_?results?|invoke(?=\s))[\s>|=]|<function=|<\/?[|｜][\w▁ -]{1,48}[|｜]>|\[\/?(?:TOOL_CALLS?|TOOL_RESULTS?|AVAILABLE_TOOLS)\]/i
 
 /** The same, where the words end in the middle of it. */
-const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invoke)\w{0,8}$|<\/?[|｜][\w▁ -]{0,48}$/i
+const markupEnd = /<\/?(?:\w{1,24}:)?(?:tool_?call|function_?call|tool_?use|invoke)\w{0,8}$|<\/?[|｜][\w▁-]{1,48}$/i
 
 const tokens = /^\[?(?:tool_calls?|function_calls?)\]?\s{0,9}[:=[({]/i
 

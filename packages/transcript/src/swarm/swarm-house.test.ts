@@ -1,0 +1,301 @@
+import { Rejection } from '@postern/core'
+import { describe, expect, it } from 'vitest'
+import { agent, callOf, openRoom, say, scripted, swarm, toolOf } from '../../test/swarm-room.ts'
+import type { ModelAnswer, OutgoingMessage, SwarmSpec } from '../index.ts'
+import { createNavigateTool, createSwarm, openSwarmClient } from '../index.ts'
+
+function openHouse(...script: Parameters<typeof scripted>) {
+  const room = openRoom()
+  const model = scripted(...script)
+  const spec: SwarmSpec = swarm([agent('a', model), agent('b', scripted('b here', 'b again'))])
+  return { ...room, model, spec, house: createSwarm(spec, room.deps) }
+}
+
+describe('a session', () => {
+  it('completes, one after the other whoever opened it, until it is disposed of', async () => {
+    let isRunning = false
+    const answer = (content: string) => async () => {
+      expect(isRunning).toBe(false)
+      isRunning = true
+      await new Promise(resolve => setImmediate(resolve))
+      isRunning = false
+      return { content }
+    }
+    const { house } = openHouse(answer('one'), answer('two'), answer('three'))
+    const [first, second] = [await house.session('c'), await house.session('c')]
+    const both = Promise.all([first.complete('1'), second.complete('2')])
+    expect(await both).toEqual(['one', 'two'])
+    await first.dispose()
+    expect(await first.complete('3')).toBe('')
+    expect(await second.complete('3')).toBe('three')
+    expect(say(await (await house.open('c')).history.listUser())).toEqual(['user/a:1', 'user/a:2', 'user/a:3'])
+  })
+
+  it('is found again where it was left, with its payload', async () => {
+    const { house } = openHouse('one', 'two')
+    const session = await house.session('c')
+    await session.complete('hi', { payload: { image_id: 'i' } })
+    await session.dispose()
+    const again = await house.open('c')
+    expect(await again.history.listRaw()).toMatchObject([
+      { content: 'hi', payload: { image_id: 'i' } },
+      { content: 'one' },
+    ])
+    expect(await again.complete('and now?')).toBe('two')
+  })
+
+  it('gives up its answer when the last one leaves', async () => {
+    const asked = Promise.withResolvers<void>()
+    const never = () => {
+      asked.resolve()
+      return new Promise<ModelAnswer>(() => {})
+    }
+    const { house } = openHouse(never)
+    const session = await house.session('c')
+    const answer = session.complete('hi')
+    await asked.promise
+    await session.dispose()
+    expect(await answer).toBe('')
+  })
+
+  it('that cannot be opened is tried again', async () => {
+    const { deps, spec } = openHouse()
+    let isBroken = true
+    const openThread: typeof deps.transcript.openThread = async (...given) => {
+      if (isBroken) throw new Error('not yet')
+      return deps.transcript.openThread(...given)
+    }
+    const house = createSwarm(spec, { ...deps, transcript: { ...deps.transcript, openThread } })
+    await expect(house.session('c')).rejects.toThrow('not yet')
+    isBroken = false
+    expect(await (await house.session('c')).complete('hi')).toBe('nothing left')
+  })
+})
+
+describe('a connection', () => {
+  it('receives answers, refusals, and what is emitted and notified, in order, until it is disposed of', async () => {
+    const room = openRoom()
+    const policies = [{ policyName: 'p', banMessage: 'No.', validateInput: (words: string) => words !== 'rude' }]
+    const house = createSwarm(swarm([agent('a', scripted('one', 'two'))], { policies }), room.deps)
+    const got: OutgoingMessage[] = []
+    const connection = await house.makeConnection(message => void got.push(message), 'c')
+    await connection.send('hi')
+    await connection.send('rude')
+    expect(await house.emit('by the way', 'c', 'a')).toBe(true)
+    expect(await house.notify('psst', 'c', 'a')).toBe(true)
+    await room.bus.drain()
+    await connection.dispose()
+    await connection.send('hi')
+    await house.emitForce('unheard', 'c')
+    await room.bus.drain()
+    expect(got).toEqual(['one', 'No.', 'by the way', 'psst'].map(data => ({ clientId: 'c', data, agentName: 'a' })))
+    const rows = say(await (await house.open('c')).history.listRaw())
+    expect(rows).toEqual(['user/a:hi', 'assistant/a:one', 'assistant/a:by the way', 'assistant/a:unheard'])
+  })
+
+  it('is what a notification needs', async () => {
+    const { house } = openHouse('one')
+    const refusal = new Rejection('no_recipient', 'Cannot notify client: nobody is connected')
+    await house.session('c')
+    await expect(house.notify('psst', 'c', 'a')).rejects.toThrow(refusal)
+    await expect(house.notifyForce('psst', 'c')).rejects.toThrow(refusal)
+    const { dispose } = await house.makeConnection(() => {}, 'c')
+    await house.notifyForce('psst', 'c')
+    await dispose()
+    await expect(house.notifyForce('psst', 'c')).rejects.toThrow(refusal)
+  })
+
+  it('that throws harms neither the answer nor the others', async () => {
+    const { house, bus, warnings } = openHouse('one')
+    const got: string[] = []
+    await house.makeConnection(() => Promise.reject(new Error('gone')), 'c')
+    const { send } = await house.makeConnection(({ data }) => void got.push(data), 'c')
+    await send('hi')
+    await bus.drain()
+    expect([got, warnings]).toEqual([['one'], ['a listener of the swarm bus failed']])
+  })
+})
+
+describe('what is said in the name of an agent', () => {
+  it('W-17: is skipped when that agent is not the active one any more, and forced it is not', async () => {
+    const { house, bus, events } = openHouse('never')
+    await house.makeConnection(() => {}, 'c')
+    const client = await house.open('c')
+    await client.navigation.changeToAgent('b')
+    await bus.drain()
+    events.length = 0
+    expect(await house.execute('go on', 'c', 'a')).toBe('')
+    expect(await house.runStateless('ping', 'c', 'a')).toBe('')
+    expect(await house.emit('words', 'c', 'a')).toBe(false)
+    expect(await house.notify('words', 'c', 'a')).toBe(false)
+    await bus.drain()
+    expect(new Set(events.map(({ type }) => type))).toEqual(new Set(['get-agent-name']))
+    expect(await client.history.listRaw()).toEqual([])
+    expect(await house.executeForce('go on', 'c')).toBe('b here')
+    expect(await house.runStatelessForce('ping', 'c')).toBe('b again')
+    await house.emitForce('words', 'c')
+    await house.notifyForce('words', 'c')
+    expect(say(await client.history.listRaw())).toEqual(['user/b:go on', 'assistant/b:b here', 'assistant/b:words'])
+    expect((await client.history.listRaw())[0]?.mode).toBe('tool')
+  })
+
+  it('W-30: what is run stateless leaves no row and knows none', async () => {
+    const { house, model, bus, events } = openHouse('one', 'pong')
+    await (await house.session('c')).complete('hi')
+    await bus.drain()
+    events.length = 0
+    expect(await house.runStateless('ping', 'c', 'a')).toBe('pong')
+    await bus.drain()
+    expect(say(model.seen[1] ?? [])).toEqual(['system/a:You are a', 'user/a:ping'])
+    expect(await (await house.open('c')).history.listRaw()).toHaveLength(2)
+    expect(events.map(({ source, type }) => `${source} ${type}`)).toEqual([
+      'swarm-bus get-agent-name',
+      'agent-bus run',
+      'session-bus run',
+    ])
+  })
+})
+
+describe('a fork', () => {
+  it('works in the background as a client of its own, which is closed with it; what it said stays', async () => {
+    const { house } = openHouse('done')
+    const result = await house.fork(async (client, agentName) => `${agentName}: ${await client.complete('work')}`, {
+      clientId: 'job',
+    })
+    expect(result).toBe('a: done')
+    expect(say(await (await house.open('job')).history.listRaw())).toEqual(['user/a:work', 'assistant/a:done'])
+  })
+
+  it('that fails is told to who asked, and closed', async () => {
+    const { house, warnings } = openHouse('fine')
+    const errors: unknown[] = []
+    const failing = () => Promise.reject(new Error('broken'))
+    expect(await house.fork(failing, { clientId: 'job', onError: error => errors.push(error) })).toBeUndefined()
+    expect([errors, warnings]).toEqual([[new Error('broken')], ['work in the background failed']])
+    expect(await house.fork(client => client.complete('again'), { clientId: 'job' })).toBe('fine')
+  })
+
+  it('is refused for a client that is open', async () => {
+    const { house } = openHouse('one')
+    const session = await house.session('c')
+    const refusal = new Rejection('forbidden', 'Cannot fork client: it is open already')
+    await expect(house.fork(async () => 1, { clientId: 'c' })).rejects.toThrow(refusal)
+    expect(await session.complete('hi')).toBe('one')
+    await session.dispose()
+    expect(await house.fork(async () => 1, { clientId: 'c' })).toBe(1)
+  })
+})
+
+describe('a scope', () => {
+  it('has the same clients with other agents, for as long as it runs', async () => {
+    const { house } = openHouse('one', 'two')
+    const session = await house.session('c')
+    await session.complete('first')
+    const stub = scripted(callOf('navigate_to_b'))
+    const replaced = agent('a', stub, { tools: [createNavigateTool({ to: 'b' })] })
+    const answer = await house.scope(async scoped => (await scoped.session('c')).complete('second'), {
+      agents: [replaced],
+    })
+    expect(answer).toBe('b here')
+    expect(say(stub.seen[0] ?? [])).toEqual(['system/a:You are a', 'user/a:first', 'assistant/a:one', 'user/a:second'])
+    const client = await house.open('c')
+    expect(client.navigation.active).toBe('b')
+    await client.navigation.changeToPrevious()
+    expect(await session.complete('third')).toBe('two')
+  })
+
+  it('takes its turn like everybody else', async () => {
+    const gate = Promise.withResolvers<ModelAnswer>()
+    const asked = Promise.withResolvers<void>()
+    const slow = () => {
+      asked.resolve()
+      return gate.promise
+    }
+    const { house } = openHouse(slow)
+    const first = (await house.session('c')).complete('first')
+    await asked.promise
+    const order: string[] = []
+    const stub = scripted(async () => {
+      order.push('second asked')
+      return { content: 'second' }
+    })
+    const second = house.scope(async scoped => (await scoped.open('c')).complete('second'), {
+      agents: [agent('a', stub)],
+    })
+    order.push('first answered')
+    gate.resolve({ content: 'first' })
+    expect(await Promise.all([first, second])).toEqual(['first', 'second'])
+    expect(order).toEqual(['first answered', 'second asked'])
+  })
+
+  it('has no agents that the swarm has not', async () => {
+    const { house } = openHouse()
+    await expect(house.scope(async () => 1, { agents: [agent('z', scripted())] })).rejects.toThrow(
+      new TypeError('the swarm has no agent "z"'),
+    )
+  })
+})
+
+describe('what is done to a turn from outside', () => {
+  const two = (...ids: readonly string[]): ModelAnswer => ({
+    content: '',
+    tool_calls: ids.flatMap(id => callOf('look', {}, id).tool_calls ?? []),
+  })
+
+  it.each(['commitStopTools', 'commitAgentChange'] as const)(
+    '%s leaves undone what is still to be called',
+    async operation => {
+      const { deps } = openRoom()
+      const ran: string[] = []
+      const look = toolOf('look', async ({ toolId, commitToolOutput }) => {
+        ran.push(toolId)
+        await commitToolOutput('x')
+        await client.commits[operation]({ agentName: 'a' })
+      })
+      const client = await openSwarmClient(
+        swarm([agent('a', scripted(two('1', '2', '3'), 'done'), { tools: [look], maxToolCalls: 3 })]),
+        deps,
+        'c',
+      )
+      expect(await client.complete('hi')).toBe('done')
+      expect(ran).toEqual(['1'])
+    },
+  )
+
+  it('commitCancelOutput gives the answer up', async () => {
+    const { deps, bus, events } = openRoom()
+    const asked = Promise.withResolvers<void>()
+    const never = () => {
+      asked.resolve()
+      return new Promise<ModelAnswer>(() => {})
+    }
+    const client = await openSwarmClient(swarm([agent('a', scripted(never, 'next'))]), deps, 'c')
+    const answer = client.complete('hi')
+    await asked.promise
+    expect(await client.commits.commitCancelOutput({ agentName: 'b' })).toBe(false)
+    expect(client.isBusy).toBe(true)
+    expect(await client.commits.commitCancelOutput({ agentName: 'a' })).toBe(true)
+    expect(await answer).toBe('')
+    expect(await client.complete('again')).toBe('next')
+    await bus.drain()
+    expect(events.filter(({ source }) => source === 'swarm-bus').map(({ type, output }) => [type, output])).toEqual([
+      ['cancel-output', {}],
+      ['wait-for-output', { result: '' }],
+      ['wait-for-output', { result: 'next' }],
+    ])
+  })
+
+  it('a change of agent within an answer ends its calls', async () => {
+    const { deps } = openRoom()
+    const ran: string[] = []
+    const look = toolOf('look', async ({ toolId, commitToolOutput, changeToAgent }) => {
+      ran.push(toolId)
+      await commitToolOutput('x')
+      await changeToAgent('b')
+    })
+    const a = agent('a', scripted(two('1', '2')), { tools: [look], maxToolCalls: 2 })
+    const client = await openSwarmClient(swarm([a, agent('b', scripted('b goes on'))]), deps, 'c')
+    expect(await client.complete('hi')).toBe('b goes on')
+    expect(ran).toEqual(['1'])
+  })
+})
