@@ -49,6 +49,14 @@ export function toBuffer(octets: Uint8Array): Buffer {
   return Buffer.from(octets.buffer, octets.byteOffset, octets.byteLength)
 }
 
+/** The same octets without those between `start` and `end`, in order; a copy only where there are some. */
+export function withoutRanges(octets: Buffer, ranges: readonly (readonly [start: number, end: number])[]): Buffer {
+  if (ranges.length === 0) return octets
+  const starts = [0, ...ranges.map(([, end]) => end)]
+  const ends = [...ranges.map(([start]) => start), octets.length]
+  return Buffer.concat(starts.map((start, index) => octets.subarray(start, ends[index])))
+}
+
 /** The values of all fields of this name, in order. */
 export function fieldValues({ fields }: HeaderBlock, name: string): string[] {
   return fields.filter(field => field.name === name).map(field => field.value)

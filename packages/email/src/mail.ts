@@ -1,8 +1,11 @@
 import type { Mailbox } from './addresses.ts'
 import type { Authentication } from './authenticate/verdict.ts'
 import type { Acquaintance } from './correspondents/correspondents.ts'
-import type { HeaderBlock } from './header-scan.ts'
+import type { HeaderBlock, HeaderField } from './header-scan.ts'
 import type { MailBody } from './mime-job.ts'
+
+/** Ways in by which servers of the operator's own bring mail. */
+export type MailDoor = 'listen' | 'inbound'
 
 /** What the transport says about a message, beside the message. */
 export interface MailEnvelopeIn {
@@ -13,6 +16,8 @@ export interface MailEnvelopeIn {
   /** The client that brought it to the first server of ours; SPF judges it. */
   readonly ip?: string | undefined
   readonly helo?: string | undefined
+  /** The door of ours it came by, where who brings it there speaks for others; undefined where anybody may have brought it. */
+  readonly door?: MailDoor | undefined
   /** Absent for a door of our own, which keeps every octet. */
   readonly source?: MailSource | undefined
 }
@@ -65,6 +70,8 @@ export interface ProvenMail {
   readonly body: MailBody
   /** What the author is to each agent it came to, by the agent's name. */
   readonly acquaintances: ReadonlyMap<string, Acquaintance>
+  /** The field in which a server of the operator's own wrote what it found out; every other of that name is nobody's word. */
+  readonly results: HeaderField | undefined
   /** Agents in whose name the author is told that they cannot read it. */
   readonly unreadable: ReadonlySet<string>
   /** What is odd about it. */

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { judgeSignatures } from './authenticate/dkim-verify.ts'
 import type { MailLimits } from './config.ts'
-import { scanHeaders, toBuffer } from './header-scan.ts'
+import { scanHeaders, toBuffer, withoutRanges } from './header-scan.ts'
 import { toCrlf } from './line-ends.ts'
 import { readMailBody } from './mime-body.ts'
 import type { MimeJob, MimeResult } from './mime-job.ts'
@@ -50,11 +50,4 @@ async function workMail(job: MimeJob): Promise<MimeResult> {
   const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, limits: widened })
   const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
   return { ...judged, body: { ...body, files, digest: digestContent(octets, header) } }
-}
-
-function withoutRanges(octets: Buffer, ranges: MimeJob['ignored']): Buffer {
-  if (ranges.length === 0) return octets
-  const starts = [0, ...ranges.map(([, end]) => end)]
-  const ends = [...ranges.map(([start]) => start), octets.length]
-  return Buffer.concat(starts.map((start, index) => octets.subarray(start, ends[index])))
 }

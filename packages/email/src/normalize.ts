@@ -1,6 +1,7 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
 import { agentFlag, formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
+import { withoutForeignResults } from './authenticate/upstream.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
@@ -54,6 +55,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
+    octets: withoutForeignResults(mail.raw.octets, mail.header, mail.results),
     listParts: (flags: readonly string[]) =>
       listMailParts(mail.body, readText(mail.header, 'subject'), [...told, ...flags]),
   }
@@ -65,13 +67,14 @@ interface MailReading {
   readonly thread: MailThread
   readonly report: ReadReport
   readonly words: string
+  readonly octets: Uint8Array
   listParts(flags: readonly string[]): Part[]
 }
 
 function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
-  { thread, report: written, words, listParts }: MailReading,
+  { thread, report: written, words, octets, listParts }: MailReading,
   { agents, tokens, config, maxHops }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
@@ -115,7 +118,7 @@ function normalizeFor(
     thread: { scope, references: listReferences(thread, read) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...acquaintance.proofs],
-    raw: { bytes: raw.octets, form: 'text' },
+    raw: { bytes: octets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),
     deliveries: notice.deliveries,

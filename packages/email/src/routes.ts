@@ -95,6 +95,7 @@ function readQueryEnvelope({ req }: Context): MailEnvelopeIn {
     to: (req.queries('to') ?? []).filter(Boolean),
     ...(ip && { ip }),
     ...(helo && { helo }),
+    door: 'inbound',
   }
 }
 

@@ -146,6 +146,7 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   return {
     from: envelope.mailFrom ? envelope.mailFrom.address : '',
     to: envelope.rcptTo.map(({ address }) => address),
+    ...(isOfPeer(session, config) && { door: 'listen' }),
     ...(isClientKnown(session, config) && {
       ip: remoteAddress,
       ...(hostNameAppearsAs && { helo: hostNameAppearsAs }),
@@ -153,11 +154,23 @@ function readEnvelope(session: SMTPServerSession, config: MailListenConfig): Mai
   }
 }
 
+/** Is the other end of the connection, whomever it says it speaks for, a server of ours? */
+function isOfPeer({ remoteAddress, xForward, xClient }: SMTPServerSession, config: MailListenConfig): boolean {
+  const told = xForward.get('ADDR:DEFAULT') ?? xClient.get('ADDR:DEFAULT')
+  const address = typeof told === 'string' ? told : remoteAddress
+  return config.path !== undefined || config.trusted_peers.includes(withoutPrefix(address))
+}
+
+/** An IPv4 address as it is written. */
+function withoutPrefix(address: string): string {
+  return address.replace(/^::ffff:/i, '')
+}
+
 /** Who speaks LMTP is a server that passes mail on, and so is a peer of ours: only it knows who brought the mail. */
 function isClientKnown(session: SMTPServerSession, { protocol, path, trusted_peers }: MailListenConfig): boolean {
   const { remoteAddress, xForward, xClient } = session
   if (xForward.get('ADDR') || xClient.get('ADDR')) return true
-  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(remoteAddress.replace(/^::ffff:/i, ''))
+  return protocol === 'smtp' && path === undefined && !trusted_peers.includes(withoutPrefix(remoteAddress))
 }
 
 /**

@@ -8,6 +8,8 @@ import { checkDmarc } from './authenticate/dmarc.ts'
 import type { MailDns } from './authenticate/mail-dns.ts'
 import type { SignatureReplays } from './authenticate/replays.ts'
 import { checkSpf } from './authenticate/spf.ts'
+import type { UpstreamVerdict } from './authenticate/upstream.ts'
+import { readUpstream } from './authenticate/upstream.ts'
 import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
@@ -61,8 +63,11 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const read = await pool.run(job)
   const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
   const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
+  const { door } = raw.envelope
+  const authorDomain = mail.addresses.author.domain
+  const upstream = readUpstream(mail.header, { door, authorDomain, trust })
   const authentication = read
-    ? await judge(mail, { signatures, spf, chain: read.chain }, read, verifying)
+    ? await judge(mail, { signatures, spf, chain: read.chain }, read, upstream, verifying)
     : unjudgedMail('the parser was stopped')
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
@@ -78,7 +83,15 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     ...replayed,
     ...body.flags,
   ]
-  return { ...mail, authentication, body, acquaintances, unreadable, flags } as unknown as ProvenMail
+  return {
+    ...mail,
+    authentication,
+    body,
+    acquaintances,
+    unreadable,
+    results: upstream?.field,
+    flags,
+  } as unknown as ProvenMail
 }
 
 /** A report has no author to be taken for somebody. */
@@ -139,6 +152,7 @@ async function judge(
   mail: ReadMail,
   found: Pick<MailEvidence, 'signatures' | 'spf' | 'chain'>,
   { body }: MimeResult,
+  upstream: UpstreamVerdict | undefined,
   { deferrals, dns, trust }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
@@ -147,12 +161,16 @@ async function judge(
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const has = coverable.filter(name => findField(mail.header, name) !== undefined)
   const canDefer = async () => !budget.isExhausted() && (await deferrals.canDefer(body.digest))
-  const { source } = mail.raw.envelope
-  const provider = source?.hasDmarcPass ? source.name : undefined
   return judgeMail(
-    { ...found, authorDomain, dmarc, provider, coverable: has },
+    { ...found, authorDomain, dmarc, upstream, believed: findBelieved(mail, upstream), coverable: has },
     { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
   )
+}
+
+/** Who saw the author proven, and is believed. */
+function findBelieved({ raw: { envelope } }: ReadMail, upstream: UpstreamVerdict | undefined): string | undefined {
+  if (upstream?.isProven) return `authserv:${upstream.authservId}`
+  return envelope.source?.hasDmarcPass ? envelope.source.name : undefined
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

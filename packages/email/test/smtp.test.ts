@@ -29,7 +29,7 @@ describe('the SMTP listener', () => {
   beforeAll(async () => {
     house = await openMailHouse({
       config: {
-        listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 300 },
+        listen: { port: 0, max_connections: 3, max_recipients: 2, timeout_ms: 1000 },
         limits: { message_bytes: 10_000 },
       },
     })

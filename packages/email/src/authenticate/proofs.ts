@@ -22,7 +22,13 @@ export function listProofs(evidence: MailEvidence, isAligned: (signature: DkimSi
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
   const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }
   const found = signatures.length > 0 ? signatures : [unsigned]
-  return [...found, proofOfSpf(evidence), proofOfDmarc(evidence), ...proofsOfChain(evidence)]
+  return [
+    ...found,
+    proofOfSpf(evidence),
+    proofOfDmarc(evidence),
+    ...proofsOfChain(evidence),
+    ...proofsOfUpstream(evidence),
+  ]
 }
 
 /** Shown only where a chain was judged at all. */
@@ -31,6 +37,15 @@ function proofsOfChain({ chain }: MailEvidence): Proof[] {
   const { result, comment, instances, dmarc } = chain
   const reason = result === 'pass' ? undefined : comment
   return [{ kind: 'arc', verdict: result, reason, key_id: formatKeyId(chain), instances, dmarc: dmarc?.result }]
+}
+
+/** A pass that does not count says why. */
+function proofsOfUpstream({ upstream, authorDomain }: MailEvidence): Proof[] {
+  if (!upstream) return []
+  const { authservId, dmarc, isProven } = upstream
+  const verdict = isProven ? 'pass' : dmarc === 'pass' ? 'policy' : dmarc === 'fail' ? 'fail' : 'none'
+  const reason = verdict === 'policy' ? 'by SPF alone' : undefined
+  return [{ kind: 'authentication-results', verdict, reason, domain: authorDomain, key_id: `authserv:${authservId}` }]
 }
 
 /** `d=<domain>/s=<selector>`: how a signature's key is named everywhere. */

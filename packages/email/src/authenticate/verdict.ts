@@ -7,6 +7,7 @@ import type { DkimSignature } from './dkim.ts'
 import type { DmarcCheck } from './dmarc.ts'
 import { formatKeyId, listProofs } from './proofs.ts'
 import type { SpfCheck } from './spf.ts'
+import type { UpstreamVerdict } from './upstream.ts'
 
 /** Everything that was found out about a message's origin. */
 export interface MailEvidence {
@@ -17,8 +18,10 @@ export interface MailEvidence {
   readonly dmarc: DmarcCheck
   /** Undefined where nobody's chain is trusted. */
   readonly chain?: ChainReport | undefined
-  /** A provider whose verdict is believed, who saw DMARC pass: `provider:<name>`. */
-  readonly provider?: string | undefined
+  /** What a server in front of us wrote about it, where the operator has named one. */
+  readonly upstream?: UpstreamVerdict | undefined
+  /** Somebody whose verdict is believed, who saw DMARC pass: `provider:<name>`, `authserv:<id>`. */
+  readonly believed?: string | undefined
   /** Names of fields the message has, of those a signature ought to cover. */
   readonly coverable: readonly string[]
 }
@@ -89,12 +92,12 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
 
 /** A trusted sealer or provider who saw DMARC pass, or SPF where that is enough. */
 function findVoucher(
-  { chain, provider, dmarc, spf, authorDomain }: MailEvidence,
+  { chain, believed, dmarc, spf, authorDomain }: MailEvidence,
   spfOnly: boolean,
 ): Voucher | undefined {
   if (chain && vouchesFor(chain, authorDomain))
     return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id }
-  if (provider) return { issuer: provider, keyId: provider }
+  if (believed) return { issuer: believed, keyId: believed }
   if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
   return { issuer: authorDomain, keyId: `spf:${spf.domain}` }
 }

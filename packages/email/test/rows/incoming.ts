@@ -121,6 +121,11 @@ const signing: readonly EmailRow[] = [
     shownBy: [
       ...signatures('row 23: a forged Authentication-Results has no effect'),
       ...trust('row 23: Authentication-Results in the name of this house or a trusted sealer are not read'),
+      ...titlesOf(
+        'test/upstream',
+        'is in nothing that agents and operators read',
+        'is all of it nobody’s, where no server is named',
+      ),
     ],
   },
   {
