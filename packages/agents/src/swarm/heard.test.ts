@@ -1,0 +1,201 @@
+import type { AgentContext, FilePart, NormalizedMessage, PartialResponse } from '@postern/core'
+import { collectAnswer } from '@postern/core'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openTestAgent, testContext, testMessage } from '../../test/house.ts'
+import { textOf } from '../../test/model-agent.ts'
+import type { Complete, ModelReply } from '../../test/model-server.ts'
+import { call, openModelServer, say, streamOf } from '../../test/model-server.ts'
+
+const long = 'All the words of an answer that is long enough to be heard while it is made. '.repeat(3)
+const words = (text: string) => (text.match(/\S+\s*/g) ?? []).map(content => ({ content }))
+
+type Script = Complete | readonly ModelReply[]
+
+/** A swarm of `one` and `two`, whose models answer by script. */
+async function openSwarm(script: Script, config: object = {}, one: object = {}) {
+  const complete =
+    typeof script === 'function' ? script : (_: unknown, index: number) => script[index] ?? { status: 418 }
+  const server = await openModelServer(complete)
+  onTestFinished(server.close)
+  const { agent, close } = await openTestAgent({
+    use: 'swarm',
+    default_agent: 'one',
+    model: { base_url: server.baseUrl, model: 'stub' },
+    members: { one: { prompt: 'I am one.', navigates_to: ['two'], ...one }, two: { prompt: 'I am two.' } },
+    ...config,
+  })
+  onTestFinished(close)
+  const begin = (message: string | NormalizedMessage = 'hello', context: Partial<AgentContext> = {}) =>
+    agent.handle(typeof message === 'string' ? testMessage(message) : message, testContext(context))
+  return {
+    server,
+    begin,
+    async ask(...given: Parameters<typeof begin>) {
+      const chunks: PartialResponse[] = []
+      const answer = await collectAnswer(await begin(...given), chunk => chunks.push(chunk))
+      return { answer, chunks, pieces: chunks.map(textOf).filter(Boolean) }
+    },
+    prompts: () => server.requests.map(({ body }) => body.messages),
+  }
+}
+
+describe('the words of a swarm', () => {
+  test('are heard while the model still speaks, under the name of who speaks', async () => {
+    const { begin, server } = await openSwarm([
+      { pieces: streamOf(words(long)).pieces?.slice(0, -2) ?? [], hangs: true },
+    ])
+    const leaving = new AbortController()
+    const heard: unknown[] = []
+    const reading = (async () => {
+      for await (const chunk of (await begin('hello', { signal: leaving.signal })) as AsyncIterable<unknown>) {
+        heard.push(chunk)
+        if (heard.filter(piece => typeof piece === 'string').join('') === long) leaving.abort(new Error('enough'))
+      }
+    })()
+    await expect(reading).rejects.toThrow('enough')
+    await server.left
+    const pieces = heard.filter(piece => typeof piece === 'string')
+    expect(pieces.length).toBeGreaterThan(5)
+    expect(heard[heard.indexOf(pieces[0]) - 1]).toEqual({ speaker: 'one' })
+  })
+
+  test('are one answer, however they came', async () => {
+    const { ask } = await openSwarm([streamOf(words(long))])
+    const { answer, pieces } = await ask()
+    expect(answer?.parts).toEqual([{ kind: 'text', mime: 'text/markdown', content: long }])
+    expect(answer?.speaker).toBe('one')
+    expect(pieces.length).toBeGreaterThan(5)
+  })
+
+  test('that are few come at once', async () => {
+    const { ask } = await openSwarm([streamOf(words('Hello to you, too.'))])
+    expect((await ask()).pieces).toEqual(['Hello to you, too.'])
+  })
+
+  test('W-21: stay when their speaker hands over, and the next one’s come behind them, under his name', async () => {
+    const called = { index: 0, id: 'c', type: 'function', function: { name: 'navigate_to_two', arguments: '{}' } }
+    const { ask } = await openSwarm([streamOf([...words(long), { tool_calls: [called] }], 'tool_calls'), say(long)])
+    const { answer, chunks } = await ask()
+    expect(textOf(answer)).toBe(`${long}\n\n${long}`)
+    const named = chunks.flatMap(({ speaker }) => speaker ?? [])
+    expect([named[0], named.at(-1)]).toEqual(['one', 'two'])
+    const firstOfTwo = chunks.findIndex(({ speaker }) => speaker === 'two')
+    expect(chunks.slice(0, firstOfTwo).map(textOf).join('')).toBe(long)
+  })
+
+  test('W-25: that have to be rescued are never heard, nor is what was rescued', async () => {
+    const { ask } = await openSwarm([streamOf(words('Let me see. <tool_call>{"name": "x"}')), say('Here you are.')])
+    expect((await ask()).pieces).toEqual(['Here you are.'])
+  })
+
+  test('W-25: are heard up to the mark of a call that comes late, and the new ones behind an empty line', async () => {
+    const { ask } = await openSwarm([streamOf(words(`${long}<tool_call>{"name": "x"}`)), say('Here you are.')])
+    expect(textOf((await ask()).answer)).toBe(`${long}\n\nHere you are.`)
+  })
+
+  test('may be code', async () => {
+    const code = '```js\nconst f = ({ a }) => ({ b: a })\n```'
+    expect(textOf((await (await openSwarm([say(code)])).ask()).answer)).toBe(code)
+  })
+
+  test('W-25: with braces are rescued where braces are looked for', async () => {
+    const { ask } = await openSwarm([say('Here: {"a": 1}'), say('Here you are.')], { rescue_checks: ['braces'] })
+    expect(textOf((await ask()).answer)).toBe('Here you are.')
+  })
+
+  test('that are cut off end with a mark', async () => {
+    const { ask } = await openSwarm([streamOf(words(long), 'length')])
+    expect(textOf((await ask()).answer)).toBe(`${long} […]`)
+  })
+
+  test('are followed by the refusal of who breaks off', async () => {
+    const { ask } = await openSwarm([streamOf([...words(long), { refusal: 'I stop here.' }])])
+    const { answer } = await ask()
+    expect(answer?.status).toBe('rejected')
+    expect(answer?.parts?.[0]).toMatchObject({ kind: 'text', content: long })
+    expect(answer?.parts?.[1]).toMatchObject({ policy: { kind: 'forbidden', message: 'I stop here.' } })
+  })
+
+  test('are heard when they are whole where a policy looks at them', async () => {
+    const policies = { p: { refuse_output: ['sesame'], message: 'No.' } }
+    const { ask } = await openSwarm([streamOf(words(long)), streamOf(words(`${long} sesame`))], { policies })
+    expect((await ask()).pieces).toEqual([long])
+    expect((await ask()).pieces).toEqual(['No.'])
+  })
+})
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+describe('pictures', () => {
+  const picture: FilePart = {
+    kind: 'file',
+    mime: 'image/png',
+    name: 'cup.png',
+    bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: 'a'.repeat(64) },
+  }
+  const shown = testMessage('', { parts: [{ kind: 'text', mime: 'text/plain', content: 'What is it?' }, picture] })
+  const piece = { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } }
+
+  function withPictures() {
+    const read: string[] = []
+    const attachment: AgentContext['attachment'] = async part => {
+      read.push(String(part.name))
+      return { bytes: new Uint8Array(png) }
+    }
+    return { read, attachment }
+  }
+
+  test('are shown to a member whose model sees them, once read, with each of its questions', async () => {
+    const { read, attachment } = withPictures()
+    const { ask, prompts, server } = await openSwarm(({ body }) =>
+      String(body.messages[0]?.content).startsWith('I am one.') ? call('navigate_to_two', {}) : say('A cup.'),
+    )
+    const seeing = await openSwarm([], { model: { base_url: server.baseUrl, model: 'stub', images: true } })
+    await ask(shown, { attachment })
+    expect(JSON.stringify(prompts())).not.toContain('image_url')
+    expect(read).toEqual([])
+    server.requests.slice()
+    await seeing.ask(shown, { attachment })
+    expect(read).toEqual(['cup.png'])
+    for (const messages of server.requests.slice(2).map(({ body }) => body.messages)) {
+      const last = messages.findLast(({ role }) => role === 'user')?.content as readonly { readonly text?: string }[]
+      expect(last.at(-1)).toEqual(piece)
+      expect(last[0]?.text).toMatch(/"name":"cup\.png"[\s\S]*What is it\?$/)
+    }
+  })
+
+  test('are shown again after a rescue, with who sent them', async () => {
+    const { read, attachment } = withPictures()
+    const server = await openModelServer((_, index) => (index === 0 ? say('<tool_call>') : say('A cup.')))
+    onTestFinished(server.close)
+    const { ask } = await openSwarm([], {}, { model: { base_url: server.baseUrl, model: 'stub', images: true } })
+    expect(textOf((await ask(shown, { attachment })).answer)).toBe('A cup.')
+    expect(read).toEqual(['cup.png'])
+    const [, again] = server.requests
+    const last = again?.body.messages.at(-1)?.content as readonly { readonly text?: string }[]
+    expect(last[0]?.text).toMatch(/^Something went wrong[\s\S]*"from":"@alice@peer\.test"[\s\S]*What is it\?$/)
+    expect(last.at(-1)).toEqual(piece)
+  })
+})
+
+describe('what a member’s model is given', () => {
+  test('has the words of the sender once, whoever handed over', async () => {
+    const { ask, prompts } = await openSwarm([call('navigate_to_two', {}), say('Two here.')])
+    await ask('Where is my order?')
+    const [, second = []] = prompts()
+    expect(second.map(({ role }) => role)).toEqual(['system', 'user'])
+    expect(JSON.stringify(second).split('Where is my order?')).toHaveLength(2)
+  })
+
+  test('names the sender also after a rescue', async () => {
+    const { ask, prompts } = await openSwarm([say(''), say('Hello.')])
+    await ask('Where is my order?')
+    const [, second = []] = prompts()
+    expect(second.at(-1)?.content).toMatch(
+      /^Something went wrong\. Start again.*\n\n<postern-data>\n.*"from":"@alice@peer\.test".*\n<\/postern-data>\nWhere is my order\?$/,
+    )
+  })
+})
