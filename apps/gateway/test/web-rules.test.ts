@@ -298,3 +298,25 @@ test('C-19: a tool that runs is a step of its own, with its name and how long it
     expect(Number.isInteger(latency_ms)).toBe(word === 'running')
   }
 })
+
+test('C-29: a file of an answer is a link in its text, and whole in the metadata of its message, streamed and read back', async () => {
+  const threadId = name('thread')
+  const events = await web.say('picture', { threadId })
+  const said = events.flatMap(event => (event.type === 'TEXT_MESSAGE_CONTENT' ? [String(event.delta)] : [])).join('')
+  const [file] = findEvent(events, 'TEXT_MESSAGE_END').metadata.files
+  expect(file).toEqual({
+    kind: 'file',
+    name: 'a.txt',
+    mime_type: 'text/plain',
+    size: 2,
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    url: expect.stringContaining('/attachments/'),
+  })
+  expect(said).toBe(`here\n\n[a.txt](${file.url})`)
+  expect(await (await fetch(web.local(file.url))).text()).toBe('hi')
+  const [, answer] = await web.readHistory(threadId)
+  expect([answer?.content.replace(/\?token=.*/, ''), answer?.metadata.files]).toEqual([
+    said.replace(/\?token=.*/, ''),
+    [{ ...file, url: expect.stringContaining('/attachments/') }],
+  ])
+})

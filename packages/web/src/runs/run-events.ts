@@ -4,8 +4,8 @@ import type { Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core
 import { plainTextOf } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
-import type { FileAddress } from './write-block.ts'
-import { writeBlock } from './write-block.ts'
+import type { FileAddress, ShownFile } from './write-block.ts'
+import { blockBreak, listFiles, writeBlock, writeBlocks } from './write-block.ts'
 
 export interface RunPlace {
   readonly threadId: string
@@ -49,7 +49,6 @@ export type RunEnding =
 
 const stage = 'execution'
 const toolStage = 'tool_execution'
-const blockBreak = '\n\n'
 
 interface BegunCall {
   readonly name: string
@@ -71,6 +70,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   /** The text that was told last, where more of its kind runs on. */
   let last: { readonly mime: string; readonly isBegun: boolean } | undefined
   let open: string | undefined
+  /** Those that the text of the open message has links to. */
+  let files: readonly ShownFile[] = []
   let messageCount = 0
   let isStepOpen = false
   let isOver = false
@@ -85,8 +86,10 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   const isLeft = ({ name, hasEnded }: BegunCall) => !hasEnded && place.clientTools.has(name)
 
   function endMessage(): void {
-    if (open !== undefined) emit({ type: EventType.TEXT_MESSAGE_END, messageId: open })
+    const metadata = files.length > 0 ? { metadata: { files } } : {}
+    if (open !== undefined) emit({ type: EventType.TEXT_MESSAGE_END, messageId: open, ...metadata })
     open = undefined
+    files = []
   }
 
   /** Begins with a break where something stands before it in the same message. */
@@ -181,14 +184,15 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     const runsOn = part.kind === 'text' && part.mime === last?.mime && last.isBegun
     if (runsOn) sayOn(block, response)
     else sayBlock(block, response)
+    files = [...files, ...listFiles([part], place.fileAddress)]
     last = part.kind === 'text' ? { mime: part.mime, isBegun: runsOn || block !== '' } : undefined
   }
 
   /** The rest of it; of an answer that has become another one, the whole as a message of its own. */
   function tellRest(parts: readonly Part[], response: string): void {
-    const blocks = parts.flatMap(part => (part.kind === 'tool_call' ? [] : writeBlock(part, place.fileAddress)))
-    const whole = blocks.filter(Boolean).join(blockBreak)
+    const whole = writeBlocks(parts, place.fileAddress)
     if (whole === told) return
+    files = listFiles(parts, place.fileAddress)
     if (whole.startsWith(told)) {
       const rest = whole.slice(told.length)
       const isBegun = open !== undefined

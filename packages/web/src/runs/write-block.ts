@@ -1,7 +1,47 @@
-import type { LinkPart, Part } from '@postern/core'
+import type { ArtifactPart, FilePart, LinkPart, Part } from '@postern/core'
 
 /** Where stored bytes are read, by their digest. */
 export type FileAddress = ((digest: string) => string) | undefined
+
+/** Blocks of one message stand apart. */
+export const blockBreak = '\n\n'
+
+/** A file as it stands in the metadata of the message whose text has its link. */
+export interface ShownFile {
+  readonly kind: 'file' | 'artifact'
+  readonly name?: string | undefined
+  readonly mime_type?: string | undefined
+  readonly size?: number | undefined
+  readonly sha256?: string | undefined
+  readonly url?: string | undefined
+}
+
+export function writeBlocks(parts: readonly Part[], fileAddress: FileAddress): string {
+  const blocks = parts.map(part => (part.kind === 'tool_call' ? '' : writeBlock(part, fileAddress)))
+  return blocks.filter(Boolean).join(blockBreak)
+}
+
+export function listFiles(parts: readonly Part[], fileAddress: FileAddress): readonly ShownFile[] {
+  return parts.flatMap(part => (part.kind === 'file' || part.kind === 'artifact' ? [showFile(part, fileAddress)] : []))
+}
+
+function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): ShownFile {
+  const { kind, name, mime, size, bytes_ref } = part
+  const url = addressOf(part, fileAddress)
+  return {
+    kind,
+    ...(name !== undefined && { name }),
+    ...(mime !== undefined && { mime_type: mime }),
+    ...(size !== undefined && { size }),
+    ...(bytes_ref.kind === 'content_addressed' && { sha256: bytes_ref.digest }),
+    ...(url !== undefined && { url }),
+  }
+}
+
+function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
+  const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
+  return url ?? (bytes_ref.kind === 'url' ? bytes_ref.url : undefined)
+}
 
 /** What a text cannot show, as markdown: an assistant's content is one string. */
 export function writeBlock(part: Part, fileAddress: FileAddress): string {
@@ -9,9 +49,8 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
   if (part.kind === 'link') return writeLink(part)
   if (part.kind === 'policy') return part.policy.message
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
-  const { bytes_ref, name = 'file' } = part
-  const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
-  const address = url ?? (bytes_ref.kind === 'url' ? bytes_ref.url : undefined)
+  const { name = 'file' } = part
+  const address = addressOf(part, fileAddress)
   return address === undefined ? name : `[${name}](${address})`
 }
 
