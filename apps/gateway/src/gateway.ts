@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
-import type { Channel, Desk, Listening, Log } from '@postern/core'
+import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { openPolicy } from '@postern/policy'
@@ -125,11 +125,15 @@ export async function openGateway(
     demandClaims: policy.demandClaims,
     maxHops: loop.max_hops,
   }
+  const chatWays = {
+    findChannel: (name: ChannelName) => channels.find(channel => channel.name === name),
+    isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
+  }
   const channels: readonly Channel<Hono>[] = [
     protocols.activitypub(activitypub, house),
     protocols.a2a(a2a, house),
     protocols.email(config.email, house),
-    await protocols.web(config.web, house, desk),
+    await protocols.web(config.web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
   ]
   const metrics = createMetrics(desk, world.now)
   let isReady = false

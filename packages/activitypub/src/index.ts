@@ -36,6 +36,7 @@ import { createPeerLimits } from './peer-limits.ts'
 import { createPrincipalFinder } from './principal.ts'
 import { listPublishedKeys, rotateActorKeys } from './published-keys.ts'
 import { createReaders } from './readers.ts'
+import { retargetAlone } from './reply-target.ts'
 import { createRoutes } from './routes.ts'
 import type { InboxRequest } from './verify.ts'
 import { verifyDelivery } from './verify.ts'
@@ -124,6 +125,7 @@ export function openActivityPub(
     spread: (_, relations) => spreadToFollowers(relations),
     addressesFiles: true,
     privateScope: subject => subject,
+    retarget: retargetAlone,
     findPrincipal: createPrincipalFinder(shared),
     routes: createRoutes({
       agents,

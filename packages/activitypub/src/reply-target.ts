@@ -63,6 +63,12 @@ export function readReplyTarget(json: Json): ReplyTarget {
   return json as unknown as ReplyTarget
 }
 
+/** An answer there that only its author reads. */
+export function retargetAlone(target: Json): Json | undefined {
+  const reply = readReplyTarget(target)
+  return reply?.inbox ? toJson({ ...reply, visibility: 'direct' }) : undefined
+}
+
 /** What all deliveries of a broadcast have in common stands beside what each has for itself. */
 export function readDeliveryTarget({ target, broadcast }: Pick<Delivery, 'target' | 'broadcast'>): DeliveryTarget {
   return { ...(broadcast as object | undefined), ...(target as object) } as DeliveryTarget

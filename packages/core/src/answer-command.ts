@@ -58,7 +58,9 @@ export async function answerCommand(
   const asking = { turn, identity, working }
   if (await isAlone(turn, identity, working)) return handlers[command.name](command as never, asking)
   // Where it can only be answered before others, it is not answered at all.
-  return turn.via === 'activitypub' && command.name !== 'confirm' ? says(personTexts.inPrivate()) : undefined
+  return turn.content.received_via === 'activitypub' && command.name !== 'confirm'
+    ? says(personTexts.inPrivate())
+    : undefined
 }
 
 function says(content: string, acts: readonly PlannedAct[] = []): CommandAnswer {
@@ -69,7 +71,7 @@ function says(content: string, acts: readonly PlannedAct[] = []): CommandAnswer 
 }
 
 async function askForLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
-  const named = readPersonAddress(text)
+  const named = readPersonAddress(text, ownDomain(turn))
   const problem = named ? findProblem(named, identity, turn, working) : personTexts.noAddress()
   if (!named || problem) return says(problem ?? personTexts.noAddress())
   const target = await proveTarget(named, working)
@@ -108,10 +110,15 @@ function findProblem(
   { findAgent, findChannel }: Working,
 ): string | undefined {
   if (target.via === via && target.address === address) return personTexts.own()
+  if (target.via === 'web') return personTexts.fromChat()
   const { local, domain } = parseAddress(target.address)
-  const isOurs = domain === parseAddress(turn.content.recipient).domain
+  const isOurs = domain === ownDomain(turn)
   if (isOurs && (target.via === 'activitypub' || findAgent(local.split('+')[0] ?? local))) return personTexts.agent()
   return findWay(findChannel(target.via)) ? undefined : personTexts.noWay()
+}
+
+function ownDomain({ content }: Turn): string {
+  return parseAddress(content.recipient).domain
 }
 
 /** The same for the same request, so that a turn that is run again sends what was sent before. */
@@ -194,7 +201,7 @@ async function confirmCode(
 }
 
 async function endLink(text: string, { turn, identity, working }: Asking): Promise<CommandAnswer> {
-  const other = readPersonAddress(text)
+  const other = readPersonAddress(text, ownDomain(turn))
   const isDone = other && (await working.desk.unlink(turn.agent, identity, other))
   return says(isDone ? personTexts.unlinked(other) : personTexts.notLinked())
 }

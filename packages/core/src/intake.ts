@@ -1,7 +1,7 @@
 import type { DemandDecision } from './demand.ts'
 import type { Json } from './json.ts'
 import type { LoopLimits } from './loop.ts'
-import type { NormalizedMessage } from './message.ts'
+import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { Authorship, RelationEffect, RelationKind } from './relation.ts'
 import type { TurnLane } from './turn-lane.ts'
 
@@ -67,6 +67,8 @@ export interface TaskIntake extends TaskKey {
   readonly most?: number | undefined
   /** Where many share one owner: so many open tasks may one of them have. */
   readonly share?: { readonly name: string; readonly most: number } | undefined
+  /** It is opened by this message: when there is one of its id already, this one is refused. */
+  readonly isNew?: true | undefined
 }
 
 /** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */
@@ -106,6 +108,10 @@ export interface Intake {
     readonly scope: string
     /** Ids of earlier messages; the first one known in this scope decides the thread, else `message.thread_id`. */
     readonly references: readonly string[]
+    /** Where others take part, too: the principal of who begins it by this message. */
+    readonly begunBy?: string | undefined
+    /** It is part of a conversation of another channel: our number of it. The answer leaves by that channel, and `target` is its. */
+    readonly joined?: JoinedThread | undefined
   }
   /** Further ids this message is known by (an object IRI beside its activity IRI). */
   readonly aliases: readonly string[]
@@ -137,6 +143,11 @@ export interface Intake {
   readonly lane?: TurnLane | undefined
   /** Who reads an answer to it, where a thread holds messages to different circles: they are never answered together. */
   readonly audience?: string | undefined
+}
+
+export interface JoinedThread {
+  readonly id: number
+  readonly via: ChannelName
 }
 
 /** At most so many turns of one thread in a time. */

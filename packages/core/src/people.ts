@@ -115,6 +115,46 @@ export interface PersonHistoryRequest extends Omit<HistoryRequest, 'thread'> {
   readonly scopes: readonly PrivateScope[]
 }
 
+/** Which conversations are somebody's own, and what of them. */
+export interface OwnThreads {
+  readonly agent: string
+  /** Conversations of his alone. */
+  readonly scopes: readonly PrivateScope[]
+  /** His principals: what he has begun where others take part, too, is his as well. */
+  readonly subjects: readonly string[]
+}
+
+export interface OwnThread {
+  /** Our number of it. */
+  readonly id: number
+  readonly via: ChannelName
+  readonly scope: string
+  /** The thread id of its messages. */
+  readonly key: string
+  /** Others take part. */
+  readonly isShared: boolean
+  /** ISO 8601 UTC: when he said something in it first, and when something was said there last. */
+  readonly begunAt: string
+  readonly lastAt: string
+  /** What he said first, in part. */
+  readonly beginning: string
+}
+
+export interface OwnThreadsRequest extends OwnThreads {
+  readonly limit: number
+  /** Only those with a smaller number: they are listed from the newest on. */
+  readonly before?: number | undefined
+}
+
+/** Conversations as their owner sees them. What he said himself, and what was answered to that; never what others said. */
+export interface OwnThreadDesk {
+  listOwnThreads(request: OwnThreadsRequest): Promise<readonly OwnThread[]>
+  /** Undefined where it is not his. */
+  findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
+  /** The target of what he said last in it by its own channel. */
+  readLastTarget(whose: OwnThreads, thread: number): Promise<Json | undefined>
+}
+
 export interface Forgetting {
   /** Absent: of all agents. */
   readonly agent?: string | undefined
@@ -130,7 +170,7 @@ export interface Forgotten {
 }
 
 /** Who is one person, by what was proven to one agent. */
-export interface PeopleDesk {
+export interface PeopleDesk extends OwnThreadDesk {
   /** Whom an address belongs to; undefined while it is linked with none, or when somebody else has it now (another `subject`). */
   findPerson(agent: string, identity: PersonIdentity): Promise<Person | undefined>
   /** Keeps the digest of a code that is about to be sent. */

@@ -12,13 +12,14 @@ export const personTexts = {
   nobody: () => 'I find nobody at that address, or his server does not answer now.',
   own: () => 'You are writing from that address already.',
   agent: () => 'That is the address of an agent, not of a person.',
+  fromChat: () => 'Nothing can be sent to a chat. Ask there: write "link" and this address in the chat.',
   noWay: () => 'I have no way to send a code there.',
   sent: (target: PersonAddress) =>
     `I have sent a code to ${showPersonAddress(target)}. Write it to me here within ${minutes} minutes: "confirm" and the code.`,
   notice: (asker: PersonAddress, agent: string, code: string) =>
     [
       `${showPersonAddress(asker)} says that this address belongs to the same person, and asks the agent ${agent} to link both.`,
-      `If that was you, send this to the agent from ${showPersonAddress(asker)} within ${minutes} minutes:`,
+      `If that was you, ${asker.via === 'web' ? 'write this in the chat where you asked,' : `send this to the agent from ${showPersonAddress(asker)}`} within ${minutes} minutes:`,
       `confirm ${code}`,
       'If it was not you, do nothing, and give the code to nobody: without it nothing happens.',
     ].join('\n\n'),

@@ -10,15 +10,22 @@ import { beginningOf } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 
 /** Whether the conversation is between the agent and this one alone: an answer reaches nobody else. */
-export async function isAlone(
-  turn: Turn,
-  { subject }: PersonIdentity,
-  { desk, findChannel }: Working,
-): Promise<boolean> {
-  const scope = findChannel(turn.via)?.privateScope?.(subject)
-  if (scope === undefined) return false
-  const actual = await desk.readThreadScope(turn.thread)
-  return scope === actual || (turn.via === 'email' && scope.toLowerCase() === actual.toLowerCase())
+export async function isAlone(turn: Turn, identity: PersonIdentity, working: Working): Promise<boolean> {
+  const { via } = turn
+  const subjects = via === identity.via ? [identity.subject] : await listSubjects(turn, identity, working)
+  const actual = await working.desk.readThreadScope(turn.thread)
+  return subjects.some(subject => {
+    const scope = working.findChannel(via)?.privateScope?.(subject)
+    return (
+      scope !== undefined && (scope === actual || (via === 'email' && scope.toLowerCase() === actual.toLowerCase()))
+    )
+  })
+}
+
+/** What he says in a chat may be part of a conversation that he has from another address. */
+async function listSubjects({ agent, via }: Turn, identity: PersonIdentity, { desk }: Working) {
+  const person = await desk.findPerson(agent, identity)
+  return (person?.addresses ?? []).flatMap(address => (address.via === via ? (address.subject ?? []) : []))
 }
 
 /** Who is speaking in a turn, where it may be known what he said elsewhere. */
@@ -81,7 +88,8 @@ export function readPast(
   known: TurnPerson | undefined,
 ): Promise<readonly Entry[]> {
   const window = { before: beginningOf(turn), ...reach }
-  const { agent, thread } = turn
-  if (!known) return desk.readHistory({ thread, ...window })
+  const { agent, thread, content } = turn
+  const chat = content.received_via === 'web' ? readPersonIdentity(content, turn.flags)?.subject : undefined
+  if (!known) return desk.readHistory({ thread, ...window, chat })
   return desk.readPersonHistory({ agent, thread, scopes: known.scopes, ...window })
 }

@@ -121,6 +121,11 @@ export interface Channel<Routes = unknown> {
   addressNotice?(deed: PostDeed): Addressing | undefined
   /** The scope of conversations between an agent and this principal alone. Pure. */
   privateScope?(subject: string): string | undefined
+  /**
+   * The target of an answer to what its author says elsewhere (in a chat), in the conversation that `target` is of: to him alone; undefined when
+   * nothing may be sent. A channel without it has conversations that go on nowhere else. Pure.
+   */
+  retarget?(target: Json): Json | undefined
   /** The principal behind an address, when both say so; undefined: nobody. @throws Unavailable, Undeliverable, Rejection */
   findPrincipal?(address: string): Promise<string | undefined>
   links(agent: string): readonly WebLink[]

@@ -37,6 +37,8 @@ export interface HistoryRequest {
   readonly before: number
   readonly head: number
   readonly tail: number
+  /** Who speaks in a chat (`formatChatOwner`): what he said there in a thread in which others take part is for his own turns alone. */
+  readonly chat?: string | undefined
 }
 
 export type TaskState = 'submitted' | ResponseStatus | 'canceled'

@@ -42,6 +42,12 @@ export function packTarget(target: MailTarget): Json {
   return target as Json
 }
 
+/** An answer in the same thread that only its author is mailed; none to a program. */
+export function retargetAlone(json: Json): Json | undefined {
+  const { others, ...target } = readTarget(json)
+  return target.is_silent ? undefined : packTarget(target)
+}
+
 /** @throws Error when the desk hands back what no mail put there */
 export function readTarget(target: Json): MailTarget {
   return mailTargetSchema.parse(target)

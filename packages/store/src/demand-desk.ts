@@ -12,10 +12,13 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
 
   /** The message that a decision stands for; nothing of what it is made of ever changes. */
   function planIntake(demand: DemandRecord, decision: DemandDecision): Intake {
-    const { content, target, task, thread, flags } = tables.readMessage(demand.message)
+    const { content, target, task, thread, flags, via } = tables.readMessage(demand.message)
     const author = findAuthor.get(demand.message)?.author ?? undefined
     const { scope } = tables.threads.scopeOf(thread)
-    return createResolutionIntake(demand, decision, { content, target, scope, task, author, flags }, isoTime(now()))
+    const origin = { content, target, scope, task, author, flags }
+    const intake = createResolutionIntake(demand, decision, origin, isoTime(now()))
+    if (via === content.received_via) return intake
+    return { ...intake, thread: { ...intake.thread, scope: author ?? scope, joined: { id: thread, via } } }
   }
 
   return {

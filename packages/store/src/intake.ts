@@ -18,7 +18,7 @@ import { createMessageInserter } from './message-insert.ts'
 import { readTaskKey } from './messages.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
-import { nameScopeOf } from './threads.ts'
+import { nameScopeOf, viaOf } from './threads.ts'
 import type { QueuedTurn } from './turn-table.ts'
 
 /** Larger raw bytes live among the blobs. */
@@ -62,7 +62,9 @@ export function createAdmission(
     return admitted
   }
 
-  function continueTask({ task, agent }: Intake, at: number): number | Refused | undefined {
+  function continueTask(intake: Intake, at: number): number | Refused | undefined {
+    const { task, agent } = intake
+    if (intake.thread.joined && tables.threads.find(intake) === undefined) return 'gone'
     const row = task && tables.tasks.continueTask(task, agent, at)
     if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
     return row
@@ -85,7 +87,7 @@ export function createAdmission(
     countStopped(batch, [flag, ...(intake.flags ?? [])])
     tables.edits.apply(batch, words, draft, at)
     if (objection === 'deleted') tables.forget(batch, message, at)
-    else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: intake.message.received_via, now: at })
+    else takeEffect(batch, intake, { message, thread, agent: intake.agent, via: viaOf(intake), now: at })
     return { outcome: 'accepted', message, task: keyOf(intake.task, task) }
   }
 
@@ -165,6 +167,8 @@ export function createAdmission(
 
 const refusals = {
   ended: () => new Rejection('unsupported', 'Cannot continue task: it has ended'),
+  taken: () => new Rejection('replayed', 'Cannot open task: there is one of this id'),
+  gone: () => new Rejection('no_recipient', 'Cannot take message: its conversation is gone'),
   full: () => new Rejection('rate_limited', 'Cannot open task: too many are open', { retryAfter: 60 }),
 } as const
 
@@ -174,7 +178,9 @@ type Refused = keyof typeof refusals | DemandObjection
 export type AdmitNew = (batch: Batch, draft: MessageDraft) => Admitted | Refused
 
 function refuse(reason: Refused): Rejection {
-  return reason === 'ended' || reason === 'full' ? refusals[reason]() : refuseResolution(reason)
+  return Object.hasOwn(refusals, reason)
+    ? refusals[reason as keyof typeof refusals]()
+    : refuseResolution(reason as DemandObjection)
 }
 
 /** Of a task that there is a row of. */
@@ -216,8 +222,8 @@ function createFirstFinder(db: Database): (intake: Intake) => First | undefined 
     `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
      WHERE m.duplicate_key = ? AND m.agent = ? AND m.via = ?`,
   )
-  return ({ duplicateKey, agent, message }) => {
-    const row = find.get(duplicateKey, agent, message.received_via)
+  return intake => {
+    const row = find.get(intake.duplicateKey, intake.agent, viaOf(intake))
     return row && { number: row.number, fingerprint: row.fingerprint, task: readTaskKey(row) }
   }
 }

@@ -1,6 +1,7 @@
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { MessageDraft } from './message-draft.ts'
+import { viaOf } from './threads.ts'
 
 export interface MessagePlace {
   readonly message: number
@@ -21,7 +22,7 @@ export function createMessageInserter(db: Database): (draft: MessageDraft, place
       number,
       message.id,
       agent,
-      message.received_via,
+      viaOf(draft.intake),
       thread,
       task ?? null,
       duplicateKey,

@@ -14,6 +14,7 @@ import { demandSchema } from './schema/010-demands.ts'
 import { laneSchema } from './schema/011-lanes.ts'
 import { personSchema } from './schema/012-people.ts'
 import { transcriptSchema } from './schema/013-transcript.ts'
+import { ownThreadSchema } from './schema/014-own-threads.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
@@ -30,6 +31,7 @@ export const migrations: readonly string[] = [
   laneSchema,
   personSchema,
   transcriptSchema,
+  ownThreadSchema,
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */

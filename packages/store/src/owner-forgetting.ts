@@ -34,7 +34,9 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
     `SELECT number, via || ' ' || lower(json_extract(envelope, '$.sender.address')) AS person FROM messages
-     WHERE thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?)) ORDER BY number DESC LIMIT +?`,
+     WHERE thread_id IN (SELECT CAST(value AS INTEGER) FROM json_each(?1))
+       OR number IN (SELECT seq FROM entries WHERE task_id IN (SELECT id FROM tasks WHERE owner = ?2) AND role = 'user')
+     ORDER BY number DESC LIMIT +?3`,
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const removeMessage = createRemoveMessage(db, tables)
@@ -45,7 +47,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
   function removeSlice(owner: string): Promise<number> {
     return write(batch => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
-      const messages = listMessages.all(threads, sliceSize)
+      const messages = listMessages.all(threads, owner, sliceSize)
       for (const { number } of messages) removeMessage(batch, number, now())
       endRecords.run(JSON.stringify([...new Set(messages.map(({ person }) => person))]))
       return messages.length
@@ -56,7 +58,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
   function removePlaces(owner: string): Promise<number | undefined> {
     return write(batch => {
       const threads = JSON.stringify(listThreads.all(owner).map(({ id }) => id))
-      if (listMessages.all(threads, 1).length > 0) return undefined
+      if (listMessages.all(threads, owner, 1).length > 0) return undefined
       const removed = endTasks(owner)
       endThreads(threads)
       addTaskBytes(batch, owner, -taskBytes.read(batch, owner))

@@ -2,6 +2,7 @@ import type { PeopleDesk, PersonLink } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
 import { createLinkEnding } from './link-ending.ts'
+import { createOwnThreadDesk } from './person-conversations.ts'
 import { createPersonForgetting } from './person-forgetting.ts'
 import { createPersonHistory } from './person-history.ts'
 import { createPersonTable, formatPersonKey, readPersonKey } from './person-table.ts'
@@ -62,6 +63,7 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
       }),
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
     readPersonHistory: createPersonHistory(db),
+    ...createOwnThreadDesk(db),
     async readPersonState(agent, person) {
       const row = findState.get(agent, person)
       return row && JSON.parse(row.state)

@@ -10,7 +10,7 @@ export type RemoveMessage = (batch: Batch, message: number, now: number) => numb
 export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables, 'forget' | 'blobs'>): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.thread_id, m.id, m.object, m.agent, m.via, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+    `SELECT m.thread_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.number = ?`,
   )
   const endName = prepareQuery(
@@ -26,12 +26,14 @@ export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables
     // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
     forget(batch, message, now)
     unlist.run(message)
-    const { id, object, agent, via, scope } = found
+    const { id, object, agent, via, author, scope } = found
     const { responses } = endRows(batch, message)
     for (const { seq } of responses) endEntry(seq)
     for (const name of [id, object, ...responses.map(response => response.id)]) {
       if (name !== null) endName.run(name, agent, via, scope)
     }
+    // What came from a chat has its names there.
+    if (author !== null) endName.run(id, agent, 'web', author)
     endEntry(message)
     return found.thread_id
   }
@@ -44,6 +46,7 @@ interface RemovedMessage {
   readonly object: string | null
   readonly agent: string
   readonly via: string
+  readonly author: string | null
   /** Of its thread: what its ids mean elsewhere is not his. */
   readonly scope: string
 }

@@ -5,8 +5,11 @@ import type { TaskRow } from './task-record.ts'
 import { taskColumns } from './task-record.ts'
 
 export interface TaskTable {
-  /** The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may. */
-  continueTask(task: TaskIntake, agent: string, now: number): number | 'ended' | 'full'
+  /**
+   * The row of a task that takes one more message; `ended`, or `full` when its owner has as many open ones as he may, or `taken` when it was to be
+   * a new one.
+   */
+  continueTask(task: TaskIntake, agent: string, now: number): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): TaskRow | undefined
@@ -52,6 +55,7 @@ export function createTaskTable(db: Database): TaskTable {
         if (isFull(task)) return 'full'
         return newIdOf(insert.get(task.owner, task.id, agent, task.context, now, task.share?.name ?? null))
       }
+      if (task.isNew) return 'taken'
       if (!openStates.has(known.state)) return 'ended'
       setState.run('submitted', now, known.id)
       return known.id

@@ -1,4 +1,4 @@
-import type { Intake } from '@postern/core'
+import type { ChannelName, Intake } from '@postern/core'
 import type { Database } from './database.ts'
 import { newIdOf, prepareQuery } from './database.ts'
 
@@ -34,11 +34,15 @@ export function createThreadTable(db: Database): ThreadTable {
   const findScope = prepareQuery<NameScope>(db, 'SELECT agent, via, scope FROM threads WHERE id = ?')
   const insertThread = prepareQuery<{ id: number }>(
     db,
-    'INSERT INTO threads (key, agent, via, scope) VALUES (?, ?, ?, ?) RETURNING id',
+    'INSERT INTO threads (key, agent, via, scope, begun_by) VALUES (?, ?, ?, ?, ?) RETURNING id',
   )
+  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND via = ?')
   const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)'
   const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
-  const insertId = prepareQuery(db, `INSERT ${intoNames} ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message`)
+  const insertId = prepareQuery(
+    db,
+    `INSERT ${intoNames} ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message`,
+  )
 
   function findReferenced(references: readonly string[], { agent, via, scope }: NameScope): number | undefined {
     for (const reference of references) {
@@ -49,19 +53,25 @@ export function createThreadTable(db: Database): ThreadTable {
   }
 
   function findThread(intake: Intake): number | undefined {
+    if (intake.thread.joined) return findJoined(intake)
     const inside = nameScopeOf(intake)
     const known = findReferenced(intake.thread.references, inside)
     return known ?? findByKey.get(intake.message.thread_id, inside.agent, inside.via, inside.scope)?.thread_id
   }
 
-  function insertNew(key: string, { agent, via, scope }: NameScope): number {
-    const thread = newIdOf(insertThread.get(key, agent, via, scope))
+  function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
+    return joined && isThere.get(joined.id, agent, joined.via) ? joined.id : undefined
+  }
+
+  function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, place: NameScope): number {
+    const { agent, via, scope } = place
+    const thread = newIdOf(insertThread.get(key, agent, via, scope, begunBy ?? null))
     insertName.run(key, agent, via, scope, 1, thread, null)
     return thread
   }
 
   return {
-    place: intake => findThread(intake) ?? insertNew(intake.message.thread_id, nameScopeOf(intake)),
+    place: intake => findThread(intake) ?? insertNew(intake, nameScopeOf(intake)),
     find: findThread,
     scopeOf(thread) {
       const row = findScope.get(thread)
@@ -73,6 +83,11 @@ export function createThreadTable(db: Database): ThreadTable {
       for (const alias of aliases) insertName.run(alias, agent, via, scope, 0, thread, null)
     },
   }
+}
+
+/** The channel a message is answered by. */
+export function viaOf({ message, thread }: Pick<Intake, 'message' | 'thread'>): ChannelName {
+  return thread.joined?.via ?? message.received_via
 }
 
 export function nameScopeOf({ agent, message, thread }: Intake): NameScope {

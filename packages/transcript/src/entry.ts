@@ -52,6 +52,8 @@ export const entryBodySchema = z.object({
   kind: z.enum(entryKinds),
   role: z.enum(entryRoles),
   native_role: z.string().optional(),
+  /** The channel it came or went by; absent where that is the chat. */
+  via: z.string().optional(),
   agent_key: z.string().optional(),
   author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
   content: entryContentSchema,

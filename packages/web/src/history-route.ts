@@ -1,6 +1,7 @@
 import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
-import { findWebThread, showHistory } from './history.ts'
+import { findConversation } from './conversation.ts'
+import { showHistory } from './history.ts'
 import type { WebRooms } from './rooms.ts'
 import { maxRead } from './rooms.ts'
 import { findAgentName } from './runs/start-run.ts'
@@ -9,27 +10,27 @@ const maxPage = 200
 
 /** `GET …/history`: a stretch of a thread, ascending. */
 export async function answerHistory(c: Context, rooms: WebRooms): Promise<Response> {
-  const { owner } = await rooms.readOwner(c.req.header('authorization'))
+  const owner = await rooms.readOwner(c.req.header('authorization'))
   const agent = findAgentName(c.req.param('agent'), rooms)
   const threadId = c.req.query('threadId')
   if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
-  const thread = await findWebThread({ owner, agent, threadId }, rooms)
-  if (!thread) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
+  const found = await findConversation({ owner, agent, threadId }, rooms)
+  if (!found) throw new Rejection('no_recipient', 'Cannot read history: there is no such thread')
   const [after, before] = [readCount(c, 'after_seq'), readCount(c, 'before_seq')]
   const size = Math.min(readCount(c, 'limit') ?? 50, maxPage)
   const isTrace = c.req.query('include') === 'trace'
   if (isTrace && !rooms.config.trace) throw new Rejection('forbidden', 'Cannot read history: traces are for operators')
   const range = { ...(isTrace ? {} : { chat: true }), after_seq: after, before_seq: before, max_bytes: maxRead }
-  const entries = await rooms.transcript.read(thread, {
+  const entries = await rooms.transcript.read(found.thread, {
     ...range,
     ...(after === undefined ? { tail: size } : { limit: size }),
   })
-  const messages = await showHistory(entries, owner, rooms)
+  const messages = await showHistory(entries, { owner: owner.owner, isJoined: found.joined !== undefined }, rooms)
   const first = messages[0]?.seq ?? 1
   return c.json({ messages, ...(first > 1 && { next_before_seq: first }) }, 200, { 'cache-control': 'no-store' })
 }
 
-function readCount(c: Context, name: string): number | undefined {
+export function readCount(c: Context, name: string): number | undefined {
   const text = c.req.query(name)
   if (text === undefined) return undefined
   if (!/^\d{1,12}$/.test(text)) throw new Rejection('malformed', `Cannot read history: ${name} is not a number`)

@@ -5,8 +5,6 @@ import { textOfContent } from '@postern/transcript'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
-import type { FileAddress } from './runs/write-block.ts'
-import { listFiles, writeBlocks } from './runs/write-block.ts'
 
 /** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
 export interface HistoryMessage {
@@ -43,40 +41,38 @@ export async function findWebThread(
   return undefined
 }
 
+/** Whose eyes they are for; of a conversation that began elsewhere each message says how it came or went (`via`). */
+export interface HistoryView {
+  readonly owner: string
+  readonly isJoined: boolean
+}
+
 export async function showHistory(
   entries: readonly TranscriptEntry[],
-  owner: string,
+  { owner, isJoined }: HistoryView,
   { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
-      const [shown, demands] = [
-        await showEntry(entry, owner, { shelf, house }),
-        await showOpenDemands(entry, owner, house),
-      ]
-      return demands.length === 0 ? shown : { ...shown, metadata: { ...shown.metadata, demands } }
+      const [shown, demands] = [await showEntry(entry, owner, shelf), await showOpenDemands(entry, owner, house)]
+      const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(demands.length > 0 && { demands }) }
+      return { ...shown, metadata: { ...shown.metadata, ...more } }
     }),
   )
 }
 
-async function showEntry(
-  entry: TranscriptEntry,
-  owner: string,
-  { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
-): Promise<HistoryMessage> {
+async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {
   const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
-  const parts = 'parts' in content ? content.parts : []
-  const files = role === 'user' ? [] : listFiles(parts, house.fileAddress)
   return {
     id: native_id ?? entry_id,
     seq: chat_seq ?? seq,
     role: isAsked(entry) ? 'assistant' : role,
     ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
-    content: textOfEntry(entry, house.fileAddress),
+    content: textOfEntry(entry),
     metadata: {
       ...showStage(entry),
       ...(entry.is_incomplete && { incomplete: true }),
-      ...(files.length > 0 ? { files } : await showAttachments(parts, owner, shelf)),
+      ...(await showAttachments('parts' in content ? content.parts : [], owner, shelf)),
     },
     timestamp: at,
   }
@@ -87,12 +83,10 @@ export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
 
-/** Trace entries tell what was called; bubbles their text, an agent's as it was streamed: with links to its files. */
-function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress: FileAddress): string {
-  if (!tool || kind === 'approval_required') {
-    if (!('parts' in content)) return textOfContent(content)
-    return role === 'user' ? plainTextOf(content.parts) : writeBlocks(content.parts, fileAddress)
-  }
+/** Trace entries tell what was called; bubbles their text. */
+function textOfEntry({ kind, content, tool }: TranscriptEntry): string {
+  if (!tool || kind === 'approval_required')
+    return 'parts' in content ? plainTextOf(content.parts) : textOfContent(content)
   return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
 }
 

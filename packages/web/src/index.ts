@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Channel, House, ObjectStore } from '@postern/core'
+import type { Channel, ChannelName, House, ObjectStore } from '@postern/core'
 import { createSender } from '@postern/core'
 import { readBody } from '@postern/http'
 import type { RecordShelf } from '@postern/transcript'
@@ -27,13 +27,17 @@ export interface WebStores {
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
   readonly shelf: RecordShelf
+  /** The other channels, by which conversations go on. */
+  findChannel(name: ChannelName): Channel | undefined
+  /** Whether people may link their addresses for an agent. */
+  isLinking(agent: string): boolean
 }
 
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
 export async function openWeb(
   config: WebConfig,
   house: House,
-  { transcript, objects, shelf: records }: WebStores,
+  { transcript, objects, shelf: records, findChannel, isLinking }: WebStores,
 ): Promise<Channel<Hono>> {
   const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
   const rooms = {
@@ -41,6 +45,8 @@ export async function openWeb(
     house,
     transcript,
     records,
+    findChannel,
+    isLinking,
     readOwner: createOwnerReader(config, house),
     shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
@@ -67,7 +73,14 @@ export async function openWeb(
     describe: response => JSON.parse(JSON.stringify(response)),
     deliver: async () => ({ note: 'kept for the client to read' }),
   })
-  return { ...sender, routes, addressesFiles: true, links: () => [], publishedKeys: async () => [] }
+  return {
+    ...sender,
+    routes,
+    addressesFiles: true,
+    privateScope: subject => subject,
+    links: () => [],
+    publishedKeys: async () => [],
+  }
 }
 
 function runOf(target: unknown): string {

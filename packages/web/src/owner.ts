@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { House, NormalizedMessage } from '@postern/core'
-import { isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
+import { formatChatOwner, isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
 import { decodeJwt, jwtVerify } from 'jose'
 import type { WebConfig } from './config.ts'
 import { createKeyFinder } from './issuer-keys.ts'
@@ -57,7 +57,7 @@ function nameOwner(issuer: string, subject: unknown, host: string): WebOwner {
   const isPlain = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
   // No plain name begins like the others, so that nobody can be called like one of them.
   const local = isPlain ? subject : `_${hash('sha256', subject).slice(0, 24)}`
-  return { owner: `web:${JSON.stringify([issuer, subject])}`, subject, issuer, address: `@${local}@${host}` }
+  return { owner: formatChatOwner(issuer, subject), subject, issuer, address: `@${local}@${host}` }
 }
 
 /** People of an issuer have a host of their own below ours: nobody is taken for an agent, or for another issuer's of the same name. */

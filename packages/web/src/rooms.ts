@@ -1,4 +1,4 @@
-import type { House } from '@postern/core'
+import type { Channel, ChannelName, House } from '@postern/core'
 import type { RecordShelf, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
@@ -6,9 +6,13 @@ import type { ReadOwner } from './owner.ts'
 
 /** A conversation of the desk as part of a thread of the transcript. */
 export interface BoundTranscript extends TranscriptStore {
+  /** `reader`: only the words of these principals, and the answers to them. */
   bindDesk(
     thread: { readonly owner: string; readonly thread_id: string },
-    conversation: { readonly agent: string; readonly via: string; readonly scope: string; readonly key: string },
+    conversation:
+      | { readonly agent: string; readonly via: string; readonly scope: string; readonly key: string }
+      | number,
+    reader?: readonly string[],
   ): Promise<boolean>
 }
 
@@ -23,6 +27,10 @@ export interface WebRooms {
   readonly shelf: AttachmentShelf
   readonly transcript: BoundTranscript
   readonly records: RecordShelf
+  /** The other channels, by which conversations go on. */
+  findChannel(name: ChannelName): Channel | undefined
+  /** Whether people may link their addresses for this agent. */
+  isLinking(agent: string): boolean
   /** The request with its body read, at most so many bytes. @throws Rejection too_large, malformed */
   openBody(request: Request, maxBytes: number): Promise<Request>
 }

@@ -63,7 +63,10 @@ function placeNew(
     kind: 'message',
     thread_id: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
     in_reply_to: inReplyTo,
-    thread: { scope: isOpen(visibility) ? 'public' : actor.id, references: inReplyTo ? [inReplyTo] : [] },
+    thread: {
+      ...(isOpen(visibility) ? { scope: 'public', begunBy: actor.id } : { scope: actor.id }),
+      references: inReplyTo ? [inReplyTo] : [],
+    },
   }
 }
 

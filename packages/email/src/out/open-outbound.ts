@@ -5,6 +5,7 @@ import { deliverMail } from '../deliver.ts'
 import { createDkimSigner } from '../dkim/signer.ts'
 import { listMailRecords } from '../published-keys.ts'
 import { describeMail, renderMail } from '../render.ts'
+import { retargetAlone } from '../target.ts'
 import type { AddressTokens } from '../tokens/address-tokens.ts'
 import { addressMail } from './address.ts'
 import { scopeOfMailbox } from './audience.ts'
@@ -28,6 +29,7 @@ type Outgoing = Pick<
   | 'liftSuppression'
   | 'addressNotice'
   | 'privateScope'
+  | 'retarget'
 >
 
 /**
@@ -58,6 +60,7 @@ export function openMailOutbound(
     publishedKeys: async () => listMailRecords(await signer.publish(), agents.domain),
     addressNotice: deed => addressMailNotice(deed, agents),
     privateScope: subject => scopeOfMailbox(subject.replace(/^mailto:/, '')),
+    retarget: retargetAlone,
     probe: () => sendProbe({ world, agents, signer, openTokens }),
     liftSuppression: (agent, peer) => liftSuppression({ agent, peer }, { desk, world, agents }),
     async rotateKeys(agent, options) {

@@ -86,7 +86,7 @@ function describeSibling(
 
 /** What the other agent said, and what it said it to: the one who is called in has not been there. */
 function listParts({ response, message }: Delivery): Part[] {
-  const quote = quoteMessage(message)
+  const quote = message.received_via === 'email' ? quoteMessage(message) : undefined
   return [
     ...(response?.parts ?? []),
     ...(quote ? [{ kind: 'text', mime: 'text/plain', content: quote.text } as const] : []),

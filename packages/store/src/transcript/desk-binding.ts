@@ -1,7 +1,7 @@
 import type { EntryBody } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
-import type { DeskEntries } from './desk-entries.ts'
+import type { DeskBound, DeskEntries } from './desk-entries.ts'
 
 /** A conversation of the desk, as its channel knows it. */
 export interface DeskThreadName {
@@ -22,7 +22,8 @@ export interface DeskNews {
 /** Which conversations of the desk are part of which threads. Synchronous. */
 export interface DeskBindings {
   findDeskThread(name: DeskThreadName): number | undefined
-  bind(thread: number, deskThread: number): void
+  /** `reader`: only the words of these principals, a JSON list, and the answers to them. False: it is bound for other ones. */
+  bind(thread: number, deskThread: number, reader?: string): boolean
   listNews(thread: number, thread_id: string): readonly DeskNews[]
   /** They are part of the thread now. */
   moveOn(thread: number, news: DeskNews): void
@@ -34,28 +35,39 @@ export function createDeskBindings(db: Database, said: DeskEntries): DeskBinding
     db,
     'SELECT thread_id FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1',
   )
-  const bind = prepareQuery(db, 'INSERT OR IGNORE INTO transcript_bindings (thread, desk_thread) VALUES (?, ?)')
-  const list = prepareQuery<{ desk_thread: number; place: number }>(
+  const bind = prepareQuery(
     db,
-    'SELECT desk_thread, place FROM transcript_bindings WHERE thread = ?',
+    'INSERT OR IGNORE INTO transcript_bindings (thread, desk_thread, reader) VALUES (?, ?, ?)',
+  )
+  const findReader = prepareQuery<{ reader: string | null }>(
+    db,
+    'SELECT reader FROM transcript_bindings WHERE thread = ? AND desk_thread = ?',
+  )
+  const list = prepareQuery<DeskBound>(
+    db,
+    'SELECT thread, desk_thread, place, reader FROM transcript_bindings WHERE thread = ?',
   )
   const isThere = prepareQuery(db, 'SELECT 1 FROM transcript_entries WHERE thread = ? AND desk_seq = ? LIMIT 1')
   const move = prepareQuery(db, 'UPDATE transcript_bindings SET place = ? WHERE thread = ? AND desk_thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE thread = ?')
 
-  function readNews(thread: number, thread_id: string, desk_thread: number, place: number): DeskNews {
-    const seqs = said.listFrom(desk_thread, place).filter(seq => !isThere.get(thread, seq))
+  function readNews(thread: number, thread_id: string, bound: DeskBound): DeskNews {
+    const { desk_thread } = bound
+    const seqs = said.listFrom(bound).filter(seq => !isThere.get(thread, seq))
     const news = seqs.map(seq => [seq, said.read(seq, thread_id) ?? []] as const)
     return { desk_thread, place: said.findOpenPlace(desk_thread), said: news }
   }
 
   return {
     findDeskThread: ({ agent, via, scope, key }) => findDeskThread.get(key, agent, via, scope)?.thread_id,
-    bind: (thread, deskThread) => void bind.run(thread, deskThread),
+    bind(thread, deskThread, reader) {
+      if (bind.run(thread, deskThread, reader ?? null).changes > 0) return true
+      return (findReader.get(thread, deskThread)?.reader ?? undefined) === reader
+    },
     listNews: (thread, thread_id) =>
       list
         .all(thread)
-        .map(({ desk_thread, place }) => readNews(thread, thread_id, desk_thread, place))
+        .map(bound => readNews(thread, thread_id, bound))
         .filter(news => news.said.length > 0),
     moveOn: (thread, { desk_thread, place }) => void move.run(place, thread, desk_thread),
     remove: thread => void remove.run(thread),

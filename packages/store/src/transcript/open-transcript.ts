@@ -18,9 +18,9 @@ export interface DeskTranscript extends TranscriptStore {
   /**
    * From now on what is said in a conversation of the desk is part of the thread, and what was said, too: read where the desk keeps it, so
    * that edits and what is forgotten show here as well. False when there is no such conversation (yet).
-   * @throws Rejection forbidden
+   * `reader`: of what was said only the words of these principals, and the answers to them. @throws Rejection forbidden
    */
-  bindDesk(thread: ThreadKey, conversation: DeskThreadName | number): Promise<boolean>
+  bindDesk(thread: ThreadKey, conversation: DeskThreadName | number, reader?: readonly string[]): Promise<boolean>
   /** All threads of an owner, with their names; how many there were. Locks do not keep them. */
   forgetOwner(owner: string): Promise<number>
 }
@@ -64,6 +64,15 @@ export function createSqliteTranscript({ db, write, now }: Store): DeskTranscrip
     table.clear(thread)
     bindings.remove(thread)
     threads.remove(thread)
+  }
+
+  /** For other eyes than before it is told anew, from the beginning. */
+  function bind(thread: number, deskThread: number, reader: string | undefined): void {
+    if (bindings.bind(thread, deskThread, reader)) return
+    table.clear(thread)
+    bindings.remove(thread)
+    threads.move(thread, { last_seq: 0, last_chat_seq: 0 })
+    bindings.bind(thread, deskThread, reader)
   }
 
   function rewrite(entries: readonly EntryBody[], thread: TranscriptThread) {
@@ -123,11 +132,11 @@ export function createSqliteTranscript({ db, write, now }: Store): DeskTranscrip
         const { id } = threads.requireWriter(key, request, now())
         drop(id)
       }),
-    bindDesk: (key, conversation) =>
+    bindDesk: (key, conversation, reader) =>
       write(() => {
         const { id } = threads.require(key)
         const deskThread = typeof conversation === 'number' ? conversation : bindings.findDeskThread(conversation)
-        if (deskThread !== undefined) bindings.bind(id, deskThread)
+        if (deskThread !== undefined) bind(id, deskThread, reader && JSON.stringify(reader.toSorted()))
         return deskThread !== undefined
       }),
     forgetOwner: owner =>

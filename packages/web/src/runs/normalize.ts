@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Intake } from '@postern/core'
+import type { Intake, Json, OwnThread } from '@postern/core'
 import { isoTime, mentionRelays } from '@postern/core'
 import type { WebOwner } from '../owner.ts'
 import { senderOf } from '../owner.ts'
@@ -19,34 +19,37 @@ export interface ProvenRun {
   readonly document: unknown
   /** ms */
   readonly at: number
+  /** The conversation of another channel that it is part of, and what an answer takes there. */
+  readonly joined?: (Pick<OwnThread, 'id' | 'via' | 'key'> & { readonly target: Json }) | undefined
 }
 
 /** A run → what the desk keeps and the agent reads. Pure. */
 export function normalizeRun(run: ProvenRun): Intake {
-  const { owner, agent, domain, threadId, runId, messageId, content, document, at } = run
+  const { owner, agent, domain, threadId, runId, messageId, content, document, at, joined } = run
   const recipient = `@${agent}@${domain}`
   return {
     agent,
     message: {
       id: messageId,
-      thread_id: threadId,
+      thread_id: joined?.key ?? threadId,
       sender: senderOf(owner, recipient, at),
       recipient,
       parts: [...content.parts],
-      recipient_capabilities: { mention_relay: mentionRelays.web },
+      recipient_capabilities: { mention_relay: mentionRelays[joined?.via ?? 'web'] },
       received_via: 'web',
       received_at: isoTime(at),
     },
     // A run is started once (AG-UI: a run id names one execution).
     duplicateKey: JSON.stringify([owner.owner, runId]),
-    thread: { scope: owner.owner, references: [] },
+    thread: { scope: owner.owner, references: [], ...(joined && { joined: { id: joined.id, via: joined.via } }) },
     aliases: [],
     proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
     raw: { bytes: Buffer.from(JSON.stringify(document, hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
-    target: { run: runId, thread: threadId },
+    target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
-    task: { owner: owner.owner, id: runId, context: threadId },
+    ...(joined && { authorship: { author: owner.owner, object: `run:${runId}` } }),
+    task: { owner: owner.owner, id: runId, context: threadId, isNew: true },
   }
 }
 

@@ -4,12 +4,14 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { answerHistory } from '../history-route.ts'
 import type { WebRooms } from '../rooms.ts'
+import { answerThreads } from '../threads-route.ts'
+import { RunRepeated } from './admit-run.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { createOpenRuns } from './open-runs.ts'
 import { readRunInput } from './read-run-input.ts'
 import { sseHeaders } from './sse.ts'
 import type { AskedRun } from './start-run.ts'
-import { findAgentName, RunRepeated, startRun } from './start-run.ts'
+import { findAgentName, startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
 /** Runs, what stops them, and what was said (seed 001; AG-UI 1.0). */
@@ -26,9 +28,11 @@ export function createRunRoutes(rooms: WebRooms): Hono {
   }
   const run = answer(c => answerRun(c, rooms, open))
   const history = answer(c => answerHistory(c, rooms))
+  const threads = answer(c => answerThreads(c, rooms))
   const cancel = answer(c => answerCancel(c, rooms))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.post(`${base}/runs`, run)
+    routes.get(`${base}/threads`, threads)
     routes.get(`${base}/history`, history)
     routes.post(`${base}/runs/:run/cancel`, cancel)
   }

@@ -1,16 +1,15 @@
 import type { Interrupt, RunAgentInput } from '@ag-ui/core'
-import type { Admitted, Inbound } from '@postern/core'
-import { Rejection, receive } from '@postern/core'
+import { Rejection } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
-import { findWebThread, isAsked, showHistory } from '../history.ts'
+import { findConversation } from '../conversation.ts'
+import { isAsked, showHistory } from '../history.ts'
 import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import { maxRead } from '../rooms.ts'
+import { admitRun, RunRepeated } from './admit-run.ts'
 import type { ChatState } from './chat-state.ts'
 import type { Watched } from './follow-turn.ts'
 import { listOpenInterrupts } from './interrupts.ts'
-import type { ProvenRun } from './normalize.ts'
-import { normalizeRun } from './normalize.ts'
 import type { ReadParts } from './read-parts.ts'
 import { countFiles, readContentParts } from './read-parts.ts'
 import type { RunNews } from './reconcile.ts'
@@ -42,11 +41,6 @@ export interface StartedRun {
 /** Entries that a client's copy is held against. */
 const recentEntries = 400
 
-/** The run's id names a run that there was already: nothing is run again. */
-export class RunRepeated extends Error {
-  override readonly name = 'RunRepeated'
-}
-
 /**
  * Holds a run against what is stored and makes what is new of it durable. @throws Rejection, Unavailable, RunRepeated
  */
@@ -54,14 +48,18 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const { owner, agent, input } = asked
   const { desk } = rooms.house
   if (await desk.findTask({ owner: owner.owner, id: input.runId })) throw new RunRepeated()
-  const thread = await findWebThread({ owner: owner.owner, agent, threadId: input.threadId }, rooms)
-  const recent = thread ? await rooms.transcript.read(thread, { tail: recentEntries, max_bytes: maxRead }) : []
+  const found = await findConversation({ owner, agent, threadId: input.threadId }, rooms)
+  const range = { tail: recentEntries, max_bytes: maxRead }
+  const recent = found ? await rooms.transcript.read(found.thread, range) : []
+  // What the gateway answers itself asks nothing and shows nothing of an agent.
+  const spoken = recent.filter(({ stage }) => stage !== 'gateway')
   const news = reconcileRun(input, recent)
-  const decided = await decideInterrupts(news.resume, asked, { rooms, recent })
+  const decided = await decideInterrupts(news.resume, asked, { rooms, recent: spoken })
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
+  const isJoined = found?.joined !== undefined
   const common = {
-    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said }, rooms),
-    state: await findChatState(recent, rooms),
+    snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said, isJoined }, rooms),
+    state: await findChatState(spoken, rooms),
     listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
     warnings: [...news.warnings, ...decided.warnings],
   }
@@ -73,7 +71,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const content = await readNews(news, decided.answers, asked, rooms)
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: undefined }
-  return { ...common, warnings, watched: await admitRun(asked, news, content, rooms) }
+  return { ...common, warnings, watched: await admitRun({ asked, news, content, joined: found?.joined }, rooms) }
 }
 
 async function findChatState(
@@ -85,16 +83,22 @@ async function findChatState(
   return found?.response.chat_state
 }
 
+interface Snapped {
+  readonly recent: readonly TranscriptEntry[]
+  readonly said: RunNews['said']
+  readonly isJoined: boolean
+}
+
 /** A client keeps what it knows in its place: what it says just now is left out first, so that it stands behind what went before. */
 async function takeSnapshots(
   { owner, input }: AskedRun,
-  { recent, said }: { readonly recent: readonly TranscriptEntry[]; readonly said: RunNews['said'] },
+  { recent, said, isJoined }: Snapped,
   rooms: WebRooms,
 ): Promise<StartedRun['snapshots']> {
   const stored = recent.filter(({ chat_seq }) => chat_seq !== undefined)
   const known = new Set(input.messages.map(({ id }) => id))
   if (stored.every(({ native_id, entry_id }) => known.has(native_id ?? entry_id))) return []
-  const messages = await showHistory(stored, owner.owner, rooms)
+  const messages = await showHistory(stored, { owner: owner.owner, isJoined }, rooms)
   const shown = messages.map(({ id, role, name, content, metadata }) => ({
     id,
     role,
@@ -131,28 +135,6 @@ async function readNews(
     blobs: read.flatMap(({ blobs }) => blobs),
     warnings: read.flatMap(({ warnings }) => warnings),
   }
-}
-
-async function admitRun(asked: AskedRun, { said }: RunNews, content: ReadParts, rooms: WebRooms): Promise<Watched> {
-  const { owner, agent, input, document, from } = asked
-  const { desk, world, agents } = rooms.house
-  const { threadId, runId } = input
-  const messageId = said.at(-1)?.id ?? `${runId}-input`
-  const at = world.now()
-  const run: ProvenRun = { owner, agent, domain: agents.domain, threadId, runId, messageId, content, document, at }
-  const inbound: Inbound<ProvenRun, ProvenRun> = {
-    name: 'web',
-    verify: async proven => proven,
-    normalize: proven => [normalizeRun(proven)],
-  }
-  const [admitted] = await receive(inbound, run, { desk, world, from })
-  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: at }
-}
-
-function numberOf(admitted: Admitted | undefined): number {
-  if (admitted === undefined) throw new Error('the desk admitted nothing')
-  if (admitted.outcome !== 'accepted') throw new RunRepeated()
-  return admitted.message
 }
 
 /** @throws Rejection no_recipient */

@@ -1,0 +1,90 @@
+import type { ChannelName, Json, OwnThread, OwnThreadDesk, OwnThreads, Part } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import type { Database } from './database.ts'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+import { isFromChat, isOwnMessage, saidInThread } from './person-words.ts'
+
+interface ThreadRow {
+  readonly id: number
+  readonly agent: string
+  readonly via: ChannelName
+  readonly scope: string
+  readonly key: string
+  readonly begun_by: string | null
+}
+
+interface SaidRow {
+  readonly at: string
+  readonly content: string
+}
+
+const columns = 'id, agent, via, scope, key, begun_by'
+const longestBeginning = 120
+
+/** What is somebody's own of all that an agent has talked about. */
+export function createOwnThreadDesk(db: Database): OwnThreadDesk {
+  const listAlone = prepareQuery<ThreadRow>(
+    db,
+    `SELECT ${columns} FROM threads WHERE scope <> 'public' AND lower(scope) = lower(?1) AND via = ?2 AND agent = ?3
+       AND (via = 'email' OR scope = ?1) AND id < ?4 ORDER BY id DESC LIMIT +?5`,
+  )
+  const listBegun = prepareQuery<ThreadRow>(
+    db,
+    `SELECT ${columns} FROM threads WHERE begun_by = ? AND agent = ? AND id < ? ORDER BY id DESC LIMIT +?`,
+  )
+  const find = prepareQuery<ThreadRow>(db, `SELECT ${columns} FROM threads WHERE id = ? AND agent = ?`)
+  const own = `${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation' AND ${isOwnMessage('?2')}`
+  const findFirst = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
+  )
+  const findLast = prepareQuery<SaidRow>(
+    db,
+    `SELECT e.at, '' AS content FROM ${own} ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+  )
+  const findTarget = prepareQuery<{ target: string }>(
+    db,
+    `SELECT m.target FROM ${own} AND e.role = 'user' AND NOT (${isFromChat}) ORDER BY coalesce(e.answers, e.seq) DESC LIMIT 1`,
+  )
+
+  function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
+    const first = findFirst.get(id, subjects)
+    const last = findLast.get(id, subjects)
+    if (!first || !last) return []
+    const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
+    const place = { id, via, scope, key, isShared: begun_by !== null }
+    return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
+  }
+
+  function isOwn({ via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
+    if (begun_by !== null && subjects.includes(begun_by)) return true
+    const isSame = (other: string) =>
+      other === scope || (via === 'email' && other.toLowerCase() === scope.toLowerCase())
+    return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))
+  }
+
+  function findOwn(whose: OwnThreads, thread: number): ThreadRow | undefined {
+    const row = Number.isSafeInteger(thread) ? find.get(thread, whose.agent) : undefined
+    return row && isOwn(row, whose) ? row : undefined
+  }
+
+  return {
+    async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
+      const rows = [
+        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit)),
+        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit)),
+      ]
+      const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
+      return newest.slice(0, limit).flatMap(row => describe(row, formatJson(subjects)))
+    },
+    async findOwnThread(whose, thread) {
+      const row = findOwn(whose, thread)
+      return row && describe(row, formatJson(whose.subjects))[0]
+    },
+    async readLastTarget(whose, thread) {
+      const row = findOwn(whose, thread)
+      const found = row && findTarget.get(row.id, formatJson(whose.subjects))
+      return found && parseJson<Json>(found.target)
+    },
+  }
+}

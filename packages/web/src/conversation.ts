@@ -1,0 +1,57 @@
+import type { Json, OwnThread } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { ThreadKey } from '@postern/transcript'
+import { findWebThread } from './history.ts'
+import { listOwnPlaces, parseThreadName } from './own-threads.ts'
+import type { WebOwner } from './owner.ts'
+import type { WebRooms } from './rooms.ts'
+
+/** A thread of the chat, and where it is one of another channel, what goes on there. */
+export interface Conversation {
+  readonly thread: ThreadKey
+  readonly joined?: JoinedConversation | undefined
+}
+
+export interface JoinedConversation extends OwnThread {
+  /** What an answer takes there; undefined when none can be given. */
+  findTarget(): Promise<Json | undefined>
+}
+
+export interface ConversationName {
+  readonly owner: WebOwner
+  readonly agent: string
+  readonly threadId: string
+}
+
+/** Undefined for a chat in which nothing has been said yet. @throws Rejection no_recipient for what began elsewhere and is not his (any more) */
+export async function findConversation(name: ConversationName, rooms: WebRooms): Promise<Conversation | undefined> {
+  const { owner, agent, threadId } = name
+  const elsewhere = parseThreadName(threadId)
+  if (elsewhere) return joinConversation(name, elsewhere.id, rooms)
+  const thread = await findWebThread({ owner: owner.owner, agent, threadId }, rooms)
+  return thread && { thread }
+}
+
+/** Nothing of it is copied. */
+async function joinConversation(
+  { owner, agent, threadId }: ConversationName,
+  id: number,
+  rooms: WebRooms,
+): Promise<Conversation> {
+  const { house, transcript, findChannel } = rooms
+  const alias = { transport: 'desk', key: String(id) }
+  const whose = await listOwnPlaces(owner, agent, rooms)
+  const own = await house.desk.findOwnThread(whose, id)
+  if (!own || !threadId.startsWith(`${own.via}:`)) {
+    const known = await transcript.findThread(owner.owner, alias)
+    if (known) await transcript.forget(known)
+    throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
+  }
+  const thread = await transcript.openThread(owner.owner, alias)
+  await transcript.bindDesk(thread, id, whose.subjects)
+  const findTarget = async () => {
+    const target = await house.desk.readLastTarget(whose, id)
+    return target === undefined ? undefined : findChannel(own.via)?.retarget?.(target)
+  }
+  return { thread, joined: { ...own, findTarget } }
+}

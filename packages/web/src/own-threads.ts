@@ -1,0 +1,41 @@
+import type { ChannelName, OwnThread, OwnThreads } from '@postern/core'
+import type { WebOwner } from './owner.ts'
+import type { WebRooms } from './rooms.ts'
+
+/** What somebody who chats may see with an agent: his chats, and what he has said to it from the addresses that are linked with him. */
+export async function listOwnPlaces(owner: WebOwner, agent: string, rooms: OwnPlaceRooms): Promise<OwnThreads> {
+  const { isLinking, findChannel, house } = rooms
+  const identity = { via: 'web', address: owner.address, subject: owner.owner } as const
+  const person = isLinking(agent) ? await house.desk.findPerson(agent, identity) : undefined
+  const linked = (person?.addresses ?? []).flatMap(({ via, subject }) =>
+    via === 'web' || subject === undefined ? [] : [{ via, subject }],
+  )
+  const scopes = linked.flatMap(({ via, subject }) => {
+    const scope = findChannel(via)?.privateScope?.(subject)
+    return scope === undefined ? [] : [{ via, scope }]
+  })
+  const own = { via: 'web', scope: owner.owner } as const
+  return {
+    agent,
+    scopes: [own, ...listCalls(owner, house), ...scopes],
+    subjects: [owner.owner, ...linked.map(({ subject }) => subject)],
+  }
+}
+
+export type OwnPlaceRooms = Pick<WebRooms, 'isLinking' | 'findChannel' | 'house'>
+
+/** Who calls with a token of the same issuer and the same subject is the same. What we issue ourselves names agents and keys. */
+function listCalls({ issuer, subject }: WebOwner, { agents }: WebRooms['house']) {
+  return issuer === agents.origin ? [] : [{ via: 'a2a' as const, scope: `${issuer} sub ${subject}` }]
+}
+
+/** The thread id under which a chat has it: its own, or one that tells whence it is. */
+export function nameThread({ via, key, id }: Pick<OwnThread, 'via' | 'key' | 'id'>): string {
+  return via === 'web' ? key : `${via}:${id}`
+}
+
+/** Such an id of a conversation that began elsewhere. No chat is named like one. */
+export function parseThreadName(threadId: string): { readonly via: ChannelName; readonly id: number } | undefined {
+  const [, via, id] = /^(activitypub|email|a2a):([1-9]\d{0,14})$/.exec(threadId) ?? []
+  return via === undefined ? undefined : { via: via as ChannelName, id: Number(id) }
+}

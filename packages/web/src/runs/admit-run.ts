@@ -1,0 +1,55 @@
+import type { Admitted, Inbound, Json } from '@postern/core'
+import { Rejection, receive } from '@postern/core'
+import type { Conversation } from '../conversation.ts'
+import type { WebRooms } from '../rooms.ts'
+import type { Watched } from './follow-turn.ts'
+import type { ProvenRun } from './normalize.ts'
+import { normalizeRun } from './normalize.ts'
+import type { ReadParts } from './read-parts.ts'
+import type { RunNews } from './reconcile.ts'
+import type { AskedRun } from './start-run.ts'
+
+/** The run's id names a run that there was already: nothing is run again. */
+export class RunRepeated extends Error {
+  override readonly name = 'RunRepeated'
+}
+
+export interface SaidRun {
+  readonly asked: AskedRun
+  readonly news: RunNews
+  readonly content: ReadParts
+  /** Where it is part of a conversation that began elsewhere. */
+  readonly joined: Conversation['joined']
+}
+
+/** Makes what a person says in a run durable. @throws Rejection, Unavailable, RunRepeated */
+export async function admitRun({ asked, news, content, joined }: SaidRun, rooms: WebRooms): Promise<Watched> {
+  const { owner, agent, input, document, from } = asked
+  const { desk, world, agents } = rooms.house
+  const { threadId, runId } = input
+  const messageId = news.said.at(-1)?.id ?? `${runId}-input`
+  const place = joined && { ...joined, target: await requireTarget(joined) }
+  const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
+  const run: ProvenRun = { ...of, content, document, at: world.now(), joined: place }
+  const inbound: Inbound<ProvenRun, ProvenRun> = {
+    name: 'web',
+    verify: async proven => proven,
+    normalize: proven => [normalizeRun(proven)],
+  }
+  const [admitted] = await receive(inbound, run, { desk, world, from }).catch(error => {
+    throw error instanceof Rejection && error.code === 'replayed' ? new RunRepeated() : error
+  })
+  return { message: numberOf(admitted), task: { owner: owner.owner, id: runId }, askedAt: run.at }
+}
+
+async function requireTarget({ via, findTarget }: NonNullable<Conversation['joined']>): Promise<Json> {
+  const target = await findTarget()
+  if (target !== undefined) return target
+  throw new Rejection('unsupported', `Cannot run: this conversation goes on only where it began (${via})`)
+}
+
+function numberOf(admitted: Admitted | undefined): number {
+  if (admitted === undefined) throw new Error('the desk admitted nothing')
+  if (admitted.outcome !== 'accepted') throw new RunRepeated()
+  return admitted.message
+}

@@ -1,0 +1,28 @@
+import type { OwnThread } from '@postern/core'
+import type { Context } from 'hono'
+import { readCount } from './history-route.ts'
+import { listOwnPlaces, nameThread } from './own-threads.ts'
+import type { WebRooms } from './rooms.ts'
+import { findAgentName } from './runs/start-run.ts'
+
+const [usual, most] = [50, 200]
+
+/** `GET …/threads`: the conversations of a person with an agent, those that began last first. */
+export async function answerThreads(c: Context, rooms: WebRooms): Promise<Response> {
+  const owner = await rooms.readOwner(c.req.header('authorization'))
+  const agent = findAgentName(c.req.param('agent'), rooms)
+  const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))
+  const before = readCount(c, 'before')
+  const whose = await listOwnPlaces(owner, agent, rooms)
+  const found = await rooms.house.desk.listOwnThreads({ ...whose, limit: limit + 1, before })
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1)?.id : undefined
+  const body = { threads: shown.map(showThread), ...(next !== undefined && { next_before: next }) }
+  return c.json(body, 200, { 'cache-control': 'no-store' })
+}
+
+function showThread(thread: OwnThread): object {
+  const { via, isShared, begunAt, lastAt, beginning } = thread
+  const times = { begun_at: new Date(begunAt).toISOString(), last_at: new Date(lastAt).toISOString() }
+  return { threadId: nameThread(thread), via, beginning, ...times, ...(isShared && { shared: true }) }
+}
