@@ -26,6 +26,29 @@ export interface SwarmHouse {
   close(): Promise<void>
 }
 
+/** A web chat with the swarm, as Ann. */
+export interface SwarmChat {
+  post(path: string, body: object): Promise<Response>
+  /** Everything that is told of a run, as one text. */
+  run(threadId: string, content: string, runId?: string): Promise<string>
+  begin(threadId: string, content: string, runId?: string): Promise<Response>
+}
+
+let count = 0
+/** Unlike all others. */
+export const nameOne = (what: string) => `${what}-${++count}`
+
+export function openSwarmChat(swarm: Pick<SwarmHouse, 'house'>, agent = 'desk'): SwarmChat {
+  function post(path: string, body: object): Promise<Response> {
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${annsToken}` }
+    const url = `${swarm.house.url()}/api/v1/agents/${agent}/${path}`
+    return fetch(url, { method: 'POST', headers, body: JSON.stringify(body) })
+  }
+  const begin: SwarmChat['begin'] = (threadId, content, runId = nameOne('run')) =>
+    post('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
+  return { post, begin, run: async (...given) => (await begin(...given)).text() }
+}
+
 type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>
 
 /** The swarm `desk`: triage hands over to refunds; whatever its members' models say is scripted. */

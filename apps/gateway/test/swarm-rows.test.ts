@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, operatorToken } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
-import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+import { call, describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
 
 // Rows of seed 003 that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
@@ -51,18 +51,12 @@ async function mention(text: string, from: string): Promise<string> {
   return (activity.object as { content: string }).content
 }
 
-let count = 0
-const name = (what: string) => `${what}-${++count}`
-
-function post(path: string, body: object): Promise<Response> {
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${annsToken}` }
-  return fetch(`${swarm.house.url()}/api/v1/agent/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
-}
-
-async function run(threadId: string, content: string, runId = name('run')): Promise<string> {
-  const messages = [{ id: name('msg'), role: 'user', content }]
-  return (await post('runs', { threadId, runId, messages })).text()
-}
+const { post, run } = openSwarmChat({
+  get house() {
+    return swarm.house
+  },
+})
+const name = nameOne
 
 /** Holds the model at these words; what it gives lets it go. */
 function hold(word: string): () => void {
