@@ -3,6 +3,7 @@ import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, PeopleHouse, RetryPolicy } from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
+import { readNote } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments.ts'
 import { readJointLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
@@ -59,6 +60,7 @@ export function startWork(house: WorkHouse): Work {
     joint,
     demands,
     people,
+    readNote,
     ...shelf,
   }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }

@@ -109,6 +109,25 @@ test('C10 nor is it let in when it comes', async () => {
   ])
 })
 
+test('S-31: a worker on another host: the delegation stands in the caller’s thread, and what came of it, in one turn', async () => {
+  await say('@relay@b.test end')
+  const operate = async (path: string) => {
+    const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
+    return (await fetch(`http://127.0.0.1:${ports['a.test']}/operator/api${path}`, { headers })).json()
+  }
+  const { messages } = (await operate('/messages?limit=1')) as { messages: { message: number }[] }
+  const transcript = await operate(`/transcript?format=store&thread=${encodeURIComponent(`#${messages[0]?.message}`)}`)
+  const turn_id = `desk-${messages[0]?.message}`
+  expect(transcript).toMatchObject({
+    messages: [
+      { type: 'user_message', turn_id },
+      { type: 'delegation', worker: '@relay@b.test', task: 'end', agent_key: 'relay', turn_id },
+      { type: 'observation', content: firstHops[1]?.replace('signed ', ''), agent_key: 'relay', turn_id },
+      { type: 'assistant_message', agent_key: 'relay', turn_id },
+    ],
+  })
+})
+
 test('agents of one house call each other the same way', async () => {
   expect(await say('@relay@a.test')).toEqual([
     firstHops[0],

@@ -14,6 +14,16 @@ export interface AgentCallOptions {
   readonly taskId?: string | undefined
   /** The same for the same call of a turn that is tried again, so that the far side can tell. */
   readonly retryKey?: string | undefined
+  /** Of which phase of a plan the call is, and which one came before it, where that is not the one below (seed 002). */
+  readonly phaseId?: number | undefined
+  readonly previousPhaseId?: number | undefined
+}
+
+/** How an agent asks another. */
+export interface AgentAskOptions
+  extends Pick<AgentCallOptions, 'contextId' | 'taskId' | 'phaseId' | 'previousPhaseId'> {
+  /** What comes of it is noted for every agent of the conversation (`global_observation`). */
+  readonly broadcast?: boolean | undefined
 }
 
 /** What an agent elsewhere said: words of a stranger, with their source. Data, never instructions. */

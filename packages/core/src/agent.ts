@@ -1,10 +1,11 @@
 import type { SenderIdentity } from './access.ts'
 import type { PostAct, Reaction } from './act.ts'
-import type { AgentCallAnswer, AgentCallOptions } from './agent-call.ts'
+import type { AgentAskOptions, AgentCallAnswer } from './agent-call.ts'
 import type { AgentDemands } from './demand-list.ts'
 import type { HistoryView } from './history.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
+import type { AgentNote } from './note.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { AgentPerson } from './people.ts'
 import type { ProfileField } from './profile-field.ts'
@@ -75,13 +76,14 @@ export interface AgentContext extends AgentActs, AgentDemands {
   /**
    * Asks another agent, `@name@domain` or the URL of its A2A card, and waits for what it says; one hop further along the chain of
    * the message that is being answered. A string is one markdown text.
-   * @throws Rejection, Unavailable, Undeliverable, as `CallAgent`
+   * The transcript has it before it goes out, and what comes of it. @throws Rejection, Unavailable, Undeliverable, as `CallAgent`
    */
-  call(
-    address: string,
-    content: string | readonly Part[],
-    options?: Pick<AgentCallOptions, 'contextId' | 'taskId'>,
-  ): Promise<AgentCallAnswer>
+  call(address: string, content: string | readonly Part[], options?: AgentAskOptions): Promise<AgentCallAnswer>
+  /**
+   * Writes down what the agent does or thinks: a message of a message store (seed 002), for the transcript. Kept while the turn goes on; a turn
+   * that is tried again notes it anew. @throws Rejection malformed, naming the member; too_large
+   */
+  note(note: AgentNote): void
   /** Who the sender is, as far as that is proven: ask here before doing what not everybody may have done. */
   readonly identity: SenderIdentity
   /** The sender, where he has linked further addresses of his and the configuration shares what he said from there. */

@@ -29,7 +29,7 @@ export async function collectAnswer(
 
 /** What is left of a piece once another one follows: acts of what was said meanwhile, and no `working`, for it was not the end. */
 function whatStays(chunk: PartialResponse): PartialResponse {
-  if (isInterim(chunk)) return { acts: chunk.acts }
+  if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes }
   const { status, ...others } = chunk
   return status === 'working' ? others : chunk
 }
@@ -76,9 +76,17 @@ function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
 
 function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
+  const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
   const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
   const trace = [...(before.trace ?? []), ...(next.trace ?? [])].reduce(appendPart, []).filter(isCall)
-  return { ...before, ...next, parts, ...(acts.length > 0 && { acts }), ...(trace.length > 0 && { trace }) }
+  return {
+    ...before,
+    ...next,
+    parts,
+    ...(acts.length > 0 && { acts }),
+    ...(notes.length > 0 && { notes }),
+    ...(trace.length > 0 && { trace }),
+  }
 }
 
 function isCall(part: Part): part is ToolCallPart {

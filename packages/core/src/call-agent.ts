@@ -7,6 +7,7 @@ import type { DemandList } from './demand-list.ts'
 import type { Desk } from './desk.ts'
 import { readAbortKind, TurnAborted } from './errors.ts'
 import type { HistoryView } from './history.ts'
+import type { SiblingRoom, TurnCallRoom } from './joint-turn.ts'
 import { createTurnCall, joinSiblings } from './joint-turn.ts'
 import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
@@ -18,6 +19,7 @@ import { policiesOf } from './policy-kinds.ts'
 import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
 import { startTurnClock } from './turn-clock.ts'
+import type { TurnNotes } from './turn-notes.ts'
 import type { Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 
@@ -27,6 +29,7 @@ export interface CallParts {
   readonly state: AgentState
   readonly acts: ActList
   readonly demanding: DemandList
+  readonly notes: TurnNotes
   /** Who is speaking, where it is known what he said elsewhere. */
   readonly known: TurnPerson | undefined
   readonly draft: AnswerDraft
@@ -63,7 +66,7 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     const said = await Promise.race([run(), clock.expired])
     // Siblings have a time of their own.
     clock.stop()
-    return await addSiblings(turn, said, { working, signals: [signal, stop], onChunk })
+    return await addSiblings(turn, said, { working, notes: parts.notes, signals: [signal, stop], onChunk })
   } finally {
     unlisten()
     clock.stop()
@@ -135,7 +138,7 @@ interface Moment {
 
 function createContext(
   turn: Turn,
-  { working, state, acts, demanding, known, draft }: CallParts,
+  { working, state, acts, demanding, notes, known, draft }: CallParts,
   { signal, view }: Moment,
 ): AgentContext {
   return {
@@ -145,7 +148,8 @@ function createContext(
     state,
     thread: turn.thread,
     messageNumber: turn.message,
-    call: createAgentCall(turn, working, signal),
+    call: createAgentCall(turn, working, { signal, notes }),
+    note: notes.note,
     identity: createSenderIdentity(turn.content.sender),
     ...(known && { person: known.shown }),
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),
@@ -164,18 +168,20 @@ function createContext(
 }
 
 /** Told apart by their order, which is the same when the turn is tried again. */
-function createAgentCall(turn: Turn, working: Working, signal: AbortSignal): AgentContext['call'] {
+function createAgentCall(
+  turn: Turn,
+  working: Working,
+  room: Pick<TurnCallRoom, 'signal' | 'notes'>,
+): AgentContext['call'] {
   let count = 0
   const nameCall = () => {
     count += 1
     return String(count)
   }
-  return createTurnCall(turn, working, { signal, nameCall })
+  return createTurnCall(turn, working, { ...room, nameCall })
 }
 
-interface SiblingParts {
-  readonly working: Working
-  readonly signals: readonly AbortSignal[]
+interface SiblingParts extends SiblingRoom {
   readonly onChunk: ChunkReader
 }
 
@@ -183,11 +189,11 @@ interface SiblingParts {
 async function addSiblings(
   turn: Turn,
   said: PartialResponse | undefined,
-  { working, signals, onChunk }: SiblingParts,
+  { onChunk, ...room }: SiblingParts,
 ): Promise<PartialResponse | undefined> {
   // What only the sender may decide is nobody else's to hear.
   const isOpen = said && policiesOf(said.parts ?? []).length === 0
-  const joined = isOpen ? await joinSiblings(turn, said, { working, signals }) : []
+  const joined = isOpen ? await joinSiblings(turn, said, room) : []
   if (joined.length === 0) return said
   if (onChunk.hasRead()) await onChunk({ parts: [...joined] })
   return { ...said, parts: [...(said?.parts ?? []), ...joined] }

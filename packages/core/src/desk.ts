@@ -2,6 +2,7 @@ import type { DemandDesk } from './demand.ts'
 import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey, TaskWatch } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { KeptNote, NotesRequest, TurnNote } from './note.ts'
 import type { PeopleDesk } from './people.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
 import type { RelationDesk, WithdrawalDesk } from './relation.ts'
@@ -43,6 +44,11 @@ export interface WorkDesk {
   commit(turn: Turn, answer: Answer): Promise<void>
   /** One transaction, as `commit`, but the turn goes on: its final answer takes the place of this one. @throws LeaseLost */
   say(turn: Turn, answer: Answer & { readonly response: NormalizedResponse }): Promise<void>
+  /**
+   * Keeps what is done in a turn that goes on, in its thread, in this order; durable when it resolves. No channel shows it, and no history. What
+   * the turn has noted under the same name gives way. @throws LeaseLost
+   */
+  note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
   /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
   /** Whether something in the turn's thread is known by this id. */
@@ -100,6 +106,8 @@ export interface FoundMessage {
 export interface LookupDesk {
   /** Of an answer that an agent gave to some only (`visibility`), in a thread for everybody, that it was given and not its words. */
   readHistory(request: HistoryRequest): Promise<readonly Entry[]>
+  /** What was noted in turns of a thread, oldest first; nothing of turns whose answer was for some only, in a thread for everybody. */
+  readNotes(request: NotesRequest): Promise<readonly KeptNote[]>
   readState(agent: string, thread: number): Promise<Json | undefined>
   findBlob(digest: string): Promise<Blob | undefined>
   /** The stored secret of this name, made and made durable first if there is none. */

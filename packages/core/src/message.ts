@@ -82,6 +82,12 @@ export const mergedMessageSchema = z.object({
   part_count: z.number().int().nonnegative(),
 })
 
+/** Of which phase of the caller's plan a message is (ours): what the agent came to before is looked for by it. */
+export const phaseShape = {
+  phase_id: z.number().int().nonnegative().optional(),
+  previous_phase_id: z.number().int().nonnegative().optional(),
+}
+
 /** The one message every door makes and every agent reads (NormalizedMessage v0.1; `kind` and `web` are ours). */
 export const normalizedMessageSchema = z.object({
   id: z.string(),
@@ -98,6 +104,7 @@ export const normalizedMessageSchema = z.object({
   policy_resolution: policyResolutionSchema.optional(),
   kind: z.enum(messageKinds).default('message').optional(),
   merged: z.array(mergedMessageSchema).optional(),
+  ...phaseShape,
 })
 
 export type AuthMethod = (typeof authMethods)[number]

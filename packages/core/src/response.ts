@@ -55,6 +55,11 @@ export const partialResponseSchema = z.object({
   /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
   as: z.literal('message').optional(),
   acts: z.array(actSchema).max(50).optional(),
+  /** As `AgentContext.note`. */
+  notes: z
+    .array(z.looseObject({ type: z.string() }))
+    .max(500)
+    .optional(),
   ...behindShape,
 })
 

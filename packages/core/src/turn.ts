@@ -3,6 +3,7 @@ import { answerCommand } from './answer-command.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
 import { createDemandList } from './demand-list.ts'
 import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import type { AgentNote } from './note.ts'
 import { planOperatorNotices } from './operator-notice.ts'
 import { findTurnPerson } from './person-turn.ts'
 import type { AnswerDraft } from './plan-answer.ts'
@@ -10,6 +11,8 @@ import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import { settleDemands } from './settle-demands.ts'
+import type { TurnNotes } from './turn-notes.ts'
+import { runWithNotes } from './turn-notes.ts'
 import type { Answer, PlannedAct, Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -65,7 +68,7 @@ async function answerTurn(turn: Turn, working: Working, stop: AbortSignal): Prom
     return planFailure(turn, working, reason, draft)
   }
   try {
-    return await runAgent(turn, { working, running, draft, stop })
+    return await runWithNotes(turn, working, notes => runAgent(turn, { working, running, draft, stop, notes }))
   } catch (error) {
     if (stop.aborted || error instanceof Unavailable) throw error
     const about = { correlation_id: turn.correlationId, agent: turn.agent }
@@ -81,16 +84,18 @@ interface Run {
   readonly running: RunningAgent
   readonly draft: AnswerDraft
   readonly stop: AbortSignal
+  readonly notes: TurnNotes
 }
 
-async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Promise<Answer> {
+async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Run): Promise<Answer> {
   const command = await answerCommand(turn, working, running)
   if (command) return { ...planAnswer(turn, working, command.partial, draft), ...withActs(command.acts), isAside: true }
   const known = await findTurnPerson(turn, working, running)
   const state = createAgentState(turn, working.desk)
   const acts = createActList(working.world)
   const demanding = createDemandList(working.demands, working.world)
-  const answer = await callAgent(turn, { working, running, state, acts, demanding, known, draft, stop })
+  const answer = await callAgent(turn, { working, running, state, acts, demanding, notes, known, draft, stop })
+  for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
   const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const done = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const planned = [...done, ...planOperatorNotices(demands, turn, working)]
@@ -106,7 +111,7 @@ async function runAgent(turn: Turn, { working, running, draft, stop }: Run): Pro
 
 /** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */
 function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
-  if (!partial?.acts) return partial !== undefined
+  if (!partial?.acts && !partial?.notes) return partial !== undefined
   return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
 }
 

@@ -2,6 +2,7 @@ import type { PlannedDemand } from './demand.ts'
 import type { Blob, Intake, PlannedBroadcast, PlannedDelivery, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
+import type { TurnNote } from './note.ts'
 import type { RelationKind } from './relation.ts'
 import type { NormalizedResponse } from './response.ts'
 
@@ -79,6 +80,10 @@ export interface Answer extends Planned {
   readonly demands?: readonly PlannedDemand[] | undefined
   /** What the agent did beside answering. */
   readonly acts?: readonly PlannedAct[] | undefined
+  /** What is noted of the turn and not kept yet; stands before the answer. */
+  readonly notes?: readonly TurnNote[] | undefined
+  /** How many notes of its own (`note 1`, …) a turn made that has been tried before: what an earlier try made beyond them goes. */
+  readonly noted?: number | undefined
   /** Ids under which the answer is known on the wire; replies that name them come back to this thread. */
   readonly aliases?: readonly string[]
   /** Everybody may read it: counted and listed among what the agent has published. */

@@ -4,6 +4,7 @@ import type { DemandHouse } from './demand.ts'
 import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { JointLimits } from './joint.ts'
+import type { ReadNote } from './note.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { PeopleConfig, PeopleHouse } from './people.ts'
 import type { ActHouse } from './plan-acts.ts'
@@ -31,6 +32,8 @@ export interface Working extends ActHouse {
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
   /** Absent where agents elsewhere cannot be called. */
   readonly callAgent?: CallAgent | undefined
+  /** Absent where nothing is noted. */
+  readonly readNote?: ReadNote | undefined
   /** Absent where nothing that is demanded can be decided. */
   readonly demands?: DemandHouse | undefined
   /** Absent where nobody can link addresses. */

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Desk, FoundResponse } from '../src/desk.ts'
+import type { TurnNote } from '../src/note.ts'
 import type { NormalizedResponse } from '../src/response.ts'
 import type { Answer, Delivery, Settlement, Turn } from '../src/work.ts'
 import type { WorkerWorld } from '../src/worker.ts'
@@ -12,6 +13,7 @@ export interface DeskLog {
   readonly releases: { readonly turn: Turn; readonly dueAt: number; readonly uncounted?: boolean | undefined }[]
   readonly settlements: { readonly delivery: Delivery; readonly settlement: Settlement }[]
   readonly renewed: (Turn | Delivery)[]
+  readonly notes: { readonly turn: Turn; readonly notes: readonly TurnNote[] }[]
 }
 
 export interface MemoryDesk extends DeskLog {
@@ -32,7 +34,7 @@ export interface MemoryDeskOptions {
 export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
   const { beforeLease = async () => {}, nextDue = async () => undefined } = options
   const waiting = { turns: [] as Turn[], deliveries: [] as Delivery[] }
-  const log: DeskLog = { sayings: [], commits: [], releases: [], settlements: [], renewed: [] }
+  const log: DeskLog = { sayings: [], commits: [], releases: [], settlements: [], renewed: [], notes: [] }
   const events = new EventEmitter()
   const desk: Partial<Desk> = {
     async leaseTurns({ limit }) {
@@ -48,9 +50,11 @@ export function createMemoryDesk(options: MemoryDeskOptions = {}): MemoryDesk {
     release: async (turn, { dueAt, uncounted }) => void log.releases.push({ turn, dueAt, uncounted }),
     settle: async (delivery, settlement) => void log.settlements.push({ delivery, settlement }),
     noteWaiting: async () => undefined,
+    note: async (turn, notes) => void log.notes.push({ turn, notes }),
     renew: async work => void log.renewed.push(work),
     nextDue,
     readHistory: async () => [],
+    readNotes: async () => [],
     readState: async () => undefined,
     notify: (topic, payload) => void events.emit(topic, payload),
     listen(topic, listener) {

@@ -6,6 +6,8 @@ import { moveTotals } from './batch.ts'
 import { formatJson, prepareQuery } from './database.ts'
 import type { NewDelivery } from './delivery-table.ts'
 import { refuseLostLease } from './lease.ts'
+import type { NoteDraft } from './note-table.ts'
+import { draftNote } from './note-table.ts'
 import { createPersonalWriter } from './personal.ts'
 import type { SayingDraft, SayingPlace } from './sayings.ts'
 import { draftSaying } from './sayings.ts'
@@ -20,6 +22,7 @@ interface Draft {
   readonly answer: Answer
   readonly said: SayingDraft | undefined
   readonly acts: readonly ActDraft[]
+  readonly notes: readonly NoteDraft[]
   readonly agentState: string | undefined
 }
 
@@ -64,6 +67,8 @@ export function createCommit(
     if (!row) return 0
     const merged = turn.merged ? endMerged.all(draft.state, at, draft.answer.error ?? null, turn.message) : []
     const place = placeOf(turn, row, at)
+    tables.notes.keep(batch, draft.notes, place)
+    if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
     tables.demands.issue(draft.answer.demands ?? [], place)
     if (draft.agentState !== undefined) writeState.run(place.thread, turn.agent, draft.agentState)
@@ -96,7 +101,7 @@ export function createCommit(
 
   return {
     async commit(turn, answer) {
-      const draft = draftAnswer(answer)
+      const draft = draftAnswer(answer, turn.content.recipient)
       const committed = await files.hold(blobsOf(answer), () => write(batch => commitDraft(batch, turn, draft)))
       refuseLostLease(committed, `turn ${turn.message}`)
     },
@@ -115,14 +120,15 @@ export function createCommit(
   }
 }
 
-function draftAnswer(answer: Answer): Draft {
-  const { response, state, acts = [] } = answer
+function draftAnswer(answer: Answer, address: string): Draft {
+  const { response, state, acts = [], notes = [] } = answer
   return {
     state: stateAfter(answer),
     taskState: response?.status ?? (answer.error === undefined ? 'completed' : 'failed'),
     answer,
     said: response && draftSaying(answer, response),
     acts: acts.map(draftAct),
+    notes: notes.map(note => draftNote(note, address)),
     agentState: formatState(state),
   }
 }

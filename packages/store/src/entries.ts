@@ -3,8 +3,8 @@ import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, newIdOf, parseJson, prepareQuery } from './database.ts'
 
-/** Only the conversation is recalled. `event`: what else happened in it. `aside`: what the gateway answered itself. `kept`: what no agent sees. `forgotten`: taken back. */
-export type EntryScope = 'conversation' | 'event' | 'aside' | 'kept' | 'forgotten'
+/** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
+export type EntryScope = 'conversation' | 'event' | 'aside' | 'trace' | 'kept' | 'forgotten'
 
 /** An entry as its columns, made before the transaction. */
 export interface EntryDraft {

@@ -9,7 +9,7 @@ export type ForgetMessage = (batch: Batch, message: number, now: number) => void
 
 export function createForget(
   db: Database,
-  { entries, blobs, turns, deliveries }: Pick<Tables, 'entries' | 'blobs' | 'turns' | 'deliveries'>,
+  { entries, notes, blobs, turns, deliveries }: Pick<Tables, 'entries' | 'notes' | 'blobs' | 'turns' | 'deliveries'>,
 ): ForgetMessage {
   const erase = prepareQuery(
     db,
@@ -30,6 +30,7 @@ export function createForget(
     // Of one that is forgotten already there may be more by now: what the agent changed of its answer is on its way.
     erase.run(message, now)
     entries.erase(message)
+    notes.remove(message)
     blobs.release(batch, message)
     turns.cancelOf(batch, message, now, 'deleted')
     endBroadcasts.run(now, message)

@@ -3,6 +3,7 @@ import { createBlobLookup } from './blobs.ts'
 import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createHistoryLookup } from './history.ts'
+import { createNoteLookup } from './notes.ts'
 import { createResponseLookup } from './responses.ts'
 import { createSecrets } from './secrets.ts'
 import type { Store } from './store.ts'
@@ -11,6 +12,7 @@ import type { Tables } from './tables.ts'
 export function createLookupDesk(store: Store, { readMessage }: Tables): LookupDesk {
   return {
     ...createHistoryLookup(store.db),
+    ...createNoteLookup(store.db),
     ...createStateLookup(store.db),
     ...createBlobLookup(store),
     ...createResponseLookup(store.db, readMessage),

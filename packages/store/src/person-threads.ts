@@ -1,5 +1,5 @@
 import { prepareQuery } from './database.ts'
-import { createEntryRemoval } from './remove-message.ts'
+import { createEntryRemoval } from './entry-removal.ts'
 import type { Store } from './store.ts'
 import { createThreadRows } from './thread-rows.ts'
 

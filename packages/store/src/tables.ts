@@ -16,6 +16,8 @@ import type { ForgetMessage } from './forget.ts'
 import { createForget } from './forget.ts'
 import type { ReadMessage } from './messages.ts'
 import { createMessageReader } from './messages.ts'
+import type { NoteTable } from './note-table.ts'
+import { createNoteTable } from './note-table.ts'
 import type { QuotaTable } from './quotas.ts'
 import { createQuotaTable } from './quotas.ts'
 import type { RelationTable } from './relations.ts'
@@ -44,6 +46,7 @@ export interface Tables {
   readonly watches: WatchTable
   readonly turns: TurnTable
   readonly edits: EditTable
+  readonly notes: NoteTable
   readonly demands: DemandTable
   readonly deliveries: DeliveryTable
   readonly responses: ResponseTable
@@ -58,8 +61,10 @@ export interface Tables {
 
 export function createTables(db: Database, files: BlobFiles): Tables {
   const relations = createRelationTable(db)
+  const entries = createEntryTable(db)
   const parts = {
-    entries: createEntryTable(db),
+    entries,
+    notes: createNoteTable(db, { entries }),
     blobs: createBlobTable(db, files),
     turns: createTurnTable(db),
     deliveries: createDeliveryTable(db, relations),

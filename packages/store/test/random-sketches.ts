@@ -1,5 +1,16 @@
 import { hash } from 'node:crypto'
-import type { Answer, Blob, ChannelName, Intake, Part, PersonIdentity, PlannedAct, Turn, TurnLane } from '@postern/core'
+import type {
+  Answer,
+  Blob,
+  ChannelName,
+  Intake,
+  Part,
+  PersonIdentity,
+  PlannedAct,
+  Turn,
+  TurnLane,
+  TurnNote,
+} from '@postern/core'
 import { isoTime, subjectOf } from '@postern/core'
 import { sketchIntake, sketchResponse } from '@postern/testing'
 import type { Dice } from './dice.ts'
@@ -112,6 +123,16 @@ export function sketchEditOf(dice: Dice, of: Intake): Intake {
 export const answerIdOf = ({ content, message }: Turn) => `answer to ${content.id} ${message}`
 
 /** Everything an answer may bring with it, now and then. */
+export function sketchRandomNote({ pick, roll }: Dice): TurnNote {
+  const kind = pick(['task', 'synthesis'])
+  const name = pick(['note 1', 'note 2', 'note 3', 'call 1', 'end 1'])
+  return {
+    name,
+    at: '2026-01-01T00:00:00.000Z',
+    body: { kind, role: 'system', scope: 'agent', content: { value: 'x'.repeat(roll(200)) } },
+  }
+}
+
 export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer {
   const { oneIn, pick, roll, name } = dice
   if (oneIn(8)) return { deliveries: [] }
@@ -141,6 +162,8 @@ export function sketchRandomAnswer(dice: Dice, turn: Turn, now: number): Answer 
     acts: oneIn(6) ? [sketchRandomPost(dice, turn.agent)] : [],
     ...(isOpen && { isListed: oneIn(4) }),
     ...(isOpen && oneIn(8) && { broadcasts: [{ relation: 'follower' as const, target: {} }] }),
+    ...(oneIn(3) && { notes: [sketchRandomNote(dice), sketchRandomNote(dice)] }),
+    ...(turn.token > 1 && { noted: roll(3) }),
     ...(demand && { demands: [{ id: demand, digest: digestOf(demand), ...planned }] }),
     ...(oneIn(5) && { state: { seen: turn.message } }),
     ...(!turn.task && oneIn(8) && { isAside: true as const }),

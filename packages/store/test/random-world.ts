@@ -12,6 +12,7 @@ import {
   sketchEditOf,
   sketchMessage,
   sketchRandomAnswer,
+  sketchRandomNote,
   sketchRandomPost,
 } from './random-sketches.ts'
 
@@ -158,6 +159,7 @@ export class RandomWorld {
         return turn && tolerate(desk.release(turn, { dueAt: now() + roll(3_000), uncounted: oneIn(2) }))
       },
       renew: () => runs.length > 0 && tolerate(desk.renew(pick(runs), leaseMs)),
+      note: () => runs.length > 0 && tolerate(desk.note(pick(runs), [sketchRandomNote(this.#dice)])),
       wait: () => runs.length > 0 && desk.noteWaiting(pick(runs), oneIn(2)),
       background: () => {
         const turn = ofFediverse()

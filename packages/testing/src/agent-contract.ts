@@ -244,6 +244,7 @@ function createContext(signal: AbortSignal, stored: Json | undefined) {
     edit() {},
     delete() {},
     react() {},
+    note() {},
     ...createDemandList(
       { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
       { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },

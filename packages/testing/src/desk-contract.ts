@@ -11,6 +11,7 @@ import { intakeContract } from './desk/intake.ts'
 import { laneContract } from './desk/lanes.ts'
 import { lookupContract } from './desk/lookup.ts'
 import { loopContract } from './desk/loops.ts'
+import { noteContract } from './desk/notes.ts'
 import { noticeContract } from './desk/notices.ts'
 import { onceContract } from './desk/once.ts'
 import { operatorContract } from './desk/operator.ts'
@@ -40,6 +41,7 @@ export function deskContract(name: string, open: OpenDesk): void {
     actContract(open)
     reactionContract(open)
     sayingContract(open)
+    noteContract(open)
     broadcastContract(open)
     backgroundContract(open)
     lookupContract(open)

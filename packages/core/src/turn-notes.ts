@@ -1,0 +1,170 @@
+import type { AgentCallAnswer } from './agent-call.ts'
+import type { NotedCall } from './call-notes.ts'
+import { describeCallFailure, readCallAnswer } from './call-notes.ts'
+import { Rejection, TurnAborted, Unavailable } from './errors.ts'
+import type { AgentNote, NoteSetting, TurnNote } from './note.ts'
+import { formatTurnId } from './note.ts'
+import type { Answer, Turn } from './work.ts'
+import type { Working } from './working.ts'
+import { isoTime } from './world.ts'
+
+/** What is kept of a turn while it goes on. */
+export interface TurnNotes {
+  /** Kept soon, with the answer at the latest. @throws Rejection malformed, too_large */
+  note(note: AgentNote): void
+  /** Durable when it resolves, behind all that was noted before. @throws LeaseLost, Unavailable */
+  beginCall(call: NotedCall): Promise<CallEnd>
+  /** Keeps now what is not kept yet. @throws LeaseLost, Unavailable */
+  flush(): Promise<void>
+  /** What is to be kept with the answer; nothing is noted after it. @throws LeaseLost, Unavailable */
+  end(): Promise<Pick<Answer, 'notes' | 'noted'>>
+}
+
+/** Of one call; the first that is told counts. */
+export interface CallEnd {
+  answered(answer: AgentCallAnswer): void
+  failed(error: unknown): void
+}
+
+/** More in one turn is a mistake. */
+const maxNotes = 500
+const maxNoteChars = 64 * 1024
+
+type NotesHouse = Pick<Working, 'desk' | 'world' | 'readNote'>
+
+/** Runs a turn with its notes; what a failed one has noted is kept, too, unless it is tried again. */
+export async function runWithNotes(
+  turn: Turn,
+  working: NotesHouse,
+  run: (notes: TurnNotes) => Promise<Answer>,
+): Promise<Answer> {
+  const notes = createTurnNotes(turn, working)
+  try {
+    const answer = await run(notes)
+    return { ...answer, ...(await notes.end()) }
+  } catch (error) {
+    const isOver = !(error instanceof Unavailable) && !(error instanceof TurnAborted)
+    if (isOver) await notes.flush().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Allocates nothing worth mentioning for a turn in which nothing is noted. */
+export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
+  const writer = createNoteWriter(turn, house)
+  let openActions: readonly string[] = []
+  const openCalls = new Set<CallEnd>()
+  let noted = 0
+
+  function note(given: AgentNote): void {
+    if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
+    const { id, open } = pairNote(given, noted + 1, openActions)
+    writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id: `${formatTurnId(turn.message)}${id}` })
+    noted += 1
+    openActions = open
+  }
+
+  async function beginCall(call: NotedCall): Promise<CallEnd> {
+    const { name, worker, task } = call
+    const call_id = `${formatTurnId(turn.message)}.${name}`
+    writer.add(`call ${name}`, { type: 'delegation', worker, task }, { call_id })
+    await writer.flush()
+    const end: CallEnd = {
+      answered: answer => finish(readCallAnswer(answer)),
+      failed: error => finish(describeCallFailure(error)),
+    }
+    function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
+      if (!openCalls.delete(end)) return
+      writer.add(`end ${name}`, { type: 'observation', content }, { call_id, tool: 'delegate', error })
+      if (!call.isBroadcast || error) return
+      writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
+    }
+    openCalls.add(end)
+    return end
+  }
+
+  return {
+    note,
+    beginCall,
+    flush: () => writer.flush(),
+    async end() {
+      for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
+      const notes = await writer.end()
+      const isRetried = turn.token > 1
+      return { ...(notes.length > 0 && { notes }), ...(isRetried && { noted }) }
+    },
+  }
+}
+
+interface NoteWriter {
+  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>): void
+  flush(): Promise<void>
+  /** @returns what is not written yet */
+  end(): Promise<readonly TurnNote[]>
+}
+
+/** In order, and together what comes together. */
+function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): NoteWriter {
+  let waiting: TurnNote[] = []
+  let written: Promise<void> | undefined
+  let later: ReturnType<typeof setImmediate> | undefined
+  let isEnded = false
+
+  async function writeWaiting(): Promise<void> {
+    const notes = waiting
+    waiting = []
+    if (notes.length > 0) await desk.note(turn, notes)
+  }
+
+  function flush(): Promise<void> {
+    clearImmediate(later)
+    later = undefined
+    if (waiting.length > 0) written = (written ?? Promise.resolve()).then(writeWaiting)
+    // Told to whoever waits for it, at the end of the turn at the latest.
+    written?.catch(() => undefined)
+    return written ?? Promise.resolve()
+  }
+
+  return {
+    add(name, note, setting) {
+      if (isEnded || !readNote) return
+      const now = isoTime(world.now())
+      const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
+      checkSize(body)
+      waiting.push({ name, at: typeof body.at === 'string' ? body.at : now, body })
+      // An answer that follows at once takes it along.
+      later ??= setImmediate(() => void flush())
+    },
+    flush,
+    async end() {
+      isEnded = true
+      clearImmediate(later)
+      await written
+      return waiting
+    },
+  }
+}
+
+function checkSize(body: TurnNote['body']): void {
+  if (JSON.stringify(body).length <= maxNoteChars) return
+  throw new Rejection('too_large', `Cannot note: longer than ${maxNoteChars} characters`)
+}
+
+/** What a manager makes of a phase is of the phase he was asked in. */
+function withPhase(note: AgentNote, { content }: Turn): AgentNote {
+  const { phase_id } = content
+  return note.type === 'synthesis' && note.phase_id === undefined && phase_id !== undefined
+    ? { ...note, phase_id }
+    : note
+}
+
+/** The id that binds a note to its other half: the agent's own (`call_id`), else an observation ends the first open action. */
+function pairNote({ type, call_id }: AgentNote, place: number, open: readonly string[]) {
+  const own = typeof call_id === 'string' ? `:${call_id}` : undefined
+  if (type !== 'observation') {
+    const id = own ?? `.note ${place}`
+    return { id, open: type === 'action' || type === 'delegation' ? [...open, id] : open }
+  }
+  const at = own === undefined ? 0 : open.indexOf(own)
+  return { id: open[at] ?? own ?? `.note ${place}`, open: at < 0 ? open : open.toSpliced(at, 1) }
+}

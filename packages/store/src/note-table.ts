@@ -1,0 +1,112 @@
+import type { NoteBody, TurnNote } from '@postern/core'
+import type { Batch } from './batch.ts'
+import { addTaskBytes } from './batch.ts'
+import type { Database } from './database.ts'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { EntryDraft, EntryTable } from './entries.ts'
+import { createEntryRemoval } from './entry-removal.ts'
+
+/** A note as its columns, made before the transaction. */
+export interface NoteDraft extends EntryDraft {
+  readonly body: NoteBody
+}
+
+/** In which turn something is noted. */
+export interface NotePlace {
+  readonly message: number
+  readonly thread: number
+  /** Whose task it is. */
+  readonly owner?: string | undefined
+}
+
+/** What is noted of turns. Synchronous: inside a write. */
+export interface NoteTable {
+  /** In this order; what is there under the same name gives way. */
+  keep(batch: Batch, notes: readonly NoteDraft[], place: NotePlace): void
+  /** Of a turn that was tried again: notes of its own beyond so many are an earlier try's. */
+  dropBeyond(batch: Batch, count: number, place: NotePlace): void
+  /** All notes of a message's turn, for good. @returns how many bytes they had */
+  remove(message: number): number
+}
+
+interface NoteRow {
+  readonly seq: number
+  readonly name: string
+  readonly bytes: number
+}
+
+export function createNoteTable(db: Database, { entries }: { readonly entries: EntryTable }): NoteTable {
+  const isTrace = "scope = 'trace' AND thread_id = ? AND answers = ?"
+  const find = prepareQuery<{ seq: number; content: string }>(
+    db,
+    `SELECT seq, content FROM entries WHERE ${isTrace} AND native_id = ?`,
+  )
+  const list = prepareQuery<NoteRow>(
+    db,
+    `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM entries WHERE ${isTrace}`,
+  )
+  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
+  const retime = prepareQuery(db, 'UPDATE entries SET at = ? WHERE seq = ?')
+  const removeEntry = createEntryRemoval(db)
+  // What was said meanwhile was taken back: nothing of the turn stays.
+  const isRetracted = prepareQuery(db, 'SELECT 1 FROM responses WHERE message = ? AND retracted_at IS NOT NULL')
+
+  function count(batch: Batch, { owner }: NotePlace, bytes: number): void {
+    if (owner !== undefined) addTaskBytes(batch, owner, bytes)
+  }
+
+  function keepOne(batch: Batch, draft: NoteDraft, place: NotePlace): void {
+    const { message, thread } = place
+    const known = find.get(thread, message, draft.nativeId)
+    count(batch, place, Buffer.byteLength(draft.content) - (known ? Buffer.byteLength(known.content) : 0))
+    if (known && isSameLine(parseJson(known.content), draft.body)) {
+      entries.reword(known.seq, draft.content)
+      retime.run(draft.at, known.seq)
+      return
+    }
+    // What reads the transcript knows by its number what kind of line it is.
+    if (known) removeEntry(known.seq)
+    entries.append(draft, { thread, task: undefined, answers: message })
+  }
+
+  return {
+    keep(batch, notes, place) {
+      if (notes.length === 0 || isRetracted.get(place.message)) return
+      for (const note of notes) keepOne(batch, note, place)
+    },
+    dropBeyond(batch, most, place) {
+      for (const { seq, name, bytes } of list.all(place.thread, place.message)) {
+        const [, number] = /^note (\d+)$/.exec(name) ?? []
+        if (number === undefined || Number(number) <= most) continue
+        count(batch, place, -bytes)
+        removeEntry(seq)
+      }
+    },
+    remove(message) {
+      const { thread_id } = findThread.get(message) ?? {}
+      if (thread_id === undefined) return 0
+      const notes = list.all(thread_id, message)
+      for (const { seq } of notes) removeEntry(seq)
+      return notes.reduce((sum, { bytes }) => sum + bytes, 0)
+    },
+  }
+}
+
+const lineMembers = ['kind', 'role', 'scope', 'agent_key'] as const
+
+function isSameLine(known: NoteBody, next: NoteBody): boolean {
+  return lineMembers.every(member => known[member] === next[member])
+}
+
+export function draftNote({ name, at, body }: TurnNote, author: string): NoteDraft {
+  const content = formatJson(body)
+  return {
+    nativeId: name,
+    scope: 'trace',
+    role: 'assistant',
+    author: formatJson({ address: author }),
+    content,
+    at,
+    body,
+  }
+}

@@ -1,0 +1,58 @@
+import type { LookupDesk, NoteBody, WorkDesk } from '@postern/core'
+import type { Database } from './database.ts'
+import { parseJson, prepareQuery } from './database.ts'
+import { isOthersChat } from './history.ts'
+import { refuseLostLease } from './lease.ts'
+import { draftNote } from './note-table.ts'
+import { saidToSome } from './private-answers.ts'
+import type { Store } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** What is noted while a turn goes on. */
+export function createNoting({ db, write }: Store, { notes: table }: Pick<Tables, 'notes'>): Pick<WorkDesk, 'note'> {
+  const findHeld = prepareQuery<{ thread_id: number }>(
+    db,
+    'SELECT thread_id FROM turns WHERE message = ? AND token = ? AND holder IS NOT NULL',
+  )
+  return {
+    async note(turn, notes) {
+      const { message, token, task, content } = turn
+      const drafts = notes.map(note => draftNote(note, content.recipient))
+      const size = drafts.reduce((sum, draft) => sum + draft.content.length, 0)
+      const held = await write(batch => {
+        const row = findHeld.get(message, token)
+        if (row) table.keep(batch, drafts, { message, thread: row.thread_id, owner: task?.owner })
+        return row ? 1 : 0
+      }, size)
+      refuseLostLease(held, `turn ${message}`)
+    },
+  }
+}
+
+interface KeptRow {
+  readonly seq: number
+  readonly entry_id: string
+  readonly answers: number
+  readonly at: string
+  readonly content: string
+}
+
+/** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
+export function createNoteLookup(db: Database): Pick<LookupDesk, 'readNotes'> {
+  const read = prepareQuery<KeptRow>(
+    db,
+    `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
+       AND NOT EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id
+         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat}
+     ORDER BY answers DESC, seq DESC LIMIT +?4`,
+  )
+  return {
+    readNotes: async ({ thread, before, limit, chat = null }) =>
+      read
+        .all(thread, before, chat, limit)
+        .reverse()
+        .map(({ seq, entry_id: entryId, answers: message, at, content }) => {
+          return { seq, entryId, message, at, body: parseJson<NoteBody>(content) }
+        }),
+  }
+}

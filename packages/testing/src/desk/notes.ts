@@ -1,0 +1,223 @@
+import type { Desk, KeptNote, NoteBody, Turn, TurnNote } from '@postern/core'
+import { isoTime, LeaseLost } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { sketchDeletion } from './act-sketches.ts'
+import { mine } from './task-sketches.ts'
+import type { OpenDesk } from './under-test.ts'
+import {
+  inThread,
+  leaseMs,
+  leaseOnlyTurn,
+  sayNothing,
+  sketchAnswer,
+  sketchIntake,
+  sketchResponse,
+  withDesk,
+} from './under-test.ts'
+
+export function noteContract(open: OpenDesk): void {
+  describe('notes of a turn', () => {
+    describeKeeping(open)
+    describeRetrying(open)
+    describeNotRecalled(open)
+    describeGoing(open)
+  })
+}
+
+const at = isoTime(Date.UTC(2026, 0, 3))
+
+function sketchNote(name: string, content: string, members: Partial<NoteBody> = {}): TurnNote {
+  return { name, at, body: { kind: 'task', role: 'system', scope: 'agent', content, ...members } }
+}
+
+async function leaseNew(desk: Desk, id: string, thread = 't'): Promise<Turn> {
+  await desk.admit(sketchIntake(id, inThread(thread)), 'c')
+  return leaseOnlyTurn(desk)
+}
+
+const everything = { before: Number.MAX_SAFE_INTEGER, limit: 100 }
+
+async function listNotes(desk: Desk, { thread }: Pick<Turn, 'thread'>): Promise<readonly KeptNote[]> {
+  return desk.readNotes({ thread, ...everything })
+}
+
+async function textsOf(desk: Desk, turn: Pick<Turn, 'thread'>): Promise<readonly unknown[]> {
+  return (await listNotes(desk, turn)).map(({ body }) => body.content)
+}
+
+function describeKeeping(open: OpenDesk): void {
+  test(
+    'S-31: they are kept in their order, before the answer that comes with some of them',
+    withDesk(open, async ({ desk }) => {
+      const turn = await leaseNew(desk, 'm1')
+      await desk.note(turn, [sketchNote('call 1', 'one')])
+      await desk.note(turn, [sketchNote('note 1', 'two'), sketchNote('note 2', 'three')])
+      await desk.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('end 1', 'four')] }))
+      const notes = await listNotes(desk, turn)
+      expect(notes.map(({ body }) => body.content)).toEqual(['one', 'two', 'three', 'four'])
+      expect(notes[0]).toMatchObject({ message: turn.message, at, body: sketchNote('', 'one').body })
+      const [{ seq: answer } = { seq: 0 }] = await desk.readHistory({ ...turn, before: 1e9, head: 0, tail: 1 })
+      for (const { seq } of notes) expect(seq).toBeLessThan(answer)
+    }),
+  )
+  test(
+    'the newest are given, of turns before a message',
+    withDesk(open, async ({ desk }) => {
+      const messages: number[] = []
+      for (const id of ['m1', 'm2', 'm3']) {
+        const turn = await leaseNew(desk, id)
+        messages.push(turn.message)
+        await desk.commit(turn, { ...sayNothing(), notes: [sketchNote('note 1', `of ${id}`)] })
+      }
+      const { thread, message } = await leaseNew(desk, 'm4')
+      const read = async (before: number, limit: number) =>
+        (await desk.readNotes({ thread, before, limit })).map(({ body }) => body.content)
+      expect(await read(message, 2)).toEqual(['of m2', 'of m3'])
+      expect(await read(messages[2] ?? 0, 1)).toEqual(['of m2'])
+      expect(await read(message, 0)).toEqual([])
+      expect(await desk.readNotes({ thread: thread + 1, ...everything })).toEqual([])
+    }),
+  )
+  test(
+    'who has lost the turn keeps nothing of it',
+    withDesk(open, async ({ desk, advance }) => {
+      const lost = await leaseNew(desk, 'm1')
+      advance(leaseMs + 1)
+      const held = await leaseOnlyTurn(desk)
+      await expect(desk.note(lost, [sketchNote('call 1', 'late')])).rejects.toBeInstanceOf(LeaseLost)
+      await desk.note(held, [sketchNote('call 1', 'mine')])
+      await desk.commit(held, sketchAnswer(held, 'done'))
+      await expect(desk.note(held, [sketchNote('call 2', 'after it')])).rejects.toBeInstanceOf(LeaseLost)
+      expect(await textsOf(desk, held)).toEqual(['mine'])
+    }),
+  )
+}
+
+function describeRetrying(open: OpenDesk): void {
+  test(
+    'a turn that is tried again has each of its notes once, as it was made last',
+    withDesk(open, async ({ desk, now }) => {
+      const first = await leaseNew(desk, 'm1')
+      await desk.note(first, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'old')])
+      await desk.note(first, [sketchNote('note 3', 'of the first try alone')])
+      await desk.release(first, { dueAt: now() })
+      const again = await leaseOnlyTurn(desk)
+      await desk.note(again, [sketchNote('note 1', 'one'), sketchNote('call 1', 'asked'), sketchNote('note 2', 'new')])
+      await desk.commit(again, { ...sayNothing(), noted: 2 })
+      expect(await textsOf(desk, again)).toEqual(['one', 'asked', 'new'])
+    }),
+  )
+  test(
+    'one that is another kind of line stands behind what was noted meanwhile',
+    withDesk(open, async ({ desk }) => {
+      const turn = await leaseNew(desk, 'm1')
+      await desk.note(turn, [sketchNote('note 1', 'planned'), sketchNote('note 2', 'meanwhile')])
+      await desk.note(turn, [sketchNote('note 1', 'found', { kind: 'synthesis', scope: 'global' })])
+      await desk.note(turn, [sketchNote('note 3', 'last')])
+      expect(await textsOf(desk, turn)).toEqual(['meanwhile', 'found', 'last'])
+      const seqs = (await listNotes(desk, turn)).map(({ seq }) => seq)
+      expect(new Set(seqs).size).toBe(3)
+    }),
+  )
+}
+
+function describeNotRecalled(open: OpenDesk): void {
+  test(
+    'S-34: no history, task or list of messages shows them',
+    withDesk(open, async ({ desk }) => {
+      const sketch = inThread('t', { task: { ...mine, context: 't' }, thread: { scope: mine.owner } })
+      await desk.admit(sketchIntake('m1', sketch), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.note(turn, [sketchNote('note 1', 'inside')])
+      await desk.commit(turn, sketchAnswer(turn, 'outside'))
+      const shown = [
+        await desk.readHistory({ thread: turn.thread, before: 1e9, head: 9, tail: 9 }),
+        (await desk.findTask(mine))?.entries,
+        await desk.listMessages({ limit: 9 }),
+        await desk.findMessage('m1'),
+      ]
+      expect(JSON.stringify(shown)).toContain('outside')
+      expect(JSON.stringify(shown)).not.toContain('inside')
+    }),
+  )
+  test(
+    'what was noted for an answer to some only is not given in a thread for everybody',
+    withDesk(open, async ({ desk }) => {
+      const answerAs = async (id: string, visibility?: 'direct') => {
+        const turn = await leaseNew(desk, id)
+        const response = { ...sketchResponse(turn, 'x'), ...(visibility && { visibility }) }
+        await desk.commit(turn, { response, deliveries: [], notes: [sketchNote('note 1', `of ${id}`)] })
+        return turn
+      }
+      const turn = await answerAs('m1')
+      await answerAs('m2', 'direct')
+      expect(await textsOf(desk, turn)).toEqual(['of m1'])
+    }),
+  )
+}
+
+function describeGoing(open: OpenDesk): void {
+  const noteAndAnswer = async (desk: Desk, id: string): Promise<Turn> => {
+    const turn = await leaseNew(desk, id)
+    await desk.note(turn, [sketchNote('note 1', `early of ${id}`)])
+    await desk.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('note 2', `late of ${id}`)] }))
+    return turn
+  }
+  test(
+    'they go when their message is taken back, and with its answer',
+    withDesk(open, async ({ desk }) => {
+      const author = 'https://peer.test/ada'
+      const authorship = { author, object: 'https://peer.test/notes/1' }
+      await desk.admit(sketchIntake('m1', inThread('t', { authorship })), 'c')
+      const turn = await leaseOnlyTurn(desk)
+      await desk.note(turn, [sketchNote('note 1', 'early of m1')])
+      await desk.commit(turn, sketchAnswer(turn, 'done'))
+      await noteAndAnswer(desk, 'm2')
+      expect(await textsOf(desk, turn)).toHaveLength(3)
+      await desk.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+      expect(await textsOf(desk, turn)).toEqual(['early of m2', 'late of m2'])
+      await desk.act([sketchDeletion('answer to m2')], 'c')
+      expect(await textsOf(desk, turn)).toEqual([])
+    }),
+  )
+  test(
+    'they go with the person whose message it was',
+    withDesk(open, async ({ desk }) => {
+      const turn = await noteAndAnswer(desk, 'm1')
+      await desk.forgetPerson({ addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
+      expect(await textsOf(desk, turn)).toEqual([])
+    }),
+  )
+  test(
+    'they go with their task, and what they took is free again',
+    withDesk(open, async ({ desk, now, advance }) => {
+      const ask = async (id: string, text: string) => {
+        const task = { owner: mine.owner, id, context: 't' }
+        await desk.admit(sketchIntake(id, inThread('t', { task, thread: { scope: mine.owner } })), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        await desk.commit(turn, sketchAnswer(turn, 'done', [], { notes: [sketchNote('note 1', text)] }))
+        return turn
+      }
+      const turn = await ask('m1', 'x'.repeat(50_000))
+      advance(1_000)
+      const since = now()
+      await ask('m2', 'small')
+      expect(await desk.expireTasks({ owner: mine.owner, bytes: 100_000, limit: 9 })).toMatchObject({ removed: 0 })
+      expect(await desk.expireTasks({ before: since, limit: 9 })).toMatchObject({ removed: 1 })
+      expect(await textsOf(desk, turn)).toEqual(['small'])
+      await ask('m3', 'y'.repeat(50_000))
+      expect(await desk.expireTasks({ owner: mine.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 0 })
+      await ask('m4', 'z'.repeat(50_000))
+      expect(await desk.expireTasks({ owner: mine.owner, bytes: 55_000, limit: 9 })).toMatchObject({ removed: 2 })
+    }),
+  )
+  test('what is durable outlives the process, half of a turn too', async () => {
+    const { desk, reopen } = await open()
+    const turn = await leaseNew(desk, 'm1')
+    await desk.note(turn, [sketchNote('call 1', 'asked')])
+    if (!reopen) return desk.close()
+    const later = await reopen()
+    expect(await textsOf(later, turn)).toEqual(['asked'])
+    await later.close()
+  })
+}

@@ -1,0 +1,34 @@
+import type { AgentNote, NoteBody, NoteSetting } from '@postern/core'
+import { Rejection } from '@postern/core'
+import { messageTypes } from './message-types.ts'
+import { storeCodec } from './store-codec.ts'
+import type { StoreMessage } from './store-message.ts'
+
+/**
+ * What an agent notes of its turn, as an entry without its places: a message of any type but those of the conversation. What it does not say
+ * (whose it is, which turn, when) the setting says.
+ * @throws Rejection malformed, naming the member
+ */
+export function readNote(note: AgentNote, setting: NoteSetting): NoteBody {
+  const message = storeCodec.parse(note)
+  if (messageTypes[message.type].group === 'conversation') {
+    const description = `${message.type} is said, not noted`
+    throw new Rejection('malformed', `Cannot read message: type: ${description}`, {
+      violations: [{ field: 'type', description }],
+    })
+  }
+  const { at, call_id } = setting
+  const [entry] = storeCodec.read([placeNote(message, setting)], { thread_id: 'note', at, newId: () => call_id })
+  if (!entry) throw new TypeError('a message becomes an entry')
+  const { entry_id: _, thread_id: __, ...body } = entry
+  return { ...body, ...(entry.kind === 'tool_result' && { tool: endTool(setting) }) } as unknown as NoteBody
+}
+
+function placeNote(message: StoreMessage, { agent_key, turn_id, at }: NoteSetting): StoreMessage {
+  const isNamed = 'from_worker' in message || 'from_manager' in message
+  return { turn_id, timestamp: Date.parse(at) / 1000, ...(!isNamed && { agent_key }), ...message }
+}
+
+function endTool({ call_id, tool, error }: NoteSetting) {
+  return { call_id, ...(tool !== undefined && { name: tool }), success: !error, ...(error && { error: { ...error } }) }
+}
