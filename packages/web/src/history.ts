@@ -5,6 +5,8 @@ import { textOfContent } from '@postern/transcript'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
+import type { FileAddress } from './runs/write-block.ts'
+import { listFiles, writeBlocks } from './runs/write-block.ts'
 
 /** A message as `GET …/history` shows it: text only, what else there is in `metadata`. */
 export interface HistoryMessage {
@@ -54,25 +56,34 @@ export async function showHistory(
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
     entries.map(async entry => {
-      const [shown, demands] = [await showEntry(entry, owner, shelf), await showOpenDemands(entry, owner, house)]
+      const [shown, demands] = [
+        await showEntry(entry, owner, { shelf, house }),
+        await showOpenDemands(entry, owner, house),
+      ]
       const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(demands.length > 0 && { demands }) }
       return { ...shown, metadata: { ...shown.metadata, ...more } }
     }),
   )
 }
 
-async function showEntry(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<HistoryMessage> {
+async function showEntry(
+  entry: TranscriptEntry,
+  owner: string,
+  { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
+): Promise<HistoryMessage> {
   const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
+  const parts = 'parts' in content ? content.parts : []
+  const files = role === 'user' ? [] : listFiles(parts, house.fileAddress)
   return {
     id: native_id ?? entry_id,
     seq: chat_seq ?? seq,
     role: isAsked(entry) ? 'assistant' : role,
     ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
-    content: textOfEntry(entry),
+    content: textOfEntry(entry, house.fileAddress),
     metadata: {
       ...showStage(entry),
       ...(entry.is_incomplete && { incomplete: true }),
-      ...(await showAttachments('parts' in content ? content.parts : [], owner, shelf)),
+      ...(files.length > 0 ? { files } : await showAttachments(parts, owner, shelf)),
     },
     timestamp: at,
   }
@@ -83,10 +94,12 @@ export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
   return kind === 'approval_required' || kind === 'input_required'
 }
 
-/** Trace entries tell what was called; bubbles their text. */
-function textOfEntry({ kind, content, tool }: TranscriptEntry): string {
-  if (!tool || kind === 'approval_required')
-    return 'parts' in content ? plainTextOf(content.parts) : textOfContent(content)
+/** Trace entries tell what was called; bubbles their text, an agent's as it was streamed: with links to its files. */
+function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress: FileAddress): string {
+  if (!tool || kind === 'approval_required') {
+    if (!('parts' in content)) return textOfContent(content)
+    return role === 'user' ? plainTextOf(content.parts) : writeBlocks(content.parts, fileAddress)
+  }
   return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
 }
 
