@@ -4,6 +4,7 @@ import { prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { readEntry, recalledColumns } from './entries.ts'
 import { isFromChat } from './person-words.ts'
+import { saidToSome } from './private-answers.ts'
 
 interface PlacedEntry extends EntryRow {
   /** The message that this is or answers: the order of the conversation. */
@@ -13,9 +14,9 @@ interface PlacedEntry extends EntryRow {
 
 /** What the agent said to some only, in a thread that others read and write, too: an agent that is reminded of it might tell them. */
 const isPrivate = `EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id WHERE r.seq = entries.seq
-  AND t.scope = 'public' AND json_extract(r.envelope, '$.visibility') IN ('followers', 'direct'))`
-/** What somebody else than who asks said in a chat, and what was answered to it there, in a thread in which others take part. */
-const isOthersChat = `EXISTS (SELECT 1 FROM threads t JOIN messages m ON m.number = coalesce(entries.answers, entries.seq)
+  AND ${saidToSome})`
+/** What somebody else than who asks (`?3`) said in a chat, and what was answered to it there, in a thread in which others take part. */
+export const isOthersChat = `EXISTS (SELECT 1 FROM threads t JOIN messages m ON m.number = coalesce(entries.answers, entries.seq)
   WHERE t.id = entries.thread_id AND t.begun_by IS NOT NULL AND m.author IS DISTINCT FROM ?3 AND ${isFromChat})`
 const toPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const saidInPrivate = {
