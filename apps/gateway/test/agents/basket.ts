@@ -2,9 +2,7 @@ import type { ToolDefinition } from '@postern/agents'
 
 /** Tools that keep things in a swarm's states and storages. */
 
-export interface Basket {
-  readonly items: readonly string[]
-}
+export type Basket = { readonly items: readonly string[] }
 
 export const put: ToolDefinition = {
   description: 'Puts something into the basket',
