@@ -26,7 +26,7 @@ import { createMetrics } from './metrics.ts'
 import { createBanRoutes } from './operator/ban-routes.ts'
 import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
-import { createOperatorRoutes } from './operator/routes.ts'
+import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
 import { createOperatorRoom } from './operators.ts'
 import { openOwnDoor } from './own-door.ts'
@@ -128,6 +128,8 @@ export async function openGateway(
   const chatWays = {
     findChannel: (name: ChannelName) => channels.find(channel => channel.name === name),
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
+    approvals: policy.approvals,
+    isOperatorToken: createTokenCheck(operatorToken),
   }
   const channels: readonly Channel<Hono>[] = [
     protocols.activitypub(activitypub, house),

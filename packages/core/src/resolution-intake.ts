@@ -42,6 +42,11 @@ export function describeResolution(
   }
 }
 
+/** The id of the message that a decision on a demand is. */
+export function resolutionIdOf(demand: string): string {
+  return `urn:postern:resolution:${demand}`
+}
+
 /** A decision as the message it stands for: of the one who was asked, in the same thread, by the same channel. Pure. */
 export function createResolutionIntake(
   demand: DemandRecord,
@@ -51,7 +56,7 @@ export function createResolutionIntake(
 ): Intake {
   const resolution = describeResolution(demand, decision, at)
   const { thread_id, sender, recipient, recipient_capabilities, received_via } = content
-  const id = `urn:postern:resolution:${demand.id}`
+  const id = resolutionIdOf(demand.id)
   return {
     agent: demand.agent,
     message: {

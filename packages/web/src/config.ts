@@ -38,6 +38,12 @@ const tokenSchema = z.strictObject({
   sha256: z.string().regex(/^[0-9a-f]{64}$/i, 'must be the SHA-256 of the token in hexadecimal'),
 })
 
+/** The name of a token of `auth.tokens`, or somebody of one of `auth.issuers`. */
+const operatorSchema = z.union([
+  z.strictObject({ token: z.string().min(1) }),
+  z.strictObject({ issuer: z.string().min(1), subject: z.string().min(1) }),
+])
+
 const bucketSchema = z
   .string()
   .regex(/^(?!supabase\.)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/, 'must be a plain bucket name')
@@ -58,6 +64,8 @@ export const webConfigSchema = z
     auth: z
       .strictObject({ issuers: z.array(issuerSchema).default([]), tokens: z.array(tokenSchema).default([]) })
       .prefault({}),
+    /** Who decides what waits for an operator, besides the bearer of the operator token. */
+    operators: z.array(operatorSchema).default([]),
     /** Whether people see what was done for them (`include=trace`), not only what was said; operators see it by `postern export`. */
     trace: z.boolean().default(false),
     /** Origins whose pages may call (CORS). */
@@ -103,6 +111,16 @@ export const webConfigSchema = z
         session_messages: z.number().int().min(1).max(10_000).default(2_000),
       })
       .prefault({}),
+  })
+  .superRefine(({ auth, operators }, context) => {
+    for (const [index, operator] of operators.entries()) {
+      const isKnown =
+        'token' in operator
+          ? auth.tokens.some(({ name }) => name === operator.token)
+          : auth.issuers.some(({ issuer }) => issuer === operator.issuer)
+      const message = 'must name a token of auth.tokens, or somebody of one of auth.issuers'
+      if (!isKnown) context.addIssue({ code: 'custom', path: ['operators', index], message })
+    }
   })
   .prefault({})
 

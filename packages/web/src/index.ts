@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Channel, ChannelName, House, ObjectStore } from '@postern/core'
+import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals } from '@postern/core'
 import { createSender } from '@postern/core'
 import { readBody } from '@postern/http'
 import type { RecordShelf } from '@postern/transcript'
@@ -10,6 +10,7 @@ import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
+import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnerReader } from './owner.ts'
 import type { BoundTranscript } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
@@ -31,13 +32,17 @@ export interface WebStores {
   findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for an agent. */
   isLinking(agent: string): boolean
+  /** What waits for operators; absent where nobody can decide. */
+  readonly approvals?: OperatorApprovals | undefined
+  /** Whether it bears the house's operator token. */
+  isOperatorToken?(authorization: string): boolean
 }
 
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
 export async function openWeb(
   config: WebConfig,
   house: House,
-  { transcript, objects, shelf: records, findChannel, isLinking }: WebStores,
+  { transcript, objects, shelf: records, findChannel, isLinking, approvals, isOperatorToken = () => false }: WebStores,
 ): Promise<Channel<Hono>> {
   const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
   const rooms = {
@@ -61,6 +66,7 @@ export async function openWeb(
     routes.route('/', createAttachmentRoutes(rooms))
     routes.route('/', createStoreRoutes(rooms))
     routes.route('/', createSessionRoutes(rooms))
+    if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, isOperatorToken }))
   }
   const sender = createSender({
     name: 'web',

@@ -1,5 +1,5 @@
 import type { House, Policy } from '@postern/core'
-import { subjectOf } from '@postern/core'
+import { operatorSubject, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { senderOfKey } from './owner.ts'
 
@@ -25,7 +25,7 @@ export async function showOpenDemands(
   })
 }
 
-/** As they are shown to him, oldest first. */
+/** As they are shown to him, oldest first; what an operator decides here he waits for, too, and has no address for it. */
 export async function listOpenPolicies(
   entries: readonly Pick<TranscriptEntry, 'content'>[],
   owner: string,
@@ -34,8 +34,11 @@ export async function listOpenPolicies(
   const parts = entries.flatMap(({ content }) => ('parts' in content ? content.parts : []))
   const policies = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
   if (policies.length === 0 || !showDemand) return []
-  const subject = subjectOf(senderOfKey(owner))
+  const subjects = [subjectOf(senderOfKey(owner)), operatorSubject]
   const found = await Promise.all(policies.map(({ demand }) => desk.findDemand({ id: String(demand) })))
-  const open = policies.filter((_, index) => found[index]?.status === 'open' && found[index]?.subject === subject)
+  const open = policies.filter((_, index) => {
+    const demand = found[index]
+    return demand?.status === 'open' && subjects.includes(demand.subject)
+  })
   return open.map(showDemand)
 }

@@ -103,13 +103,18 @@ function createHistoryReader(
   }
 }
 
-/** Only the bearer of the operator token gets past. */
-export function requireOperator(token: string): MiddlewareHandler {
+/** Whether an `Authorization` bears this token; says nothing by the time it takes. */
+export function createTokenCheck(token: string): (authorization: string) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(`Bearer ${token}`)
+  return authorization => timingSafeEqual(digest(authorization.replace(/^bearer /i, 'Bearer ')), expected)
+}
+
+/** Only the bearer of the operator token gets past. */
+export function requireOperator(token: string): MiddlewareHandler {
+  const isOperator = createTokenCheck(token)
   return async function operatorOnly(context, next) {
-    const given = digest((context.req.header('authorization') ?? '').replace(/^bearer /i, 'Bearer '))
-    if (!timingSafeEqual(given, expected)) {
+    if (!isOperator(context.req.header('authorization') ?? '')) {
       context.header('www-authenticate', 'Bearer realm="postern operator"')
       return context.json(
         { title: 'Unauthorized', status: 401, detail: 'The operator token is missing or wrong.' },

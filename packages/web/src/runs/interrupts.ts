@@ -1,6 +1,6 @@
 import type { Interrupt } from '@ag-ui/core'
 import type { ApprovalAction, House, NormalizedResponse, Policy } from '@postern/core'
-import { plainTextOf, readApproval } from '@postern/core'
+import { isForOperator, plainTextOf, readApproval } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
 import { listOpenPolicies } from '../open-demands.ts'
@@ -9,7 +9,7 @@ import { listOpenPolicies } from '../open-demands.ts'
 export function listInterrupts({ id, parts, status }: NormalizedResponse): readonly Interrupt[] {
   if (status !== 'input_required' && status !== 'auth_required') return []
   const demands = parts.flatMap(part => (part.kind === 'policy' && part.policy.demand ? [part.policy] : []))
-  return demands.length === 0 ? [askAgain(id, plainTextOf(parts))] : demands.map(writeInterrupt)
+  return demands.length === 0 ? [askAgain(id, plainTextOf(parts))] : demands.map(describeInterrupt)
 }
 
 /**
@@ -24,11 +24,24 @@ export async function listOpenInterrupts(
   const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
   const isQuestion = last?.kind === 'input_required' && last.wait?.reason === 'input' && last.native_id !== undefined
   const question = isQuestion && !isAnswered ? [askAgain(last.native_id ?? '', textOfContent(last.content))] : []
-  return [...(await listOpenPolicies(entries, owner, house)).map(writeInterrupt), ...question]
+  return [...(await listOpenPolicies(entries, owner, house)).map(describeInterrupt), ...question]
 }
 
 function askAgain(id: string, message: string): Interrupt {
   return { id, reason: 'input_required', ...(message !== '' && { message }) }
+}
+
+/** What an operator decides is nothing for who is talking to resolve: he knows that he waits. */
+function describeInterrupt(policy: Policy): Interrupt {
+  if (!isForOperator(policy)) return writeInterrupt(policy)
+  const { kind, demand, message, expires_at, title } = policy
+  return {
+    id: String(demand),
+    reason: 'postern:operator',
+    message,
+    ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
+    metadata: { kind, approver: 'operator', ...(title && { title }) },
+  }
 }
 
 function writeInterrupt({ kind, demand, message, expires_at, url, title, code, data }: Policy): Interrupt {

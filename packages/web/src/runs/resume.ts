@@ -1,5 +1,6 @@
 import type { ResumeEntry } from '@ag-ui/core'
-import { randomHex, subjectOf } from '@postern/core'
+import type { DemandRecord } from '@postern/core'
+import { isForOperator, randomHex, resolutionIdOf, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { isAsked } from '../history.ts'
 import { senderOf } from '../owner.ts'
@@ -14,6 +15,10 @@ export interface DecidedInterrupts {
   /** Answers to questions, as words. */
   readonly answers: readonly string[]
   readonly warnings: readonly string[]
+  /** What an operator has decided, and is being answered; told where nothing new is said. */
+  readonly following: Watched | undefined
+  /** It was only asked how something stands that an operator decides. */
+  readonly isAsking: boolean
 }
 
 interface Deciding {
@@ -27,19 +32,27 @@ export async function decideInterrupts(
   asked: AskedRun,
   deciding: Deciding,
 ): Promise<DecidedInterrupts> {
-  let decided: DecidedInterrupts = { watched: undefined, answers: [], warnings: [] }
+  let decided = nothing
   for (const entry of resume) {
     const next = await decideInterrupt(entry, asked, deciding)
     decided = {
       watched: next.watched ?? decided.watched,
       answers: [...decided.answers, ...next.answers],
       warnings: [...decided.warnings, ...next.warnings],
+      following: next.following ?? decided.following,
+      isAsking: decided.isAsking || next.isAsking,
     }
   }
   return decided
 }
 
-const nothing: DecidedInterrupts = { watched: undefined, answers: [], warnings: [] }
+const nothing: DecidedInterrupts = {
+  watched: undefined,
+  answers: [],
+  warnings: [],
+  following: undefined,
+  isAsking: false,
+}
 const unknown: DecidedInterrupts = { ...nothing, warnings: ['an interrupt that is not open was not decided'] }
 
 async function decideInterrupt(
@@ -51,6 +64,7 @@ async function decideInterrupt(
     ? await rooms.house.desk.findDemand({ id: entry.interruptId })
     : undefined
   if (!demand) return answerQuestion(entry, recent)
+  if (isForOperator(demand.policy)) return lookAfterOperator(demand, asked, { rooms, recent })
   const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
   const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent && demand.via === 'web'
   // A payment or a login is proven where it is made, and can only be left here.
@@ -62,6 +76,24 @@ async function decideInterrupt(
   const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
   if (resolved.outcome === 'refused') return unknown
   return { ...nothing, watched: { message: resolved.message, task: undefined } }
+}
+
+/** Whoever is talking decides nothing here: he is told how it stands. */
+async function lookAfterOperator(
+  demand: DemandRecord,
+  { agent }: AskedRun,
+  { rooms: { house }, recent }: Deciding,
+): Promise<DecidedInterrupts> {
+  if (demand.agent !== agent || !wasDemanded(demand.id, recent)) return unknown
+  if (demand.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
+  const caused = await house.desk.findMessageTo(agent, resolutionIdOf(demand.id))
+  const state = caused && (await house.desk.findMessage(`#${caused.message}`))?.state
+  const isAnswered = state !== 'received' && state !== 'working'
+  return {
+    ...nothing,
+    isAsking: true,
+    ...(caused && !isAnswered && { following: { message: caused.message, task: undefined } }),
+  }
 }
 
 /** In this conversation: what goes on is told in it. */

@@ -60,11 +60,11 @@ async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<R
 }
 
 /** Server-sent events are always to be had. */
-function acceptsStream(accept = ''): boolean {
+export function acceptsStream(accept = ''): boolean {
   return accept === '' || /text\/event-stream|text\/\*|\*\/\*|application\/json/i.test(accept)
 }
 
-function answerRepeated(): Response {
+export function answerRepeated(): Response {
   const problem = {
     title: 'Conflict',
     status: 409,

@@ -58,7 +58,7 @@ interface BegunCall {
 }
 
 type Answered = Pick<NormalizedResponse, 'id' | 'created_at'>
-type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
+export type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
 
 export function createRunWriter(place: RunPlace, send: (event: Event) => void): RunWriter {
   const { threadId, runId, now } = place
@@ -150,8 +150,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     const call = begun.get(id)
     if ((result === undefined && !error) || !call || call.hasEnded) return
     call.hasEnded = true
-    const content = error ? error.message : typeof result === 'string' ? result : JSON.stringify(result as Json)
-    emit({ type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content })
+    emit(writeToolResult({ id, result, error }))
     endToolStep(id, call)
   }
 
@@ -253,6 +252,16 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     },
     fail: (message, code, response) => end({ type: EventType.RUN_ERROR, message, code }, response),
   }
+}
+
+/** The end of a call, whenever its beginning was told. */
+export function writeToolResult({
+  id,
+  result,
+  error,
+}: Pick<ToolCallPart, 'id' | 'result' | 'error'>): Unstamped<Event> {
+  const content = error ? error.message : typeof result === 'string' ? result : JSON.stringify(result as Json)
+  return { type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content }
 }
 
 function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]): RunFinishedOutcome {

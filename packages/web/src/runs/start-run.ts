@@ -36,6 +36,8 @@ export interface StartedRun {
   readonly listOpen: () => Promise<readonly Interrupt[]>
   /** As the last answer left it. */
   readonly state: ChatState | undefined
+  /** It was only asked how something stands that an operator decides. */
+  readonly isAsking: boolean
 }
 
 /** Entries that a client's copy is held against. */
@@ -62,6 +64,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
     state: await findChatState(spoken, rooms),
     listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
     warnings: [...news.warnings, ...decided.warnings],
+    isAsking: decided.isAsking,
   }
   if (decided.watched) {
     const isMore = news.said.length > 0 || decided.answers.length > 0
@@ -70,7 +73,7 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   }
   const content = await readNews(news, decided.answers, asked, rooms)
   const warnings = [...common.warnings, ...content.warnings]
-  if (content.parts.length === 0) return { ...common, warnings, watched: undefined }
+  if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
   return { ...common, warnings, watched: await admitRun({ asked, news, content, joined: found?.joined }, rooms) }
 }
 

@@ -65,11 +65,11 @@ export function streamRun(
 /** Nothing new was said: what is stored was told. A decision that did not count is no success. */
 async function endWithoutTurn(
   { input }: AskedRun,
-  { warnings, listOpen }: StartedRun,
+  { warnings, listOpen, isAsking }: StartedRun,
   writer: RunWriter,
 ): Promise<void> {
   const wasAsked = (input.resume?.length ?? 0) > 0
-  if (wasAsked) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
+  if (wasAsked && !isAsking) writer.fail(warnings.at(-1) ?? 'Nothing was decided', 'not_decided')
   else finish(writer, await listOpen())
 }
 

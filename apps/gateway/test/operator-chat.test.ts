@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { eventually, operatorToken } from './house.ts'
+import type { OperatorHouse, Waiting } from './operator-house.ts'
+import {
+  evesToken,
+  findEvents,
+  newName,
+  openChat,
+  openOperatorHouse,
+  outcomeOf,
+  runChat,
+  tillAgents,
+} from './operator-house.ts'
+import { annsToken } from './swarm-house.ts'
+
+// What waits for operators in a chat of theirs, by AG-UI's own client.
+
+let house: OperatorHouse
+beforeAll(async () => {
+  house = await openOperatorHouse()
+})
+afterAll(() => house.close())
+beforeEach(() => void house.takeRings())
+
+const chatUrl = (agent?: string) =>
+  `${house.swarm.house.url()}/api/v1/operator${agent === undefined ? '' : `/agents/${agent}`}/runs`
+/** A thread for one that waits: what others have left open is not in it. */
+const openWaiting = ({ id }: Waiting, token = evesToken) => openChat(chatUrl(), token, `approval:${id}`)
+const yes = (interruptId: string, more: object = {}) => {
+  return { interruptId, status: 'resolved', payload: { approved: true, ...more } } as const
+}
+
+test.each(tillAgents)(
+  'C-23, C-24: what %s waits for is shown whole, changed, allowed, and its end told in the operator’s chat',
+  async agent => {
+    const { objectId, waiting } = await house.askForRefund(agent)
+    const chat = openWaiting(waiting)
+    const events = await runChat(chat)
+    expect(events.map(({ type }) => type)).toEqual([
+      'RUN_STARTED',
+      'STATE_SNAPSHOT',
+      'MESSAGES_SNAPSHOT',
+      'RUN_FINISHED',
+    ])
+    const toolCallId = waiting.call?.tool_call_id
+    const { type, interrupts } = outcomeOf(events)
+    expect(type).toBe('interrupt')
+    expect(interrupts).toMatchObject([
+      {
+        id: waiting.id,
+        reason: 'tool_call',
+        toolCallId,
+        message: 'Give 20.00 back for order 17?',
+        responseSchema: {
+          properties: { approved: { type: 'boolean' }, editedArgs: { properties: { order: { type: 'string' } } } },
+          required: ['approved'],
+        },
+        metadata: { agent, address: '@alice@mastodon.test', via: 'activitypub', arguments: { order: '17' } },
+      },
+    ])
+    expect(chat.messages).toMatchObject([
+      {
+        role: 'assistant',
+        name: agent,
+        toolCalls: [{ id: toolCallId, function: { name: 'refund', arguments: '{"order":"17"}' } }],
+      },
+    ])
+    // E-44: names alone where it is only watched.
+    expect(chat.state).toMatchObject({ waiting: [{ id: waiting.id, tool: 'refund', arguments: ['order'] }] })
+    expect(JSON.stringify(chat.state)).not.toContain('"17"')
+
+    const after = await runChat(chat, [yes(waiting.id, { editedArgs: { order: '21' } })])
+    expect(findEvents(after, 'TOOL_CALL_START')).toEqual([])
+    expect(findEvents(after, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId, content: '{"refunded":"21"}' }])
+    expect(outcomeOf(after).type).toBe('success')
+    expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
+    expect(house.takeRings()).toEqual(['begun 21', 'done 21'])
+    await eventually(async () => house.answersTo(objectId).find(each => each.includes('refunded:21')))
+    expect(await house.readAction(agent)).toMatchObject({ status: 'accepted', resolver: 'operator eve' })
+  },
+)
+
+test('two operators: one decides, the other is told by whom, and nothing runs twice', async () => {
+  const { waiting } = await house.askForRefund('shop')
+  const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]
+  for (const chat of chats) expect(outcomeOf(await runChat(chat)).type).toBe('interrupt')
+  const runs = await Promise.allSettled(chats.map(chat => runChat(chat, [yes(waiting.id)])))
+  const done = runs.flatMap(run => (run.status === 'fulfilled' ? [run.value] : []))
+  expect(done.map(events => outcomeOf(events).type).sort()).toEqual(['RUN_ERROR', 'success'])
+  const told = done.find(events => outcomeOf(events).type === 'RUN_ERROR')?.at(-1)
+  expect(told).toMatchObject({
+    code: 'not_decided',
+    message: expect.stringMatching(/^"Allow refund\?" is closed: granted by operator (eve|operator) at /),
+  })
+  expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+})
+
+test('C-25: what is neither yes nor no, wrong arguments, and what is unknown decide nothing; it is never a success', async () => {
+  const { waiting } = await house.askForRefund('shop')
+  const wrong = [
+    [{ interruptId: waiting.id, status: 'resolved', payload: { editedArgs: { order: '5' } } }, 'is left open'],
+    [yes(waiting.id, { editedArgs: { order: 5 } }), 'Cannot decide: the arguments are not those of "refund"'],
+  ] as const
+  const chat = openWaiting(waiting)
+  await runChat(chat)
+  for (const [entry, words] of wrong) {
+    const events = await runChat(chat, [entry])
+    expect(findEvents(events, 'CUSTOM')).toMatchObject([{ name: 'warning', value: expect.stringContaining(words) }])
+    expect(outcomeOf(events).type).toBe('interrupt')
+  }
+  const stranger = openChat(chatUrl('desk'), evesToken)
+  await runChat(stranger)
+  for (const id of ['0'.repeat(32), waiting.id, 'x']) {
+    const events = await runChat(openChat(chatUrl('desk'), evesToken), [yes(id)])
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: 'an interrupt that is not open was not decided' })
+  }
+  expect(house.takeRings()).toEqual([])
+  // AG-UI: who presses on without an answer has said no.
+  const events = await runChat(chat, [{ interruptId: waiting.id, status: 'cancelled' }])
+  expect(findEvents(events, 'TOOL_CALL_RESULT')).toMatchObject([{ content: 'It was not allowed.' }])
+  expect(house.takeRings()).toEqual([])
+})
+
+test('E-43: a run’s id names one run; nobody but an operator has one', async () => {
+  const post = (token: string | undefined, runId: string, path = '') =>
+    fetch(chatUrl() + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify({ threadId: 'approvals', runId, messages: [] }),
+    })
+  const runId = newName('run')
+  const [first, second] = [await post(evesToken, runId), await post(evesToken, runId)]
+  await first.text()
+  expect([first.status, second.status]).toEqual([200, 409])
+  const refused = await post(annsToken, newName('run'))
+  expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+    403,
+    'Cannot show what waits: that is for operators',
+  ])
+  const unsigned = await post(undefined, newName('run'))
+  expect([unsigned.status, ((await unsigned.json()) as { detail: string }).detail]).toEqual([
+    401,
+    'Cannot answer: a bearer token is needed',
+  ])
+})
+
+test.each(tillAgents)(
+  'C-25: whoever talks to %s in a chat is told that he waits, decides nothing, and hears the end',
+  async agent => {
+    const chat = openChat(`${house.swarm.house.url()}/api/v1/agents/${agent}/runs`, annsToken)
+    chat.addMessage({ id: newName('msg'), role: 'user', content: 'My money, please' })
+    const asked = await runChat(chat)
+    const { type, interrupts = [] } = outcomeOf(asked)
+    const [interrupt] = interrupts
+    expect([type, interrupt?.reason]).toEqual(['interrupt', 'postern:operator'])
+    expect(JSON.stringify(interrupt)).not.toMatch(/actions\/|toolCallId|Give 20/)
+    const id = String(interrupt?.id)
+
+    const tried = await runChat(chat, [yes(id, { editedArgs: { order: '99' } })])
+    expect(findEvents(tried, 'CUSTOM')).toMatchObject([{ value: 'an operator decides that' }])
+    expect(outcomeOf(tried)).toMatchObject({ type: 'interrupt', interrupts: [{ id, reason: 'postern:operator' }] })
+    expect(house.takeRings()).toEqual([])
+
+    const waiting = await house.findWaiting(agent)
+    expect(waiting.id).toBe(id)
+    expect(outcomeOf(await runChat(openWaiting(waiting), [yes(id)])).type).toBe('success')
+    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    expect(outcomeOf(await runChat(chat, [yes(id)])).type).toBe('success')
+    expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
+  },
+)

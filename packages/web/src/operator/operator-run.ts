@@ -1,0 +1,114 @@
+import type { ResumeEntry, RunAgentInput } from '@ag-ui/core'
+import type { Json, OperatorApproval, OperatorApprovals, OperatorWord } from '@postern/core'
+import { describeObjection, isoTime, Rejection } from '@postern/core'
+import { isMap } from '../runs/read-run-input.ts'
+import type { WebOperator } from './read-operator.ts'
+import { demandOfMessage } from './show-approval.ts'
+
+/** A run of an operator, before anything is decided. */
+export interface OperatorRun {
+  readonly operator: WebOperator
+  /** Only what waits for this agent. */
+  readonly agent?: string | undefined
+  readonly input: RunAgentInput
+}
+
+/** A call that was decided in this run, and the turn that follows from it. */
+export interface DecidedApproval {
+  readonly approval: OperatorApproval
+  readonly message: number
+}
+
+export interface StartedOperatorRun {
+  readonly decided: readonly DecidedApproval[]
+  readonly warnings: readonly string[]
+  /** What is shown: what waits, and what the client has seen before. */
+  readonly shown: readonly OperatorApproval[]
+}
+
+/** As many wait in one run at a time; when they are decided, others come. */
+export const mostWaiting = 50
+const threadOfOne = /^approval:([0-9a-f]{32})$/
+
+/** What waits in a thread: in `approval:<id>` this one alone, in every other all there is. */
+export async function listWaiting(
+  { agent, input }: OperatorRun,
+  approvals: OperatorApprovals,
+): Promise<readonly OperatorApproval[]> {
+  const [, id] = threadOfOne.exec(input.threadId) ?? []
+  if (id === undefined) return (await approvals.list({ limit: mostWaiting, agent })).toReversed()
+  const approval = await approvals.find(id)
+  const isMeant = approval && (agent === undefined || approval.demand.agent === agent)
+  return isMeant && approval.demand.status === 'open' ? [approval] : []
+}
+
+/** Decides what the operator has decided. What he says otherwise is nobody's to hear. */
+export async function startOperatorRun(run: OperatorRun, approvals: OperatorApprovals): Promise<StartedOperatorRun> {
+  const { messages, resume = [] } = run.input
+  const seen = await findSeen(run, approvals)
+  const decided: DecidedApproval[] = []
+  const warnings: string[] = messages.some(({ role }) => role === 'user') ? [nobodyListens] : []
+  for (const entry of resume) {
+    const outcome = await decideOne(entry, run, approvals)
+    if (typeof outcome === 'string') warnings.push(outcome)
+    else decided.push(outcome)
+  }
+  const waiting = await listWaiting(run, approvals)
+  const open = new Set(waiting.map(({ demand }) => demand.id))
+  return { decided, warnings, shown: [...seen.filter(({ demand }) => !open.has(demand.id)), ...waiting] }
+}
+
+const nobodyListens = 'what is said here nobody hears: decide by resume'
+
+/** What stands in the client's copy, as it is now. */
+async function findSeen(
+  { agent, input: { messages } }: OperatorRun,
+  approvals: OperatorApprovals,
+): Promise<readonly OperatorApproval[]> {
+  const ids = [...new Set(messages.flatMap(({ id }) => demandOfMessage(id) ?? []))].slice(-mostWaiting)
+  const found = await Promise.all(ids.map(id => approvals.find(id)))
+  return found.filter(each => each !== undefined).filter(({ demand }) => agent === undefined || demand.agent === agent)
+}
+
+/** The words for what does not count. */
+async function decideOne(
+  entry: ResumeEntry,
+  { operator, agent }: OperatorRun,
+  approvals: OperatorApprovals,
+): Promise<DecidedApproval | string> {
+  const approval = /^[0-9a-f]{32}$/.test(entry.interruptId) ? await approvals.find(entry.interruptId) : undefined
+  if (!approval || (agent !== undefined && approval.demand.agent !== agent)) {
+    return 'an interrupt that is not open was not decided'
+  }
+  const word = readWord(entry, operator)
+  if (!word) return `${nameApproval(approval)} is left open: say approved, true or false`
+  try {
+    const resolved = await approvals.decide(approval, word)
+    if (resolved.outcome === 'resolved') return { approval, message: resolved.message }
+    const current = resolved.demand ? { ...approval, demand: resolved.demand } : approval
+    return `${nameApproval(current)} is closed: ${describeClosing(current) ?? describeObjection(resolved.reason)}`
+  } catch (error) {
+    if (error instanceof Rejection) return error.message
+    throw error
+  }
+}
+
+function nameApproval({ demand, call }: OperatorApproval): string {
+  return `"${demand.policy.title ?? call?.tool ?? demand.agent}"`
+}
+
+function describeClosing({ demand: { status, resolver, resolvedAt } }: OperatorApproval): string | undefined {
+  if (status === 'open' || status === 'expired' || resolvedAt === undefined) return undefined
+  const who = [resolver?.method, resolver?.subject].filter(Boolean).join(' ')
+  return `${status} by ${who} at ${isoTime(resolvedAt)}`
+}
+
+/** Neither a yes nor a no is an answer that is missing: nothing follows from it. */
+function readWord({ status, payload }: ResumeEntry, { name }: WebOperator): OperatorWord | undefined {
+  const by = { method: 'operator', subject: name } as const
+  if (status === 'cancelled') return { ...by, isGranted: false }
+  const said: Record<string, unknown> = isMap(payload) ? payload : { approved: payload }
+  const { approved, editedArgs, arguments: args } = said
+  if (typeof approved !== 'boolean') return undefined
+  return { ...by, isGranted: approved, args: (editedArgs ?? args) as Json | undefined }
+}

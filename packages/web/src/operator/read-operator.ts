@@ -1,0 +1,41 @@
+import { Rejection } from '@postern/core'
+import type { WebConfig } from '../config.ts'
+import type { ReadOwner } from '../owner.ts'
+
+/** Who decides what waits for an operator: proven by his bearer token alone. */
+export interface WebOperator {
+  /** Key of his runs. */
+  readonly owner: string
+  /** As records name him. */
+  readonly name: string
+}
+
+export interface OperatorDoor {
+  readonly config: Pick<WebConfig, 'operators'>
+  readonly readOwner: ReadOwner
+  /** Issuer of configured tokens. */
+  readonly origin: string
+  /** The house's own operator token. */
+  isOperatorToken(authorization: string): boolean
+}
+
+/** The house's operator, or one of those that the configuration names. @throws Rejection unsigned, signature_invalid, expired, forbidden */
+export function createOperatorReader({ config, readOwner, origin, isOperatorToken }: OperatorDoor) {
+  const named = new Set(
+    config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
+  )
+  return async (authorization: string | undefined): Promise<WebOperator> => {
+    if (authorization !== undefined && isOperatorToken(authorization)) {
+      return { owner: 'operator', name: 'operator' }
+    }
+    const { owner, issuer, subject } = await readOwner(authorization)
+    if (!named.has(nameOf(issuer, subject))) {
+      throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
+    }
+    return { owner: `operator ${owner}`, name: issuer === origin ? subject : nameOf(issuer, subject) }
+  }
+}
+
+function nameOf(issuer: string, subject: string): string {
+  return JSON.stringify([issuer, subject])
+}

@@ -1,0 +1,65 @@
+import type { OperatorApprovals } from '@postern/core'
+import { parseBoundedJson, toProblem } from '@postern/http'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { WebRooms } from '../rooms.ts'
+import { RunRepeated } from '../runs/admit-run.ts'
+import { createOpenRuns } from '../runs/open-runs.ts'
+import { readRunInput } from '../runs/read-run-input.ts'
+import { acceptsStream, answerRepeated } from '../runs/routes.ts'
+import { sseHeaders } from '../runs/sse.ts'
+import { findAgentName } from '../runs/start-run.ts'
+import type { OperatorRun } from './operator-run.ts'
+import { startOperatorRun } from './operator-run.ts'
+import { createOperatorReader } from './read-operator.ts'
+import { streamOperatorRun } from './stream-operator-run.ts'
+
+export interface OperatorRooms extends WebRooms {
+  readonly approvals: OperatorApprovals
+  isOperatorToken(authorization: string): boolean
+}
+
+/** How long a run's id names it, ms. */
+const rememberedMs = 24 * 3_600_000
+
+/** Where operators see what waits for them, and decide: AG-UI runs of their own. */
+export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
+  const { house, config, readOwner, approvals, isOperatorToken } = rooms
+  const readOperator = createOperatorReader({ config, readOwner, origin: house.agents.origin, isOperatorToken })
+  const open = createOpenRuns(config.limits.runs_per_owner)
+
+  async function openRun(c: Context, operator: OperatorRun['operator'], leave: () => void): Promise<Response> {
+    const named = c.req.param('agent')
+    const agent = named === undefined ? undefined : findAgentName(named, rooms)
+    const request = await rooms.openBody(c.req.raw, config.limits.run_bytes)
+    const document = parseBoundedJson(new Uint8Array(await request.arrayBuffer()), { what: 'run' })
+    const { input, warnings } = readRunInput(document)
+    const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
+    if (!(await house.desk.consumeOnce(key, house.world.now() + rememberedMs))) throw new RunRepeated()
+    const run = { operator, agent, input }
+    const started = await startOperatorRun(run, approvals)
+    const told = { ...started, warnings: [...warnings, ...started.warnings] }
+    return new Response(streamOperatorRun(run, told, rooms, approvals, leave), { headers: sseHeaders })
+  }
+
+  async function answerRun(c: Context): Promise<Response> {
+    const operator = await readOperator(c.req.header('authorization'))
+    if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
+    const leave = open.enter(operator.owner)
+    try {
+      return await openRun(c, operator, leave)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  const answer = async (c: Context) => {
+    try {
+      return await answerRun(c)
+    } catch (error) {
+      return error instanceof RunRepeated ? answerRepeated() : toProblem(error, house.world.log)
+    }
+  }
+  return new Hono().post('/api/v1/operator/runs', answer).post('/api/v1/operator/agents/:agent/runs', answer)
+}

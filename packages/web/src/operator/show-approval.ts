@@ -1,0 +1,65 @@
+import type { Interrupt } from '@ag-ui/core'
+import type { ApprovalCall, OperatorApproval } from '@postern/core'
+import { isoTime } from '@postern/core'
+
+const prefix = 'approval-'
+
+/** The demand that a message in an operator's chat shows; undefined for any other. */
+export function demandOfMessage(id: string): string | undefined {
+  return new RegExp(`^${prefix}([0-9a-f]{32})$`).exec(id)?.[1]
+}
+
+/** As a chat has it: who asks for what, the call with all of its arguments, and how it ended. */
+export function showApproval({ demand, call }: OperatorApproval, hasEnd: boolean): readonly object[] {
+  const { id, agent, address, via, policy, status } = demand
+  const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
+  const toolCalls = call && [
+    { id: call.id, type: 'function', function: { name: call.tool, arguments: JSON.stringify(call.args) } },
+  ]
+  const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
+  if (!call || !hasEnd) return [message]
+  return [message, { id: `${call.id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
+}
+
+/** Names and counts alone: what is watched has no arguments. */
+export function summarizeWaiting(waiting: readonly OperatorApproval[]): object {
+  return {
+    waiting: waiting.map(({ demand: { id, agent, expiresAt }, call }) => ({
+      id,
+      agent,
+      ...(call && { tool: call.tool, arguments: namesOf(call) }),
+      expires_at: isoTime(expiresAt),
+    })),
+  }
+}
+
+/** What he decides on, whole. */
+export function writeInterrupt({ demand, call }: OperatorApproval): Interrupt {
+  const { id, agent, address, via, message, policy, expiresAt } = demand
+  return {
+    id,
+    reason: call ? 'tool_call' : 'confirmation',
+    ...(call && { toolCallId: call.id }),
+    message: call?.summary ?? policy.message,
+    expiresAt: isoTime(expiresAt),
+    responseSchema: describeAnswer(call),
+    metadata: {
+      agent,
+      address,
+      via,
+      message,
+      ...(policy.title !== undefined && { title: policy.title }),
+      ...(call && { tool: call.tool, arguments: call.args, ...(call.agent !== undefined && { member: call.agent }) }),
+    },
+  }
+}
+
+function describeAnswer(call: ApprovalCall | undefined): NonNullable<Interrupt['responseSchema']> {
+  const approved = { type: 'boolean' }
+  const properties = call?.schema ? { approved, editedArgs: call.schema } : { approved }
+  return { type: 'object', properties, required: ['approved'] }
+}
+
+function namesOf({ args }: ApprovalCall): readonly string[] {
+  return Object.keys(Object(args))
+}

@@ -1,0 +1,111 @@
+import type { Event } from '@ag-ui/core'
+import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
+import type { NormalizedResponse, OperatorApprovals, ToolCallPart } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+import type { WebRooms } from '../rooms.ts'
+import type { TurnEnding } from '../runs/follow-turn.ts'
+import { followTurn } from '../runs/follow-turn.ts'
+import type { Unstamped } from '../runs/run-events.ts'
+import { writeToolResult } from '../runs/run-events.ts'
+import { streamEvents } from '../runs/sse.ts'
+import type { DecidedApproval, OperatorRun, StartedOperatorRun } from './operator-run.ts'
+import { listWaiting } from './operator-run.ts'
+import { showApproval, summarizeWaiting, writeInterrupt } from './show-approval.ts'
+
+type Emit = (event: Unstamped<Event>) => void
+
+/** What waits is told first, then what became of what was decided, then what waits still: as interrupts, all at once. */
+export function streamOperatorRun(
+  run: OperatorRun,
+  started: StartedOperatorRun,
+  { house: { world, desk } }: Pick<WebRooms, 'house'>,
+  approvals: OperatorApprovals,
+  leave: () => void,
+): ReadableStream<Uint8Array> {
+  const { threadId, runId } = run.input
+  return streamEvents(sink => {
+    const stops: (() => void)[] = []
+    const emit: Emit = event => sink.send({ ...event, timestamp: Math.trunc(world.now()) } as Event)
+    emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION })
+    tellStart(started, emit)
+
+    const follow = (decided: DecidedApproval) =>
+      new Promise<void>(done => {
+        const end = (ending: TurnEnding) => {
+          tellDecided(decided, ending.response, emit)
+          done()
+        }
+        const watcher = {
+          ...{ piece() {}, behind() {}, interim() {}, beat: sink.beat, end },
+          fail() {
+            emit({ type: EventType.CUSTOM, name: 'warning', value: 'what followed cannot be told' })
+            done()
+          },
+        }
+        stops.push(followTurn({ message: decided.message, task: undefined }, watcher, { desk, world }))
+      })
+
+    const finish = async () => {
+      await Promise.all(started.decided.map(follow))
+      const waiting = await listWaiting(run, approvals)
+      tellEnd(run, started, waiting.map(writeInterrupt), emit)
+    }
+    finish()
+      .catch(error => {
+        world.log.error({ err: error }, 'a run of an operator failed')
+        emit({ type: EventType.RUN_ERROR, message: 'The run failed', code: 'unavailable' })
+      })
+      .finally(() => {
+        leave()
+        sink.close()
+      })
+    return () => {
+      for (const stop of stops) stop()
+      leave()
+    }
+  })
+}
+
+function tellStart({ decided, shown, warnings }: StartedOperatorRun, emit: Emit): void {
+  const now = new Set(decided.map(({ approval }) => approval.demand.id))
+  const waiting = shown.filter(({ demand }) => demand.status === 'open' && !now.has(demand.id))
+  const messages = shown.flatMap(approval => {
+    const { id, status } = approval.demand
+    return showApproval(approval, status !== 'open' && !now.has(id))
+  })
+  emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })
+  emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>)
+  for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
+}
+
+/** The end of the call, and what was then said to whoever had asked. */
+function tellDecided({ approval: { call } }: DecidedApproval, response: NormalizedResponse | undefined, emit: Emit) {
+  if (!response) return
+  const ended = call && findEnded(response, call.id)
+  if (ended) emit(writeToolResult(ended))
+  const delta = plainTextOf(response.parts)
+  if (delta === '') return
+  const messageId = response.id
+  emit({ type: EventType.TEXT_MESSAGE_START, messageId, role: 'assistant', name: response.speaker ?? '' })
+  emit({ type: EventType.TEXT_MESSAGE_CONTENT, messageId, delta })
+  emit({ type: EventType.TEXT_MESSAGE_END, messageId })
+}
+
+function findEnded({ parts, trace = [] }: NormalizedResponse, id: string): ToolCallPart | undefined {
+  const calls = [...trace, ...parts.filter(part => part.kind === 'tool_call')]
+  return calls.find(call => call.id === id && (call.error !== undefined || call.result !== undefined))
+}
+
+function tellEnd(
+  { input: { threadId, runId, resume = [] } }: OperatorRun,
+  { decided, warnings }: StartedOperatorRun,
+  interrupts: readonly ReturnType<typeof writeInterrupt>[],
+  emit: Emit,
+): void {
+  const finish = (outcome: { type: 'success' } | { type: 'interrupt'; interrupts: typeof interrupts }) =>
+    emit({ type: EventType.RUN_FINISHED, threadId, runId, outcome } as Unstamped<Event>)
+  if (interrupts.length > 0) finish({ type: 'interrupt', interrupts: [...interrupts] })
+  else if (resume.length > 0 && decided.length === 0) {
+    emit({ type: EventType.RUN_ERROR, message: warnings.at(-1) ?? 'Nothing was decided', code: 'not_decided' })
+  } else finish({ type: 'success' })
+}
