@@ -18,6 +18,11 @@ export interface CalendarEvent {
 export interface MailDetails {
   /** Absent where it stands for the text. */
   readonly subject?: string | undefined
+  /** Mailboxes that stood in To and Cc, where the agent was not alone there. */
+  readonly to?: readonly string[] | undefined
+  readonly cc?: readonly string[] | undefined
+  /** Who passed the mail on as it was (RFC 5322 §3.6.6); its author is still the sender, and this is as unproven as any field. */
+  readonly resent_from?: string | undefined
   readonly calendar?: readonly CalendarEvent[] | undefined
   /** Names of files as they were written, by the safe names they are kept under. */
   readonly file_names?: Readonly<Record<string, string>> | undefined
@@ -49,7 +54,10 @@ const toldFlags: ReadonlySet<string> = new Set([
  * What an agent is given of a mail: its newest text (or, in place of none, the subject), its files, the texts that are kept
  * beside it as artifacts, and what else there is to know.
  */
-export function listMailParts({ text, files, details }: MailBody, subject: string, flags: readonly string[]): Part[] {
+export function listMailParts(
+  { text, files, details }: Pick<MailBody, 'text' | 'files' | 'details'>,
+  { subject, flags }: { readonly subject: string; readonly flags: readonly string[] },
+): Part[] {
   const content = text || subject
   return [
     ...(content ? [{ kind: 'text', mime: 'text/plain', content } as const] : []),

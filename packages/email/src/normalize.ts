@@ -15,6 +15,7 @@ import { hashWords, planBudgets } from './loops/budgets.ts'
 import { matchFieldRules } from './loops/field-rules.ts'
 import { findMarks, isAutoReply, isListMail } from './loops/marks.ts'
 import type { ProvenMail, Recipient } from './mail.ts'
+import type { MailDetails } from './mail-details.ts'
 import { listMailParts } from './mail-details.ts'
 import { findOthers, scopeOf } from './out/audience.ts'
 import type { ReplyAddress } from './out/reply-address.ts'
@@ -50,14 +51,15 @@ const keptFlags: ReadonlySet<string> = new Set([
 /** One intake for each agent the envelope names. Pure. */
 export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): Intake[] {
   const isAutomatic = isAutoReply(mail, matchFieldRules(mail.header)) && !readAgentMail(mail, normalizing.maxHops)
-  const told = isAutomatic ? [...mail.flags, 'auto_reply'] : mail.flags
+  const mailFlags = isAutomatic ? [...mail.flags, 'auto_reply'] : mail.flags
+  const told = { ...mail.body, details: { ...describeAddressing(mail), ...mail.body.details } }
   const reading = {
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
     octets: withoutForeignResults(mail.raw.octets, mail.header, mail.results),
     listParts: (flags: readonly string[]) =>
-      listMailParts(mail.body, readText(mail.header, 'subject'), [...told, ...flags]),
+      listMailParts(told, { subject: readText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
   }
   return mail.recipients.map(recipient => normalizeFor(recipient, mail, reading, normalizing))
 }
@@ -115,7 +117,7 @@ function normalizeFor(
       received_at: raw.receivedAt,
     },
     duplicateKey,
-    thread: { scope, references: listReferences(thread, read), ...nameBeginner(mail, others) },
+    thread: { scope, references: listReferences(thread, read) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...acquaintance.proofs],
     raw: { bytes: octets, form: 'text' },
@@ -187,9 +189,18 @@ function listReferences({ references }: MailThread, { token }: ReadTag): readonl
   return token?.kind === 'reply' ? [token.alias, ...references] : references
 }
 
-/** Of a conversation with others. */
-function nameBeginner({ addresses: { author } }: ProvenMail, others: readonly string[]) {
-  return others.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
+/** Told of a crowd. */
+const maxTold = 50
+
+/** Who else was written to, and who passed it on. */
+function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): MailDetails {
+  const resentFrom = readText(header, 'resent-from')
+  const isAlone = to.length + cc.length <= 1
+  return {
+    ...(!isAlone && to.length > 0 && { to: to.slice(0, maxTold).map(formatMailbox) }),
+    ...(!isAlone && cc.length > 0 && { cc: cc.slice(0, maxTold).map(formatMailbox) }),
+    ...(resentFrom && { resent_from: resentFrom }),
+  }
 }
 
 /** Whoever is proven to write from an address can be written to. */

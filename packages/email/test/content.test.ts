@@ -253,6 +253,26 @@ describe('row 60: two readings', () => {
   })
 })
 
+describe('who else was written to', () => {
+  test('is told where the agent was not alone, and who passed the mail on', async () => {
+    const record = await take({
+      fields: 'Cc: Bob <bob@corp.test>, "C, D" <cd@corp.test>\nResent-From: =?utf-8?q?J=C3=B6rg?= <jorg@corp.test>\n',
+      body: 'Hello.',
+    })
+    expect(detailsOf(record)).toMatchObject({
+      to: [`echo@${domain}`],
+      cc: ['bob@corp.test', 'cd@corp.test'],
+      resent_from: 'J\u00f6rg <jorg@corp.test>',
+    })
+  })
+
+  test('is fifty of a crowd', async () => {
+    const crowd = Array.from({ length: 900 }, (_, at) => `n${at}@corp.test`).join(',\n ')
+    const details = detailsOf(await take({ fields: `Cc: ${crowd}\n`, body: 'Hello.' }))
+    expect(details?.cc).toHaveLength(50)
+  })
+})
+
 describe('row 61: what is only recognised', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,

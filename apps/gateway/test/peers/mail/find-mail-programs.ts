@@ -4,10 +4,16 @@ import { CannotRun, findMissingTools, isDebianRoot, openPackageLists } from '../
 import { runCommand, tryCommand } from '../run-command.ts'
 
 /** Those that shut each other out when they are installed are asked for apart: here they are only unpacked. */
-const packages = [['postfix'], ['exim4-daemon-light'], ['swaks', 'python3-dkim', 'python3-nacl'], ['opendkim']] as const
+const packages = [
+  ['postfix'],
+  ['exim4-daemon-light'],
+  ['opensmtpd'],
+  ['swaks', 'python3-dkim', 'python3-nacl'],
+  ['opendkim'],
+] as const
 
 /**
- * Unpacks Postfix, Exim, swaks, dkimpy and OpenDKIM from Debian's own packages, with what they need and this machine has not, into a
+ * Unpacks Postfix, Exim, OpenSMTPD, swaks, dkimpy and OpenDKIM from Debian's own packages, with what they need and this machine has not, into a
  * tree below `directory`. Nothing is installed: that would start servers on this machine. @throws CannotRun
  */
 export async function findMailPrograms(directory: string): Promise<string> {
@@ -43,8 +49,8 @@ async function checkPrograms(tree: string): Promise<void> {
   const env = [`LD_LIBRARY_PATH=${libraries}`, `PERL5LIB=${perl}`, `PYTHONPATH=${python.path}`]
   const checks = [
     [join(tree, 'usr/sbin/postconf'), '-d', 'mail_version'],
-    // Without its user it does not say its version.
-    ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} | grep 'not found'`],
+    // Without their users they do not say their versions.
+    ['sh', '-c', `! ldd ${join(tree, 'usr/sbin/exim4')} ${join(tree, 'usr/sbin/smtpd')} | grep 'not found'`],
     ['perl', join(tree, 'usr/bin/swaks'), '--version'],
     [python.program, '-c', 'import dkim, dns.resolver, nacl.signing'],
     [join(tree, 'usr/sbin/opendkim'), '-V'],

@@ -12,6 +12,7 @@ import { openMailNetwork } from './mail-network.ts'
 import type { MailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
 import { openOpenDkim } from './opendkim.ts'
+import { startOpenSmtpd } from './opensmtpd.ts'
 import { startPostfix } from './postfix.ts'
 import { mailSteps } from './steps.ts'
 
@@ -23,7 +24,7 @@ async function runMailExam(): Promise<boolean> {
   await openMailNetwork(directory)
   const { dns, close } = await openSimWorld()
   let failures = 0
-  for (const start of [startPostfix, startExim]) {
+  for (const start of [startPostfix, startExim, startOpenSmtpd]) {
     rmSync(join(users.alice.home, 'Maildir'), { recursive: true, force: true })
     failures += await runWith(await start(tree), dns)
   }

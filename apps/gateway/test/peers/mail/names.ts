@@ -16,6 +16,8 @@ export const stagePath = '/mnt'
 export const users = {
   postfix: { uid: 64_001, gid: 64_001, home: '/nonexistent' },
   'Debian-exim': { uid: 64_002, gid: 64_002, home: '/nonexistent' },
+  opensmtpd: { uid: 64_006, gid: 64_006, home: '/nonexistent' },
+  opensmtpq: { uid: 64_007, gid: 64_007, home: '/nonexistent' },
   alice: { uid: 64_003, gid: 64_003, home: `${stagePath}/home/alice` },
   gone: { uid: 64_005, gid: 64_005, home: `${stagePath}/home/gone` },
 } as const

@@ -1,0 +1,65 @@
+import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ourHost } from '../names.ts'
+import { runCommand } from '../run-command.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import type { MailServer } from './mail-server.ts'
+import { startMailServer } from './mail-server.ts'
+import { gone, mailHost, mailPorts, peopleHost, stagePath, users } from './names.ts'
+
+const place = join(stagePath, 'opensmtpd')
+
+const configuration = `
+listen on 127.0.0.1 port ${mailPorts.server} hostname ${mailHost}
+action "people" maildir "${stagePath}/home/%{user.username}/Maildir"
+action "agents" relay host lmtp://127.0.0.1:${mailPorts.ours} helo ${mailHost}
+action "gone" relay host lmtp://127.0.0.1:${mailPorts.ours} helo ${mailHost}
+match from any for rcpt-to "${gone}" action "gone"
+match from any for domain "${peopleHost}" action "people"
+match from any for domain "${ourHost}" action "agents"
+`
+
+/** Places that are built into it, each of them covered by a folder of the stage: only this namespace sees that. */
+const covered = { spool: '/var/spool', lib: '/var/lib', run: '/run' } as const
+
+export async function startOpenSmtpd(tree: string): Promise<MailServer> {
+  const path = join(place, 'smtpd.conf')
+  for (const [name, target] of Object.entries(covered)) await cover(target, join(place, name))
+  await runCommand('mount', ['--bind', join(tree, 'usr/libexec'), '/usr/libexec'])
+  makeFolders()
+  writeFileSync(path, configuration)
+  chmodSync(path, 0o600)
+  return startMailServer({
+    name: 'OpenSMTPD',
+    command: [join(tree, 'usr/sbin/smtpd'), '-d', '-f', path],
+    env: { LD_LIBRARY_PATH: describePrograms(tree).libraries },
+    logPath: join(place, 'log'),
+  })
+}
+
+async function cover(target: string, by: string): Promise<void> {
+  mkdirSync(by, { recursive: true })
+  await runCommand('mount', ['--bind', by, target])
+}
+
+/** What the package makes when it is installed; a server before this one may have lent itself alice's folder. */
+function makeFolders(): void {
+  const { alice, opensmtpq } = users
+  mkdirSync(join(place, 'lib/opensmtpd/empty'), { recursive: true })
+  const spool = join(place, 'spool/smtpd')
+  mkdirSync(spool, { recursive: true })
+  chmodSync(spool, 0o711)
+  for (const [name, uid, mode] of [
+    ['corrupt', opensmtpq.uid, 0o700],
+    ['incoming', opensmtpq.uid, 0o700],
+    ['purge', opensmtpq.uid, 0o700],
+    ['queue', opensmtpq.uid, 0o700],
+    ['temporary', opensmtpq.uid, 0o700],
+    ['offline', 0, 0o770],
+  ] as const) {
+    mkdirSync(join(spool, name))
+    chownSync(join(spool, name), uid, name === 'offline' ? opensmtpq.gid : 0)
+    chmodSync(join(spool, name), mode)
+  }
+  chownSync(alice.home, alice.uid, alice.gid)
+}
