@@ -117,7 +117,7 @@ function normalizeFor(
       received_at: raw.receivedAt,
     },
     duplicateKey,
-    thread: { scope, references: listReferences(thread, read) },
+    thread: { scope, references: listReferences(thread, read), ...nameBeginner(mail, others) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...acquaintance.proofs],
     raw: { bytes: octets, form: 'text' },
@@ -187,6 +187,11 @@ function identifyMail({ authentication: { signature, voucher }, body }: ProvenMa
 /** What was answered to, by the address it was answered to, comes before what the program says. */
 function listReferences({ references }: MailThread, { token }: ReadTag): readonly string[] {
   return token?.kind === 'reply' ? [token.alias, ...references] : references
+}
+
+/** Of a conversation with others. */
+function nameBeginner({ addresses: { author } }: ProvenMail, others: readonly string[]) {
+  return others.length > 0 ? { begunBy: `mailto:${formatMailbox(author).toLowerCase()}` } : {}
 }
 
 /** Told of a crowd. */
