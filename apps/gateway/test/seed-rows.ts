@@ -1,0 +1,188 @@
+/** Tests of the rows of the reference on the seeds (E: message envelopes; C: chat; S: message stores; W: swarms), by their files. */
+const envelopes = 'apps/gateway/test/envelopes.test.ts'
+const envelope = 'packages/transcript/src/envelope/envelope.test.ts'
+const dialects = 'apps/gateway/test/dialects.test.ts'
+const normalized = 'packages/transcript/src/normalized/normalized.test.ts'
+const views = 'packages/transcript/src/views.test.ts'
+const sessionStore = 'packages/transcript/src/envelope/session-store.test.ts'
+const transcript = 'packages/store/src/transcript/transcript.test.ts'
+const memoryStore = 'packages/transcript/src/memory-store.test.ts'
+const approval = 'apps/gateway/test/approval.test.ts'
+const operatorApproval = 'apps/gateway/test/operator-approval.test.ts'
+const approvals = 'packages/agents/src/approval/approvals.test.ts'
+const toolPolicies = 'packages/agents/src/openai/tool-policies.test.ts'
+const approvalCrash = 'apps/gateway/test/approval-crash.test.ts'
+const webRules = 'apps/gateway/test/web-rules.test.ts'
+const deskBinding = 'packages/store/src/transcript/desk-binding.test.ts'
+const web = 'apps/gateway/test/web.test.ts'
+const storage = 'apps/gateway/test/storage.test.ts'
+const agui = 'packages/transcript/src/agui/agui.test.ts'
+const signedUrl = 'packages/web/src/signed-url.test.ts'
+const elsewhere = 'apps/gateway/test/web/elsewhere.test.ts'
+const pythonStore = 'clients/python/tests/test_store.py'
+const storeFormat = 'packages/transcript/src/store-format/store-format.test.ts'
+const historyView = 'packages/agents/src/history-view.test.ts'
+const delegationCrash = 'apps/gateway/test/delegation-crash.test.ts'
+const delegation = 'apps/gateway/test/delegation.test.ts'
+const twoGateways = 'apps/gateway/test/two-gateways.test.ts'
+const turnNotes = 'packages/core/src/turn-notes.test.ts'
+const exchange = 'apps/gateway/test/exchange.test.ts'
+const swarmMessage = 'packages/transcript/src/swarm/swarm-message.test.ts'
+const swarm = 'packages/transcript/src/swarm/swarm.test.ts'
+const swarmBus = 'packages/transcript/src/swarm/swarm-bus.test.ts'
+const swarmData = 'packages/transcript/src/swarm/swarm-data.test.ts'
+const swarmKeeping = 'apps/gateway/test/swarm-keeping.test.ts'
+const testSwarm = 'apps/gateway/test/swarm.test.ts'
+const swarmHouse = 'packages/transcript/src/swarm/swarm-house.test.ts'
+const heard = 'packages/agents/src/swarm/heard.test.ts'
+const speechGate = 'packages/transcript/src/swarm/speech-gate.test.ts'
+const compositionSwarm = 'apps/gateway/test/composition/swarm.test.ts'
+const swarmHeard = 'apps/gateway/test/swarm-heard.test.ts'
+const swarmRows = 'apps/gateway/test/swarm-rows.test.ts'
+
+export type SeedRow = readonly [id: string, files: readonly string[]]
+
+export const seedRows: readonly SeedRow[] = [
+  ['E-01', [envelopes, envelope]],
+  ['E-02', [envelopes, envelope]],
+  ['E-03', [envelopes, envelope]],
+  ['E-04', [envelopes, envelope]],
+  ['E-05', [envelopes, envelope]],
+  ['E-06', [envelopes, envelope]],
+  ['E-07', [dialects, envelopes, envelope]],
+  ['E-08', [envelopes, envelope]],
+  ['E-09', [envelopes, envelope]],
+  ['E-10', [envelopes, envelope]],
+  ['E-11', [envelopes, envelope]],
+  ['E-12', [envelopes, envelope]],
+  ['E-13', [envelopes, envelope, normalized]],
+  ['E-14', [envelopes, envelope]],
+  ['E-15', [dialects, envelopes, envelope]],
+  ['E-16', [envelopes, envelope]],
+  ['E-17', [envelopes, envelope]],
+  ['E-18', [envelopes, envelope]],
+  ['E-19', [envelopes, envelope]],
+  ['E-20', [envelopes, envelope]],
+  ['E-21', [envelopes, envelope]],
+  ['E-22', [envelopes, envelope]],
+  ['E-23', [envelopes, envelope]],
+  ['E-24', [envelope]],
+  ['E-25', [envelope]],
+  ['E-26', [envelope]],
+  ['E-27', [envelope]],
+  ['E-28', [envelopes, envelope]],
+  ['E-29', [envelope]],
+  ['E-30', [envelopes, envelope]],
+  ['E-31', [envelope]],
+  ['E-32', [envelope]],
+  ['E-33', [envelopes, envelope, views]],
+  ['E-34', [dialects, envelopes, sessionStore]],
+  ['E-35', [dialects, transcript, sessionStore, memoryStore]],
+  ['E-36', [dialects, envelopes, sessionStore]],
+  ['E-37', [dialects, transcript, sessionStore, memoryStore]],
+  ['E-38', [approval, operatorApproval, approvals, toolPolicies, sessionStore]],
+  ['E-39', [approvalCrash, approval, operatorApproval, approvals, sessionStore]],
+  ['E-40', [webRules, deskBinding, views]],
+  ['E-41', [sessionStore]],
+  ['E-42', [sessionStore]],
+  ['E-43', [webRules, sessionStore]],
+  ['E-44', [sessionStore]],
+  ['C-01', [web]],
+  ['C-02', [storage, webRules, web, agui]],
+  ['C-03', [storage, web, agui]],
+  ['C-04', [storage, web]],
+  ['C-05', [webRules, web]],
+  ['C-06', [webRules, web, signedUrl]],
+  ['C-07', [storage, web]],
+  ['C-08', [storage, signedUrl]],
+  ['C-09', [storage, webRules, web, signedUrl]],
+  ['C-10', [web]],
+  ['C-11', [web, agui]],
+  ['C-12', [webRules, web]],
+  ['C-13', [web]],
+  ['C-14', [webRules, web]],
+  ['C-15', [web]],
+  ['C-16', [webRules, web]],
+  ['C-17', [webRules, web]],
+  ['C-18', [webRules, web]],
+  ['C-19', [webRules, web, agui]],
+  ['C-20', [agui]],
+  ['C-21', [web, agui]],
+  ['C-22', [web]],
+  ['C-23', [approval, web]],
+  ['C-24', [approval, webRules, web]],
+  ['C-25', [webRules, web]],
+  ['C-26', [webRules, web]],
+  ['C-27', [web]],
+  ['C-28', [web]],
+  ['C-29', [webRules, web]],
+  ['C-30', [elsewhere]],
+  ['C-31', [web]],
+  ['C-32', [webRules, web]],
+  ['S-01', [dialects, pythonStore, storeFormat]],
+  ['S-02', [pythonStore, storeFormat]],
+  ['S-03', [pythonStore, storeFormat]],
+  ['S-04', [pythonStore, storeFormat]],
+  ['S-05', [pythonStore, storeFormat]],
+  ['S-06', [pythonStore, storeFormat]],
+  ['S-07', [storeFormat]],
+  ['S-08', [pythonStore, storeFormat]],
+  ['S-09', [storeFormat]],
+  ['S-10', [pythonStore, storeFormat]],
+  ['S-11', [pythonStore, storeFormat]],
+  ['S-12', [pythonStore, storeFormat]],
+  ['S-13', [pythonStore, storeFormat]],
+  ['S-14', [pythonStore, storeFormat]],
+  ['S-15', [pythonStore, storeFormat]],
+  ['S-16', [pythonStore, storeFormat]],
+  ['S-17', [storeFormat]],
+  ['S-18', [pythonStore, storeFormat]],
+  ['S-19', [pythonStore, storeFormat]],
+  ['S-20', [historyView, storeFormat]],
+  ['S-21', [historyView, storeFormat]],
+  ['S-22', [historyView, storeFormat, views]],
+  ['S-23', [storeFormat]],
+  ['S-24', [storeFormat]],
+  ['S-25', [storeFormat]],
+  ['S-26', [pythonStore, storeFormat]],
+  ['S-27', [pythonStore, storeFormat]],
+  ['S-28', [pythonStore, storeFormat]],
+  ['S-29', [pythonStore, storeFormat]],
+  ['S-30', [dialects, pythonStore, storeFormat]],
+  ['S-31', [delegationCrash, delegation, twoGateways, turnNotes]],
+  ['S-32', [storeFormat]],
+  ['S-33', [storeFormat]],
+  ['S-34', [approval, exchange]],
+  ['W-01', [swarmMessage]],
+  ['W-02', [swarmMessage]],
+  ['W-03', [swarmMessage]],
+  ['W-04', [swarmMessage]],
+  ['W-05', [swarmMessage]],
+  ['W-06', [swarmMessage]],
+  ['W-07', [swarmMessage, swarm]],
+  ['W-08', [swarmBus]],
+  ['W-09', [swarmBus, swarmData]],
+  ['W-10', [swarmBus]],
+  ['W-11', [swarmBus]],
+  ['W-12', [swarmKeeping, swarm, views]],
+  ['W-13', [swarmKeeping, views]],
+  ['W-14', [testSwarm, views]],
+  ['W-15', [historyView, swarm, views]],
+  ['W-16', [swarm, views]],
+  ['W-17', [swarmBus, swarmHouse]],
+  ['W-18', [swarm]],
+  ['W-19', [swarm]],
+  ['W-20', [swarm]],
+  ['W-21', [testSwarm, heard, speechGate, swarm]],
+  ['W-22', [swarmKeeping, testSwarm, swarmData, swarm]],
+  ['W-23', [testSwarm, deskBinding]],
+  ['W-24', [compositionSwarm]],
+  ['W-25', [swarmHeard, swarmRows, heard, speechGate, swarm]],
+  ['W-26', [swarmRows, testSwarm, swarm]],
+  ['W-27', [swarmRows, swarm]],
+  ['W-28', [swarmRows, swarm]],
+  ['W-29', [swarmRows, speechGate, swarm]],
+  ['W-30', [swarmKeeping, swarmHouse, swarm]],
+  ['W-31', [approval, swarmHeard, swarm]],
+  ['W-32', [swarmData, swarm]],
+]
