@@ -45,15 +45,17 @@ export interface DeskParts {
   readonly bytes: ByteStore | undefined
   /** Something was written for good. */
   onDurable(batch: Batch): void
+  /** As `Store.scrub`, where the engine keeps old pages that can be told to go. */
+  readonly scrub?: (() => void) | undefined
   /** Lets go of the engine, at the end. */
   release(): Promise<void> | void
 }
 
 export function assembleDesk(parts: DeskParts): StoreDesk {
-  const { db, transactions, files, notices, now, log, bytes, onDurable, release } = parts
+  const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, release } = parts
   const writer = createWriter(db, onDurable, transactions)
   const { write, writeLightly, writeLast } = writer
-  const store: Store = { db, write, writeLightly, writeLast, now, log, files }
+  const store: Store = { db, write, writeLightly, writeLast, now, log, files, scrub }
   const tables = createTables(db, files)
   const refusals = createRefusals(store)
   const { admitNew, ...admission } = createAdmission(store, tables)
@@ -80,7 +82,7 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
-    transcript: createSqliteTranscript(store),
+    transcript: createSqliteTranscript(store, tables),
     objects: createObjectStore(store, bytes),
     shelf: createRecordShelf(store),
     close() {

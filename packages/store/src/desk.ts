@@ -6,7 +6,7 @@ import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createNotices } from './notices.ts'
-import { openDatabase } from './sqlite.ts'
+import { createScrub, openDatabase } from './sqlite.ts'
 import { createSqliteTransactions } from './transactions.ts'
 import { endAllLeases } from './work.ts'
 
@@ -57,6 +57,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
       giveNotices(batch, notices)
       files.drop(batch.droppedFiles)
     },
+    scrub: createScrub(db),
     release: unlock,
   })
 }

@@ -4,6 +4,7 @@ import { addTaskBytes } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createRowRemoval } from './message-rows.ts'
+import { createOwnThreadRemoval } from './own-thread-removal.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
@@ -17,7 +18,10 @@ interface TaskPlace {
 }
 
 /** Takes whole tasks out, with all that was said in them: slice by slice, the oldest first. */
-export function createTaskExpiry({ db, write }: Store, tables: Pick<Tables, 'blobs'>): Pick<TaskDesk, 'expireTasks'> {
+export function createTaskExpiry(
+  { db, write }: Store,
+  tables: Pick<Tables, 'blobs' | 'notes' | 'tasks'>,
+): Pick<TaskDesk, 'expireTasks'> {
   const findNext = createNextFinder(db)
   const findMessages = prepareQuery<{ seq: number }>(
     db,
@@ -26,7 +30,7 @@ export function createTaskExpiry({ db, write }: Store, tables: Pick<Tables, 'blo
   // A task whose messages are gone in part shows no answer any more.
   const disown = prepareQuery(db, 'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq IS NOT NULL')
   const removeMessage = createMessageRemoval(db, tables)
-  const removeTask = createTaskRemoval(db)
+  const removeTask = createTaskRemoval(db, tables.tasks)
   const taskBytes = createTaskBytes(db)
   const isEnough = (batch: Batch, expiry: TaskExpiry) =>
     'bytes' in expiry && taskBytes.read(batch, expiry.owner) <= expiry.bytes
@@ -101,7 +105,7 @@ interface RemovedMessage {
 }
 
 /** A message with its answer, its turn and its deliveries. @returns its thread */
-function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs'>) {
+function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'notes'>) {
   const find = prepareQuery<RemovedMessage>(
     db,
     `SELECT m.id, m.agent, m.via, m.thread_id, t.scope, k.owner, coalesce(octet_length(m.raw), 0) + octet_length(e.content) AS bytes
@@ -118,52 +122,29 @@ function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs'>) {
     const message = find.get(number)
     if (!message) return undefined
     const { id, agent, via, scope, thread_id, owner, bytes } = message
+    const noteBytes = tables.notes.remove(number)
     const { responses, blobBytes } = endRows(batch, number)
     for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, via, scope, number)
     endEntry.run(number)
-    if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes))
+    if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes + noteBytes))
     return thread_id
   }
 }
 
 /** A task without messages; its thread goes with the last of its tasks. */
-function createTaskRemoval(db: Database) {
+function createTaskRemoval(db: Database, tasks: Tables['tasks']) {
   const endEntries = prepareQuery<{ thread_id: number; bytes: number }>(
     db,
     'DELETE FROM entries WHERE task_id = ? RETURNING thread_id, octet_length(content) AS bytes',
   )
   const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
-  const endTask = prepareQuery(db, 'DELETE FROM tasks WHERE id = ?')
-  // The threads of an owner's tasks are his own, and hold nothing but conversations.
-  const endThread = prepareQuery<{ key: string; agent: string; via: string }>(
-    db,
-    `DELETE FROM threads WHERE id = ?1 AND scope = ?2
-       AND NOT EXISTS (SELECT 1 FROM entries WHERE thread_id = ?1 AND scope = 'conversation') RETURNING key, agent, via`,
-  )
-  const endKey = prepareQuery(
-    db,
-    'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 1 AND thread_id = ?',
-  )
-  const endState = prepareQuery(db, 'DELETE FROM agent_states WHERE thread_id = ?')
-  const endQuotas = prepareQuery(db, 'DELETE FROM turn_quotas WHERE thread_id = ?')
-  // The number of a thread may be given again.
-  const endBindings = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE desk_thread = ?')
-
-  function removeThread(thread: number, owner: string): void {
-    const removed = endThread.get(thread, owner)
-    if (!removed) return
-    endKey.run(removed.key, removed.agent, removed.via, owner, thread)
-    endState.run(thread)
-    endQuotas.run(thread)
-    endBindings.run(thread)
-  }
-
+  const removeThread = createOwnThreadRemoval(db)
   return (batch: Batch, { id, owner }: TaskPlace, threads: ReadonlySet<number | undefined>): void => {
     const entries = endEntries.all(id)
     const answered = entries.map(({ thread_id }) => thread_id)
     for (const { bytes } of entries) addTaskBytes(batch, owner, -bytes)
     endWatches.run(id)
-    endTask.run(id)
+    tasks.remove(id)
     for (const thread of new Set([...threads, ...answered])) if (thread !== undefined) removeThread(thread, owner)
   }
 }

@@ -15,6 +15,8 @@ import { laneSchema } from './schema/011-lanes.ts'
 import { personSchema } from './schema/012-people.ts'
 import { transcriptSchema } from './schema/013-transcript.ts'
 import { ownThreadSchema } from './schema/014-own-threads.ts'
+import { roomSchema } from './schema/015-room.ts'
+import { noteSchema } from './schema/016-notes.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
@@ -32,6 +34,8 @@ export const migrations: readonly string[] = [
   personSchema,
   transcriptSchema,
   ownThreadSchema,
+  roomSchema,
+  noteSchema,
 ]
 
 /** Brings a file to the newest schema, each step whole or not at all. @throws ConfigError when a newer release wrote it */

@@ -14,7 +14,7 @@ const mostCopies = 256
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
 /** Objects, with their bytes in the desk's file or in `elsewhere`. */
-export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteStore): ObjectStore {
+export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
   return {
     async putObject({ bucket, path, owner, mime, bytes }, most = Number.POSITIVE_INFINITY) {
@@ -58,6 +58,7 @@ export function createObjectStore({ db, write, now }: Store, elsewhere?: ByteSto
     },
     async removeObjects(owner) {
       const removed = await write(() => table.removeOf(owner))
+      scrub()
       if (elsewhere) for (const object of removed) await elsewhere.remove(keyOf(object))
       return removed.length
     },

@@ -1,7 +1,8 @@
 import { addTaskBytes } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
-import { createEntryRemoval, createRemoveMessage } from './remove-message.ts'
+import { createEntryRemoval } from './entry-removal.ts'
+import { createRemoveMessage } from './remove-message.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
@@ -29,7 +30,7 @@ export function createOwnerForgetting(store: Store, tables: Tables): OwnerForget
   }
 }
 
-function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgetting['forgetTasks'] {
+function openForgetting({ db, write, now, scrub }: Store, tables: Tables): OwnerForgetting['forgetTasks'] {
   const listThreads = prepareQuery<{ id: number }>(db, 'SELECT id FROM threads WHERE scope = ?')
   const listMessages = prepareQuery<{ number: number; person: string }>(
     db,
@@ -40,7 +41,7 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
   const removeMessage = createRemoveMessage(db, tables)
-  const endTasks = createTaskRemoval(db)
+  const endTasks = createTaskRemoval(db, tables)
   const endThreads = createThreadRemoval(db)
   const taskBytes = createTaskBytes(db)
 
@@ -70,28 +71,30 @@ function openForgetting({ db, write, now }: Store, tables: Tables): OwnerForgett
     for (;;) {
       while ((await removeSlice(owner)) > 0);
       const removed = await removePlaces(owner)
-      if (removed !== undefined) return removed
+      if (removed === undefined) continue
+      scrub()
+      return removed
     }
   }
 }
 
 /** What is left of tasks, once their messages are gone. @returns how many there were */
-function createTaskRemoval(db: Database): (owner: string) => number {
+function createTaskRemoval(db: Database, { tasks }: Pick<Tables, 'tasks'>): (owner: string) => number {
   const listTasks = prepareQuery<{ id: number }>(db, 'SELECT id FROM tasks WHERE owner = ?')
   const listEntries = prepareQuery<{ seq: number }>(db, 'SELECT seq FROM entries WHERE task_id = ?')
   const endEntry = createEntryRemoval(db)
   const ends = [
     'UPDATE entries SET task_id = NULL WHERE task_id = ?',
     'DELETE FROM task_watches WHERE task_id = ?',
-    'DELETE FROM tasks WHERE id = ?',
   ].map(sql => prepareQuery(db, sql))
   return owner => {
-    const tasks = listTasks.all(owner)
-    for (const { id } of tasks) {
+    const all = listTasks.all(owner)
+    for (const { id } of all) {
       for (const { seq } of listEntries.all(id)) endEntry(seq)
       for (const end of ends) end.run(id)
+      tasks.remove(id)
     }
-    return tasks.length
+    return all.length
   }
 }
 

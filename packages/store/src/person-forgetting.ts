@@ -59,6 +59,7 @@ function openForgetting(
     await endThreads([...threads], except)
     const subjects = [...new Set([...whose.subjects, ...authors])]
     const relations = await write(batch => endRest(batch, { agent: whose.agent, subjects, keys }))
+    store.scrub()
     return { messages, links, relations }
   }
 }

@@ -1,16 +1,21 @@
 import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import { createEntryRemoval } from './entry-removal.ts'
 import { createRowRemoval } from './message-rows.ts'
 import type { Tables } from './tables.ts'
+import { createTaskShares } from './task-share.ts'
 
 /** Takes a message out with its answer and all it caused; whoever works on it is broken off. @returns its thread, unless there is none */
 export type RemoveMessage = (batch: Batch, message: number, now: number) => number | undefined
 
-export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables, 'forget' | 'blobs'>): RemoveMessage {
+export function createRemoveMessage(
+  db: Database,
+  { forget, blobs, tasks }: Pick<Tables, 'forget' | 'blobs' | 'tasks'>,
+): RemoveMessage {
   const find = prepareQuery<RemovedMessage>(
     db,
-    `SELECT m.thread_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
+    `SELECT m.thread_id, m.task_id, m.id, m.object, m.agent, m.via, m.author, t.scope FROM messages m JOIN threads t ON t.id = m.thread_id
      WHERE m.number = ?`,
   )
   const endName = prepareQuery(
@@ -20,9 +25,9 @@ export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables
   const unlist = prepareQuery(db, 'UPDATE responses SET listed = 0 WHERE message = ? AND listed = 1')
   const endRows = createRowRemoval(db, { blobs })
   const endEntry = createEntryRemoval(db)
-  return (batch, message, now) => {
-    const found = find.get(message)
-    if (!found) return undefined
+  const endTask = createEmptyTaskRemoval(db, tasks)
+  const bookChange = createTaskShares(db)
+  function removeOne(batch: Batch, message: number, found: RemovedMessage, now: number): void {
     // Ends its turn and its deliveries as if its author had taken it back: what waited behind them goes on.
     forget(batch, message, now)
     unlist.run(message)
@@ -35,12 +40,36 @@ export function createRemoveMessage(db: Database, { forget, blobs }: Pick<Tables
     // What came from a chat has its names there.
     if (author !== null) endName.run(id, agent, 'web', author)
     endEntry(message)
-    return found.thread_id
+    if (found.task_id !== null) endTask(found.task_id)
+  }
+  return (batch, message, now) => {
+    const found = find.get(message)
+    if (found) bookChange(batch, message, () => removeOne(batch, message, found, now))
+    return found?.thread_id
+  }
+}
+
+/** Of a task whose last answer is gone there is none to show; without a message there is no task. */
+function createEmptyTaskRemoval(db: Database, tasks: Tables['tasks']): (task: number) => void {
+  const disown = prepareQuery(
+    db,
+    'UPDATE tasks SET response_seq = NULL WHERE id = ? AND response_seq NOT IN (SELECT seq FROM responses WHERE seq = response_seq)',
+  )
+  const hasWords = prepareQuery(db, "SELECT 1 FROM entries WHERE task_id = ? AND scope <> 'forgotten' LIMIT 1")
+  const setFree = prepareQuery(db, 'UPDATE entries SET task_id = NULL WHERE task_id = ?')
+  const endWatches = prepareQuery(db, 'DELETE FROM task_watches WHERE task_id = ?')
+  return task => {
+    disown.run(task)
+    if (hasWords.get(task)) return
+    setFree.run(task)
+    endWatches.run(task)
+    tasks.remove(task)
   }
 }
 
 interface RemovedMessage {
   readonly thread_id: number
+  readonly task_id: number | null
   readonly id: string
   /** The author's id of what was said. */
   readonly object: string | null
@@ -49,17 +78,4 @@ interface RemovedMessage {
   readonly author: string | null
   /** Of its thread: what its ids mean elsewhere is not his. */
   readonly scope: string
-}
-
-/** The newest number is kept, empty, so that it is not given again. */
-export function createEntryRemoval(db: Database): (seq: number) => void {
-  const blank = prepareQuery(
-    db,
-    `UPDATE entries SET content = '[]', author = '{"address":"@forgotten@forgotten.invalid"}', native_id = NULL,
-       scope = 'forgotten' WHERE seq = ? AND seq = (SELECT max(seq) FROM entries)`,
-  )
-  const end = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
-  return seq => {
-    if (blank.run(seq).changes === 0) end.run(seq)
-  }
 }

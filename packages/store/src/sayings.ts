@@ -9,6 +9,7 @@ import { draftResponseEntry } from './entries.ts'
 import type { ResponseDraft, ResponsePlace } from './responses.ts'
 import { draftResponse } from './responses.ts'
 import type { Tables } from './tables.ts'
+import { createTaskShares } from './task-share.ts'
 
 /** A response as its columns, made before the transaction. */
 export interface SayingDraft {
@@ -50,13 +51,15 @@ export function createSayingTable(
   db: Database,
   {
     entries,
+    notes,
     responses,
     threads,
     blobs,
     deliveries,
-  }: Pick<Tables, 'entries' | 'responses' | 'threads' | 'blobs' | 'deliveries'>,
+  }: Pick<Tables, 'entries' | 'notes' | 'responses' | 'threads' | 'blobs' | 'deliveries'>,
 ): SayingTable {
   const broadcast = createBroadcastStarter(db)
+  const bookChange = createTaskShares(db)
   const findOpen = prepareQuery<OpenDelivery>(
     db,
     'SELECT number, thread_id, destination, state FROM deliveries WHERE response_seq = ? AND ended_at IS NULL',
@@ -102,18 +105,23 @@ export function createSayingTable(
     },
     reword(batch, { seq, message }, { response, blobs: newBlobs = [] }, now) {
       const { entry, response: draft } = draftSaying({ response, deliveries: [] }, response)
-      responses.revise(seq, draft.envelope, now)
-      entries.reword(seq, entry.content)
-      blobs.keepAll(newBlobs, message)
-      blobs.releaseUnnamed(batch, message, seq)
+      bookChange(batch, message, () => {
+        responses.revise(seq, draft.envelope, now)
+        entries.reword(seq, entry.content)
+        blobs.keepAll(newBlobs, message)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
     },
     retract(batch, { seq, message }, now) {
       for (const open of findOpen.all(seq)) deliveries.giveUp(batch, open, 'the agent has taken it back', now)
       endBroadcasts.run(now, seq)
       forgetWires.run(message, seq)
       responses.retract(seq, now)
-      entries.erase(seq)
-      blobs.releaseUnnamed(batch, message, seq)
+      bookChange(batch, message, () => {
+        notes.remove(message)
+        entries.erase(seq)
+        blobs.releaseUnnamed(batch, message, seq)
+      })
     },
     send(batch, planned, cause) {
       deliveries.queue(batch, planned.deliveries, cause)

@@ -6,6 +6,7 @@ import { createPrivateFile } from './private-file.ts'
 const pragmas = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
+PRAGMA secure_delete = ON;
 PRAGMA cache_size = -16384;
 PRAGMA wal_autocheckpoint = 8192;
 PRAGMA temp_store = MEMORY;
@@ -14,6 +15,18 @@ PRAGMA journal_size_limit = 67108864;
 
 /** How long a write waits for another process's, ms. */
 const busyTimeout = 5_000
+
+/** Empties the log of what was written, where old pages stand: what is deleted is overwritten only in the file itself. Waits for no reader. */
+export function createScrub(db: DatabaseSync): () => void {
+  return () => {
+    db.exec('PRAGMA busy_timeout = 0')
+    try {
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } finally {
+      db.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
+    }
+  }
+}
 
 /**
  * Opens the file, readable by its owner alone, at the newest schema.

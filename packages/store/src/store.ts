@@ -12,4 +12,6 @@ export interface Store {
   readonly now: () => number
   readonly log: Log
   readonly files: BlobFiles
+  /** After somebody was forgotten: nothing of what was deleted stays in what the engine keeps beside its tables. */
+  scrub(): void
 }

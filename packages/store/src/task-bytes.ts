@@ -2,7 +2,7 @@ import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
-/** How much was said in the tasks of each owner, as a running total: looking it up reads no task. */
+/** How much was said in the tasks of each owner, as a running total: looking it up reads no task. How many there are counts who adds one. */
 export interface TaskBytes {
   /** Writes what a transaction has gathered. */
   book(batch: Batch): void
@@ -16,7 +16,7 @@ export function createTaskBytes(db: Database): TaskBytes {
     `INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2))
      ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2)`,
   )
-  const end = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0')
+  const end = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0')
   const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')
   return {
     book({ taskBytes }) {

@@ -11,6 +11,8 @@ export interface TaskTable {
    */
   continueTask(task: TaskIntake, agent: string, now: number): number | 'ended' | 'full' | 'taken'
   setWorking(task: number, now: number): void
+  /** The row alone: what was said in it is gone. */
+  remove(task: number): void
   /** A task ends with the last of its turns: while another one is open it cannot have ended. */
   finish(task: number, state: TaskState, responseSeq: number | undefined, now: number): TaskRow | undefined
 }
@@ -36,7 +38,14 @@ export function createTaskTable(db: Database): TaskTable {
     db,
     `SELECT count(*) AS open FROM (SELECT 1 FROM tasks INDEXED BY tasks_open_shares WHERE owner = ? AND share = ? AND state IN ('submitted', 'working', 'input_required', 'auth_required') LIMIT +?)`,
   )
+  const count = prepareQuery(
+    db,
+    'INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?, 0, 1) ON CONFLICT (owner) DO UPDATE SET tasks = task_bytes.tasks + 1',
+  )
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
+  const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
+  const uncount = prepareQuery(db, 'UPDATE task_bytes SET tasks = tasks - 1 WHERE owner = ?')
+  const endCount = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0')
   const finish = prepareQuery<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
@@ -53,12 +62,19 @@ export function createTaskTable(db: Database): TaskTable {
       const known = find.get(task.owner, task.id)
       if (!known) {
         if (isFull(task)) return 'full'
+        count.run(task.owner)
         return newIdOf(insert.get(task.owner, task.id, agent, task.context, now, task.share?.name ?? null))
       }
       if (task.isNew) return 'taken'
       if (!openStates.has(known.state)) return 'ended'
       setState.run('submitted', now, known.id)
       return known.id
+    },
+    remove(task) {
+      const removed = remove.get(task)
+      if (!removed) return
+      uncount.run(removed.owner)
+      endCount.run(removed.owner)
     },
     setWorking: (task, now) => void setState.run('working', now, task),
     finish: (task, state, responseSeq, now) => finish.get(task, now, responseSeq ?? null, state),

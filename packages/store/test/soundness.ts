@@ -88,19 +88,47 @@ const checks: readonly Check[] = [
   },
   {
     name: 'bytes that are named are kept',
-    sql: `SELECT e.seq, p.value FROM entries e, json_each(e.content) p WHERE json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
+    sql: `SELECT e.seq, p.value FROM entries e, json_each(e.content) p WHERE e.scope <> 'trace' AND json_extract(p.value, '$.bytes_ref.digest') IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM blobs b WHERE b.digest = json_extract(p.value, '$.bytes_ref.digest'))
       AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.number = coalesce(e.answers, e.seq) AND m.forgotten_at IS NOT NULL)`,
+  },
+  {
+    name: 'notes are of messages that are there, with answers that are there',
+    sql: `SELECT e.seq FROM entries e WHERE e.scope = 'trace' AND (e.task_id IS NOT NULL
+      OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.number = e.answers AND m.thread_id = e.thread_id AND m.forgotten_at IS NULL)
+      OR EXISTS (SELECT 1 FROM responses r WHERE r.message = e.answers AND r.retracted_at IS NOT NULL)
+      OR EXISTS (SELECT 1 FROM entries o WHERE o.scope = 'trace' AND o.seq <> e.seq AND o.answers = e.answers AND o.native_id = e.native_id))`,
   },
   {
     name: 'bytes of tasks',
     sql: `WITH counted AS (SELECT owner, sum(bytes) AS bytes FROM (
         SELECT k.owner, octet_length(e.content) AS bytes FROM entries e JOIN tasks k ON k.id = e.task_id
+        UNION ALL SELECT k.owner, octet_length(e.content) FROM entries e JOIN messages m ON m.number = e.answers
+          JOIN tasks k ON k.id = m.task_id WHERE e.scope = 'trace'
         UNION ALL SELECT k.owner, coalesce(octet_length(m.raw), 0) FROM messages m JOIN tasks k ON k.id = m.task_id
         UNION ALL SELECT k.owner, u.bytes FROM blob_uses u JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id)
         GROUP BY owner)
       SELECT coalesce(b.owner, c.owner) AS owner, b.bytes AS booked, c.bytes AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
       WHERE coalesce(b.bytes, 0) <> coalesce(c.bytes, 0)`,
+  },
+  {
+    name: 'numbers of tasks',
+    sql: `WITH counted AS (SELECT owner, count(*) AS tasks FROM tasks GROUP BY owner)
+      SELECT coalesce(b.owner, c.owner) AS owner, b.tasks AS booked, c.tasks AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner
+      WHERE coalesce(b.tasks, 0) <> coalesce(c.tasks, 0)`,
+  },
+  {
+    name: 'extents of threads',
+    sql: `WITH counted AS (SELECT t.id, count(e.body) AS entries, coalesce(sum(octet_length(e.body)), 0) AS bytes
+        FROM transcript_threads t LEFT JOIN transcript_entries e ON e.thread = t.id GROUP BY t.id)
+      SELECT t.id, t.entries, t.bytes, c.entries AS counted, c.bytes AS counted_bytes FROM transcript_threads t JOIN counted c ON c.id = t.id
+      WHERE t.entries <> c.entries OR t.bytes <> c.bytes`,
+  },
+  {
+    name: 'usage of owners',
+    sql: `WITH counted AS (SELECT owner, count(*) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM transcript_threads GROUP BY owner)
+      SELECT coalesce(u.owner, c.owner) AS owner, u.*, c.* FROM transcript_usage u FULL JOIN counted c ON c.owner = u.owner
+      WHERE u.threads IS NOT c.threads OR u.entries IS NOT c.entries OR u.bytes IS NOT c.bytes`,
   },
   {
     name: 'listed responses',

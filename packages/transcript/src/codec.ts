@@ -1,4 +1,4 @@
-import type { EntryBody, TranscriptEntry } from './entry.ts'
+import type { EntryBody, Residue, TranscriptEntry } from './entry.ts'
 import type { FormatName } from './kind.ts'
 
 /** Something a reader noticed and did not fail on; names no content. */
@@ -52,4 +52,6 @@ export interface Codec<Foreign> {
   read(messages: readonly unknown[], context: ReadContext): readonly EntryBody[]
   /** Never fails: what the dialect has no word for becomes the nearest legal one, and its bag names the true kind. */
   write(entries: readonly EntryBody[], options?: WriteOptions): readonly Foreign[]
+  /** What has to stand with the first of `run` so that they are written as this message. */
+  residueOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): Residue
 }

@@ -2,7 +2,7 @@ import { listClaimedIds } from './bag.ts'
 import type { Codec, ReadContext, WriteOptions } from './codec.ts'
 import { hashContent } from './content-hash.ts'
 import type { Dialect, EntryDraft, Reading } from './dialect.ts'
-import type { EntryBody } from './entry.ts'
+import type { EntryBody, Residue } from './entry.ts'
 import { diffJson, type JsonMap, patchJson } from './json-difference.ts'
 import { type FormatName, scopeOfKind } from './kind.ts'
 
@@ -42,11 +42,15 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
     return ours === theirs
   }
 
+  function residueOf(run: Run, message: Foreign): Residue {
+    const patch = diffJson(dialect.toMessage(run), message)
+    return { of: run.length, ...(patch && { patch }) }
+  }
+
   function readNew(message: Foreign, reading: Reading, dropped: JsonMap | undefined): readonly EntryBody[] {
     const drafts = dialect.toDrafts(message, reading)
     const bodies = completeDrafts(drafts, reading.context)
-    const patch = diffJson(dialect.toMessage(bodies), message)
-    const residue = { of: bodies.length, ...(patch && { patch }), ...(dropped && { dropped }) }
+    const residue = { ...residueOf(bodies, message), ...(dropped && { dropped }) }
     const [head, ...rest] = bodies
     return [{ ...head, ext: { [format]: residue } } as EntryBody, ...rest]
   }
@@ -77,6 +81,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
       return entries
     },
     write,
+    residueOf,
   }
 }
 
@@ -93,8 +98,9 @@ function splitRuns<Foreign extends JsonMap>(entries: readonly EntryBody[], diale
   const runs: Run[] = []
   let place = 0
   while (place < entries.length) {
-    const length = ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
-    runs.push(entries.slice(place, place + length) as unknown as Run)
+    const isTold = entries[place]?.ext?.[dialect.format]?.of === 0
+    const length = isTold ? 1 : ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
+    if (!isTold) runs.push(entries.slice(place, place + length) as unknown as Run)
     place += length
   }
   return runs

@@ -36,8 +36,8 @@ export const entryWaitSchema = z.object({
 
 /** What the canonical members do not hold of the message of one dialect; its codec alone reads it. */
 export const residueSchema = z.object({
-  /** How many entries the message became; the residue stands with the first of them. */
-  of: z.number().int().positive(),
+  /** How many entries the message became; the residue stands with the first of them. 0: another message tells it, and it has none of its own. */
+  of: z.number().int().nonnegative(),
   patch: jsonDifferenceSchema.optional(),
   /** Members that the dialect's own normal form drops. */
   dropped: jsonMapSchema.optional(),

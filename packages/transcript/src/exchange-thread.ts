@@ -23,7 +23,7 @@ export async function exportThread(
   format: ExchangeFormat,
   { transcript }: Pick<Exchange, 'transcript'>,
 ): Promise<readonly JsonMap[]> {
-  const entries = await transcript.read(thread)
+  const entries = await transcript.read(thread, { is_exact: true })
   return format === 'jsonl' ? (entries as unknown as readonly JsonMap[]) : codecs[format].write(entries, { bag: 'all' })
 }
 

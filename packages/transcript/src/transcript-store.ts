@@ -31,6 +31,11 @@ export interface EntryRange {
   readonly scopes?: readonly EntryScope[] | undefined
   readonly kinds?: readonly EntryKind[] | undefined
   readonly agent_keys?: readonly string[] | undefined
+  /**
+   * With all residue there is. Of a conversation of the desk that is what was handled, whole and with its raw form, read from where the desk has
+   * it: as much as an export needs, and nobody else.
+   */
+  readonly is_exact?: boolean | undefined
   /** Only what is visible in the chat; then `after_seq` and `before_seq` are places of the chat (`chat_seq`). */
   readonly chat?: boolean | undefined
 }
@@ -46,6 +51,15 @@ export interface ThreadLock {
 export interface WriteRequest {
   /** The lock under which the caller writes; without it the write stands alone, and fails while somebody else holds the lock. */
   readonly token?: string | undefined
+  /** What the thread's owner may have then: what makes it more is refused (`too_large`). Stores that live as long as the process need not count. */
+  readonly most?: OwnerRoom | undefined
+}
+
+/** How much somebody has, or may have: threads, entries, and the bytes of what was said in them. */
+export interface OwnerRoom {
+  readonly threads: number
+  readonly entries: number
+  readonly bytes: number
 }
 
 /**
@@ -54,7 +68,7 @@ export interface WriteRequest {
  */
 export interface TranscriptStore {
   /** The thread an alias names for this owner, made when there is none: two at once get the same one. */
-  openThread(owner: string, alias: ThreadAlias): Promise<ThreadKey>
+  openThread(owner: string, alias: ThreadAlias, most?: OwnerRoom): Promise<ThreadKey>
   findThread(owner: string, alias: ThreadAlias): Promise<ThreadKey | undefined>
   /** A further name. @throws Rejection forbidden when the thread is not this owner's, or the name is another thread's */
   addAlias(thread: ThreadKey, alias: ThreadAlias): Promise<void>

@@ -109,6 +109,16 @@ export const webConfigSchema = z
         files_per_run: z.number().int().min(0).max(256).default(16),
         /** Messages of a session's whole list. */
         session_messages: z.number().int().min(1).max(10_000).default(2_000),
+        /** Sessions, locations and chats of one person. */
+        threads_per_owner: z.number().int().min(1).default(10_000),
+        /** What one person has stored in them, each message of a session or store and each run of a chat. */
+        entries_per_owner: z.number().int().min(1).default(250_000),
+        /** Bytes of it all, without uploads. */
+        bytes_per_owner: z
+          .number()
+          .int()
+          .min(1024)
+          .default(1024 ** 3),
       })
       .prefault({}),
   })

@@ -1,6 +1,6 @@
 import type { ArtifactPart, FilePart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
-import type { ThreadKey, TranscriptEntry } from '@postern/transcript'
+import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
 import { textOfContent } from '@postern/transcript'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
@@ -34,13 +34,18 @@ export async function findWebThread(
   { owner, agent, threadId }: ThreadPlace,
   { transcript }: Pick<WebRooms, 'transcript'>,
 ): Promise<ThreadKey | undefined> {
-  const alias = { transport: 'web', key: JSON.stringify([agent, threadId]) }
+  const alias = aliasOfChat(agent, threadId)
   const known = await transcript.findThread(owner, alias)
   const thread = known ?? (await transcript.openThread(owner, alias))
   const isBound = await transcript.bindDesk(thread, { agent, via: 'web', scope: owner, key: threadId })
   if (isBound || known) return thread
   await transcript.forget(thread)
   return undefined
+}
+
+/** What the transcript calls a chat. */
+export function aliasOfChat(agent: string, threadId: string): ThreadAlias {
+  return { transport: 'web', key: JSON.stringify([agent, threadId]) }
 }
 
 /** Whose eyes they are for; of a conversation that began elsewhere each message says how it came or went (`via`). */

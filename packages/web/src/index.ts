@@ -2,18 +2,20 @@ import { randomBytes } from 'node:crypto'
 import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals } from '@postern/core'
 import { createSender } from '@postern/core'
 import { readBody } from '@postern/http'
-import type { RecordShelf } from '@postern/transcript'
+import type { OwnerRoom, RecordShelf } from '@postern/transcript'
 import { Hono } from 'hono'
 import { createAttachmentRoutes } from './attachments/routes.ts'
 import { createWebShelf } from './attachments/shelf.ts'
+import { boundTranscript } from './bounded-transcript.ts'
 import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
 import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnerReader } from './owner.ts'
-import type { BoundTranscript } from './rooms.ts'
+import type { BoundTranscript, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
+import { createThreadRoutes } from './thread-routes.ts'
 
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
@@ -28,6 +30,7 @@ export interface WebStores {
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
   readonly shelf: RecordShelf
+  readonly forgetChat: WebRooms['forgetChat']
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for an agent. */
@@ -42,13 +45,26 @@ export interface WebStores {
 export async function openWeb(
   config: WebConfig,
   house: House,
-  { transcript, objects, shelf: records, findChannel, isLinking, approvals, isOperatorToken = () => false }: WebStores,
+  {
+    transcript,
+    objects,
+    shelf: records,
+    forgetChat,
+    findChannel,
+    isLinking,
+    approvals,
+    isOperatorToken = () => false,
+  }: WebStores,
 ): Promise<Channel<Hono>> {
   const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
+  const room = roomOf(config)
   const rooms = {
     config,
     house,
     transcript,
+    bounded: boundTranscript(transcript, room),
+    room,
+    forgetChat,
     records,
     findChannel,
     isLinking,
@@ -66,6 +82,7 @@ export async function openWeb(
     routes.route('/', createAttachmentRoutes(rooms))
     routes.route('/', createStoreRoutes(rooms))
     routes.route('/', createSessionRoutes(rooms))
+    routes.route('/', createThreadRoutes(rooms))
     if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, isOperatorToken }))
   }
   const sender = createSender({
@@ -87,6 +104,10 @@ export async function openWeb(
     links: () => [],
     publishedKeys: async () => [],
   }
+}
+
+function roomOf({ limits }: WebConfig): OwnerRoom {
+  return { threads: limits.threads_per_owner, entries: limits.entries_per_owner, bytes: limits.bytes_per_owner }
 }
 
 function runOf(target: unknown): string {

@@ -1,5 +1,5 @@
 import type { Channel, ChannelName, House } from '@postern/core'
-import type { RecordShelf, TranscriptStore } from '@postern/transcript'
+import type { OwnerRoom, RecordShelf, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
@@ -14,6 +14,10 @@ export interface BoundTranscript extends TranscriptStore {
       | number,
     reader?: readonly string[],
   ): Promise<boolean>
+  /** Runs are entries, too. */
+  readUsage(owner: string): Promise<OwnerRoom>
+  /** Whether there is room for so much more. @throws Rejection too_large */
+  checkRoom(owner: string, by: OwnerRoom, most: OwnerRoom): Promise<void>
 }
 
 /** Of a thread this much is read at once, bytes: what one has stored in hours must not be in memory at a time. */
@@ -26,6 +30,11 @@ export interface WebRooms {
   readonly readOwner: ReadOwner
   readonly shelf: AttachmentShelf
   readonly transcript: BoundTranscript
+  /** The same, for what people write: nobody has more than `room`. */
+  readonly bounded: BoundTranscript
+  readonly room: OwnerRoom
+  /** All of one chat. False when there is none. */
+  forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
   readonly records: RecordShelf
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined

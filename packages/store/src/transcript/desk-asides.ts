@@ -13,7 +13,7 @@ export function createAsideFinder(db: Database): ListAsides {
     db,
     `SELECT seq, coalesce(answers, seq) AS place FROM entries WHERE scope = 'aside' AND thread_id = ?1
        AND coalesce(answers, seq) >= ?2 AND EXISTS (SELECT 1 FROM transcript_threads WHERE id = ?3 AND substr(owner, 1, 4) = 'web:')
-       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.desk_seq = seq)
+       AND NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.desk_seq = entries.seq)
      ORDER BY coalesce(answers, seq), seq LIMIT +?4`,
   )
   return ({ desk_thread, place, thread }, most) => list.all(desk_thread, place, thread, most)

@@ -12,18 +12,22 @@ export interface DeskThreadName {
   readonly key: string
 }
 
-/** What a thread does not have yet of the conversations bound to it. */
+/** What a thread does not have yet of a conversation bound to it: the first of it, when it is much. */
 export interface DeskNews {
   readonly desk_thread: number
   readonly place: number
   readonly said: readonly (readonly [seq: number, entries: readonly EntryBody[]])[]
 }
 
+/** As many are given their places in one transaction, so that others get their turn. */
+const mostNews = 200
+
 /** Which conversations of the desk are part of which threads. Synchronous. */
 export interface DeskBindings {
   findDeskThread(name: DeskThreadName): number | undefined
   /** `reader`: only the words of these principals, a JSON list, and the answers to them. False: it is bound for other ones. */
   bind(thread: number, deskThread: number, reader?: string): boolean
+  hasNews(thread: number): boolean
   listNews(thread: number, thread_id: string): readonly DeskNews[]
   /** They are part of the thread now. */
   moveOn(thread: number, news: DeskNews): void
@@ -47,15 +51,21 @@ export function createDeskBindings(db: Database, said: DeskEntries): DeskBinding
     db,
     'SELECT thread, desk_thread, place, reader FROM transcript_bindings WHERE thread = ?',
   )
-  const isThere = prepareQuery(db, 'SELECT 1 FROM transcript_entries WHERE thread = ? AND desk_seq = ? LIMIT 1')
   const move = prepareQuery(db, 'UPDATE transcript_bindings SET place = ? WHERE thread = ? AND desk_thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_bindings WHERE thread = ?')
 
-  function readNews(thread: number, thread_id: string, bound: DeskBound): DeskNews {
+  function readNews(bound: DeskBound, thread_id: string): DeskNews {
     const { desk_thread } = bound
-    const seqs = said.listFrom(bound).filter(seq => !isThere.get(thread, seq))
-    const news = seqs.map(seq => [seq, said.read(seq, thread_id) ?? []] as const)
-    return { desk_thread, place: said.findOpenPlace(desk_thread), said: news }
+    const found = said.listNew(bound, mostNews + 1)
+    const rest = found[mostNews]
+    const open = said.findOpenPlace(desk_thread)
+    // In the order in which the desk was told.
+    const news = found.slice(0, mostNews).toSorted((a, b) => a.seq - b.seq)
+    return {
+      desk_thread,
+      place: rest ? Math.min(rest.place, open) : open,
+      said: news.map(({ seq }) => [seq, said.read(seq, thread_id) ?? []] as const),
+    }
   }
 
   return {
@@ -64,10 +74,11 @@ export function createDeskBindings(db: Database, said: DeskEntries): DeskBinding
       if (bind.run(thread, deskThread, reader ?? null).changes > 0) return true
       return (findReader.get(thread, deskThread)?.reader ?? undefined) === reader
     },
+    hasNews: thread => list.all(thread).some(bound => said.listNew(bound, 1).length > 0),
     listNews: (thread, thread_id) =>
       list
         .all(thread)
-        .map(bound => readNews(thread, thread_id, bound))
+        .map(bound => readNews(bound, thread_id))
         .filter(news => news.said.length > 0),
     moveOn: (thread, { desk_thread, place }) => void move.run(place, thread, desk_thread),
     remove: thread => void remove.run(thread),

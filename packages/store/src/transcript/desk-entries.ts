@@ -1,9 +1,12 @@
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
-import type { EntryBody } from '@postern/transcript'
+import { formatTurnId } from '@postern/core'
+import type { EntryBody, Residue } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../person-words.ts'
 import { createAsideFinder } from './desk-asides.ts'
+import { createDeskNotes, mergePlaces } from './desk-notes.ts'
+import type { FindResidue } from './desk-residue.ts'
 import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
 
@@ -11,6 +14,7 @@ type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished'
 
 interface SaidRow {
   readonly seq: number
+  readonly answers: number | null
   readonly native_id: string | null
   readonly role: Entry['role']
   readonly author: string
@@ -45,37 +49,43 @@ export interface DeskBound {
 
 /** What the desk keeps of a conversation, as entries of the transcript. Nothing is copied: the desk has the words. */
 export interface DeskEntries {
-  /** One message or answer; undefined when it is gone. */
-  read(seq: number, thread_id: string): readonly EntryBody[] | undefined
+  /** One message, answer or note; undefined when it is gone. `isExact`: with what was handled besides, which may be large. */
+  read(seq: number, thread_id: string, isExact?: boolean): readonly EntryBody[] | undefined
   /**
-   * What was said in a conversation from its place on, in the order in which the desk was told; with `reader`, a JSON list of principals, only
-   * their words and the answers to them.
+   * What a thread does not have yet of a conversation, `most` at a time, by place; with `reader`, a JSON list of principals, only their words
+   * and the answers to them.
    */
-  listFrom(bound: DeskBound): readonly number[]
+  listNew(bound: DeskBound, most: number): readonly SaidPlace[]
   /** From which place on something may still be said. */
   findOpenPlace(deskThread: number): number
 }
 
 /** The latency of an answer counts from the message it answers. */
-const selectSaid = `SELECT e.seq, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+const selectSaid = `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
   CASE WHEN ${isFromChat} THEN 'web' ELSE t.via END AS via, e.scope, r.envelope AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN entries q ON q.seq = e.answers LEFT JOIN messages m ON m.number = e.seq
   LEFT JOIN responses r ON r.seq = e.seq WHERE e.seq = ?`
 
-export function createDeskEntries(db: Database): DeskEntries {
+export function createDeskEntries(db: Database, findResidue: FindResidue): DeskEntries {
   const place = 'coalesce(answers, seq)'
-  const findSaid = prepareQuery<SaidRow>(db, selectSaid)
-  const listSeqs = prepareQuery<{ seq: number }>(
-    db,
-    `SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} >= ?`,
-  )
-  const listOwn = prepareQuery<{ seq: number }>(
-    db,
-    `SELECT e.seq FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
-       AND coalesce(e.answers, e.seq) >= ?2 AND ${isOwnMessage('?3')} AND e.seq NOT IN (SELECT seq FROM background)`,
-  )
+  const notes = createDeskNotes(db)
   const listAsides = createAsideFinder(db)
+  const findSaid = prepareQuery<SaidRow>(db, selectSaid)
+  // By place, so that the first of very many are read from an index alone.
+  const isNew = (seq: string) =>
+    `NOT EXISTS (SELECT 1 FROM transcript_entries x WHERE x.thread = ?3 AND x.desk_seq = ${seq})`
+  const listNew = prepareQuery<SaidPlace>(
+    db,
+    `SELECT seq, ${place} AS place FROM entries WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} >= ?2
+       AND ${isNew('entries.seq')} ORDER BY ${place}, seq LIMIT +?4`,
+  )
+  const listOwn = prepareQuery<SaidPlace>(
+    db,
+    `SELECT e.seq, coalesce(e.answers, e.seq) AS place FROM ${saidInThread} WHERE e.thread_id = ?1 AND e.scope = 'conversation'
+       AND coalesce(e.answers, e.seq) >= ?2 AND ${isNew('e.seq')} AND ${isOwnMessage('?5')}
+       AND e.seq NOT IN (SELECT seq FROM background) ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT +?4`,
+  )
   const findFirstOpen = prepareQuery<{ message: number | null }>(
     db,
     'SELECT min(message) AS message FROM turns WHERE thread_id = ? AND ended_at IS NULL',
@@ -86,14 +96,21 @@ export function createDeskEntries(db: Database): DeskEntries {
     `SELECT max(${place}) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation' AND ${place} < ?`,
   )
   return {
-    read(seq, thread_id) {
+    read(seq, thread_id, isExact = false) {
+      const noted = notes.read(seq, thread_id)
+      if (noted) return noted
       const row = findSaid.get(seq)
-      return row && writeEntries(row, thread_id)
+      return (
+        row && writeEntries(row, thread_id, isExact ? said => findResidue(seq, said) : ({ length: of }) => ({ of }))
+      )
     },
-    listFrom(bound) {
-      const { desk_thread, place: from, reader } = bound
-      const said = reader === null ? listSeqs.all(desk_thread, from) : listOwn.all(desk_thread, from, reader)
-      return [...said, ...listAsides(bound, -1)].map(({ seq }) => seq).sort((a, b) => a - b)
+    listNew(bound, most) {
+      const { thread, desk_thread, place: from, reader } = bound
+      const said =
+        reader === null
+          ? mergePlaces(listNew.all(desk_thread, from, thread, most), notes.listNew(desk_thread, from, thread, most))
+          : listOwn.all(desk_thread, from, thread, most, reader)
+      return mergePlaces(said, listAsides(bound, most)).slice(0, most)
     },
     findOpenPlace(deskThread) {
       const open = findFirstOpen.get(deskThread)?.message ?? Number.MAX_SAFE_INTEGER
@@ -102,7 +119,9 @@ export function createDeskEntries(db: Database): DeskEntries {
   }
 }
 
-function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
+type Said = Parameters<FindResidue>[1]
+
+function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) => Residue): readonly EntryBody[] {
   const { speaker = row.agent, trace = [], status, unfinished = [] } = readBehind(row)
   const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
@@ -117,11 +136,12 @@ function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
       ...(author.display_name !== undefined && { display_name: author.display_name }),
     },
     ...(isAnswer && { agent_key: speaker }),
+    ...turnOf(row),
     ...(row.run_id !== null && { run_id: row.run_id }),
     ...(row.via !== 'web' && { via: row.via }),
     ...(row.scope === 'aside' && { stage: gatewayStage }),
   }
-  const said = pieces.map((piece, index) => ({
+  const said: readonly EntryBody[] = pieces.map((piece, index) => ({
     entry_id: index === 0 ? `desk-${row.seq}` : `desk-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
     ...common,
@@ -132,10 +152,14 @@ function writeEntries(row: SaidRow, thread_id: string): readonly EntryBody[] {
   const done = trace.flatMap(call => splitParts([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })))
   return [
     ...done.map(({ agent_key = speaker, piece }, index) => {
-      return { entry_id: `desk-${row.seq}.t${index}`, ...common, agent_key, ...piece }
+      return { entry_id: `desk-${row.seq}.t${index}`, ...common, agent_key, ...piece, ext: { normalized: { of: 0 } } }
     }),
-    ...said,
+    ...withResidue(said, residueOf),
   ]
+}
+
+function withResidue([head, ...rest]: readonly EntryBody[], residueOf: (said: Said) => Residue): readonly EntryBody[] {
+  return head ? [{ ...head, ext: { normalized: residueOf([head, ...rest]) } }, ...rest] : []
 }
 
 /** What was heard of an answer before it failed is the answer, as far as it came; why there is no more follows it. */
@@ -151,6 +175,11 @@ function askQuestion(pieces: readonly Piece[], id: string): readonly Piece[] {
   return pieces.map((piece, index) =>
     index === last ? { ...piece, kind: 'input_required', role: 'tool', wait } : piece,
   )
+}
+
+/** What was said before a message stands behind another one, and is of no turn. */
+function turnOf({ seq, answers, role }: SaidRow): Pick<EntryBody, 'turn_id'> {
+  return (answers === null) === (role === 'user') ? { turn_id: formatTurnId(answers ?? seq) } : {}
 }
 
 function readBehind({ behind }: SaidRow): Partial<Pick<NormalizedResponse, BehindMember>> {

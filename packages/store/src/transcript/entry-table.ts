@@ -11,9 +11,15 @@ export interface EntryPlaces {
   readonly desk?: { readonly seq: number; readonly piece: number } | undefined
 }
 
+export interface InsertedEntry {
+  readonly entry: TranscriptEntry
+  /** Of what is written here. */
+  readonly bytes: number
+}
+
 /** The entries of threads. Synchronous: what writes runs inside a write. */
 export interface TranscriptTable {
-  insert(thread: number, entry: EntryBody, places: EntryPlaces): TranscriptEntry
+  insert(thread: number, entry: EntryBody, places: EntryPlaces): InsertedEntry
   /** Its writer's names lead to this entry from now on; with `isFirst`, unless they lead to one already. */
   addNames(thread: number, entry: TranscriptEntry, isFirst?: boolean): void
   /** By one of the names that `identifyEntry` gives. */
@@ -22,8 +28,8 @@ export interface TranscriptTable {
   listGroup(thread: number, group: string): readonly TranscriptEntry[]
   /** The last answer that is visible in the chat. */
   findLastAnswer(thread: number): TranscriptEntry | undefined
-  /** Rows of one thread as its entries; what the desk has forgotten is left out. */
-  readRows(rows: readonly TranscriptRow[]): readonly TranscriptEntry[]
+  /** Rows of one thread as its entries; what the desk has forgotten is left out. `isExact`: as `DeskEntries.read` has it. */
+  readRows(rows: readonly TranscriptRow[], isExact?: boolean): readonly TranscriptEntry[]
   clear(thread: number): void
 }
 
@@ -64,19 +70,21 @@ export function createTranscriptTable(db: Database, said: DeskEntries): Transcri
   const clearEntries = prepareQuery(db, 'DELETE FROM transcript_entries WHERE thread = ?')
   const clearNames = prepareQuery(db, 'DELETE FROM transcript_names WHERE thread = ?')
   const readRow = createRowReader(said)
-  const readOne = (row: TranscriptRow | undefined) => row && readRow(row, new Map())
-  const readRows = (rows: readonly TranscriptRow[]) => {
-    const known = new Map<number, readonly EntryBody[] | undefined>()
-    return rows.map(row => readRow(row, known)).filter(entry => entry !== undefined)
+  const readOne = (row: TranscriptRow | undefined) => row && readRow(row, { known: new Map(), isExact: false })
+  const readRows = (rows: readonly TranscriptRow[], isExact = false) => {
+    const reading = { known: new Map(), isExact }
+    return rows.map(row => readRow(row, reading)).filter(entry => entry !== undefined)
   }
   return {
     insert(thread, entry, { seq, chat_seq, desk }) {
       const { seq: _, chat_seq: __, ...body } = entry as TranscriptEntry
       const { entry_id, scope, kind, role, agent_key = null, group_id = null } = body
       const columns = [thread, seq, chat_seq ?? null, entry_id, scope, kind, role, agent_key, group_id] as const
-      insert.run(...columns, desk ? null : formatJson(body), desk?.seq ?? null, desk?.piece ?? null)
+      const text = desk ? null : formatJson(body)
+      insert.run(...columns, text, desk?.seq ?? null, desk?.piece ?? null)
       name.run(thread, nameEntry(entry), seq)
-      return { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
+      const placed = { ...body, seq, ...(chat_seq !== undefined && { chat_seq }) }
+      return { entry: placed, bytes: text === null ? 0 : Buffer.byteLength(text) }
     },
     addNames(thread, entry, isFirst = false) {
       for (const each of identifyEntry(entry).slice(1)) (isFirst ? nameFirst : name).run(thread, each, entry.seq)
@@ -92,20 +100,22 @@ export function createTranscriptTable(db: Database, said: DeskEntries): Transcri
   }
 }
 
-/** Of what the desk has, one reading serves all pieces. */
+interface Reading {
+  /** Of what the desk has, one reading serves all pieces. */
+  readonly known: Map<number, readonly EntryBody[] | undefined>
+  readonly isExact: boolean
+}
+
 function createRowReader(said: DeskEntries) {
-  function readDesk(
-    { desk_seq, piece, role, thread_id }: TranscriptRow,
-    known: Map<number, readonly EntryBody[] | undefined>,
-  ) {
+  function readDesk({ desk_seq, piece, role, thread_id }: TranscriptRow, { known, isExact }: Reading) {
     const seq = desk_seq ?? 0
-    if (!known.has(seq)) known.set(seq, said.read(seq, thread_id))
+    if (!known.has(seq)) known.set(seq, said.read(seq, thread_id, isExact))
     const bodies = known.get(seq)
     return bodies?.[piece ?? 0] ?? (bodies?.[0] && writeGone(bodies[0], piece ?? 0, role))
   }
-  return (row: TranscriptRow, known: Map<number, readonly EntryBody[] | undefined>): TranscriptEntry | undefined => {
+  return (row: TranscriptRow, reading: Reading): TranscriptEntry | undefined => {
     const { seq, chat_seq } = row
-    const body = row.body === null ? readDesk(row, known) : parseJson<EntryBody>(row.body)
+    const body = row.body === null ? readDesk(row, reading) : parseJson<EntryBody>(row.body)
     return body && { ...body, seq, ...(chat_seq !== null && { chat_seq }) }
   }
 }
@@ -121,5 +131,6 @@ function writeGone(first: EntryBody, piece: number, role: EntryBody['role']): En
     scope: 'conversation',
     kind: 'text',
     content: contentOfText(''),
+    ext: { normalized: { of: 0 } },
   }
 }

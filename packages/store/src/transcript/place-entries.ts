@@ -2,10 +2,7 @@ import type { EntryBody, TranscriptEntry } from '@postern/transcript'
 import { identifyEntry, isChatVisible, nameEntry, textOfContent } from '@postern/transcript'
 import type { DeskNews } from './desk-binding.ts'
 import type { TranscriptTable } from './entry-table.ts'
-import type { TranscriptThread } from './thread-table.ts'
-
-/** The last places that are given in a thread. */
-export type Places = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>
+import type { ThreadExtent, TranscriptThread } from './thread-table.ts'
 
 /** Ids of their writers may repeat in a session's list; our own do not. */
 export function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody[] {
@@ -15,10 +12,10 @@ export function firstOfEachId(entries: readonly EntryBody[]): readonly EntryBody
 
 export interface Placed {
   readonly asked: readonly TranscriptEntry[]
-  readonly places: Places
+  readonly extent: ThreadExtent
 }
 
-export type PlacedThread = Pick<TranscriptThread, 'id'> & Places
+export type PlacedThread = Pick<TranscriptThread, 'id'> & ThreadExtent
 
 /** A message that is there already stays as it is stored. */
 export function appendMessages(
@@ -26,54 +23,57 @@ export function appendMessages(
   thread: PlacedThread,
   messages: readonly (readonly EntryBody[])[],
 ): Placed {
-  let places: Places = thread
+  let extent: ThreadExtent = thread
   const asked = messages.flatMap(message => {
     const again = findAgain(table, thread.id, message)
     if (again) return again
-    const placed = placeEntries(table, { id: thread.id, ...places }, message)
-    places = placed.places
+    const placed = placeEntries(table, { ...extent, id: thread.id }, message)
+    extent = placed.extent
     for (const entry of placed.asked) table.addNames(thread.id, entry)
     return placed.asked
   })
-  return { asked, places }
+  return { asked, extent }
 }
 
 /** What was said at the desk, where the desk keeps it. */
-export function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskNews): Places {
-  let places: Places = thread
+export function placeNews(table: TranscriptTable, thread: PlacedThread, { said }: DeskNews): ThreadExtent {
+  let extent: ThreadExtent = thread
   for (const [seq, entries] of said) {
     for (const [piece, entry] of entries.entries()) {
-      const placed = placeEntry(table, { id: thread.id, ...places }, entry, { seq, piece })
+      const placed = placeEntry(table, { ...extent, id: thread.id }, entry, { seq, piece })
       table.addNames(thread.id, placed.entry)
-      places = placed.places
+      extent = placed.extent
     }
   }
-  return places
+  return extent
 }
 
 export function placeEntries(table: TranscriptTable, thread: PlacedThread, entries: readonly EntryBody[]): Placed {
-  let places: Places = thread
+  let extent: ThreadExtent = thread
   const asked = entries.map(entry => {
     const known = table.findByName(thread.id, nameEntry(entry))
     if (known) return known
-    const placed = placeEntry(table, { id: thread.id, ...places }, entry)
-    places = placed.places
+    const placed = placeEntry(table, { ...extent, id: thread.id }, entry)
+    extent = placed.extent
     return placed.entry
   })
-  return { asked, places }
+  return { asked, extent }
 }
 
 /** The next place of the thread, and of its chat where the entry is visible there. */
 function placeEntry(
   table: TranscriptTable,
-  { id, last_seq, last_chat_seq }: PlacedThread,
+  thread: PlacedThread,
   entry: EntryBody,
   desk?: { readonly seq: number; readonly piece: number },
-): { readonly entry: TranscriptEntry; readonly places: Places } {
+): { readonly entry: TranscriptEntry; readonly extent: ThreadExtent } {
+  const { id } = thread
   const isVisible = isChatVisible(entry, entry.kind === 'final' && repeatsLastAnswer(table, id, entry))
-  const places = { last_seq: last_seq + 1, last_chat_seq: last_chat_seq + (isVisible ? 1 : 0) }
-  const chat_seq = isVisible ? places.last_chat_seq : undefined
-  return { entry: table.insert(id, entry, { seq: places.last_seq, chat_seq, desk }), places }
+  const [last_seq, last_chat_seq] = [thread.last_seq + 1, thread.last_chat_seq + (isVisible ? 1 : 0)]
+  const chat_seq = isVisible ? last_chat_seq : undefined
+  const inserted = table.insert(id, entry, { seq: last_seq, chat_seq, desk })
+  const [entries, bytes] = [thread.entries + (desk ? 0 : 1), thread.bytes + inserted.bytes]
+  return { entry: inserted.entry, extent: { last_seq, last_chat_seq, entries, bytes } }
 }
 
 /** The stored message whose writer gave it the same id in the same dialect. */

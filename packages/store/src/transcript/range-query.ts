@@ -35,14 +35,15 @@ export function createRangeReader(
     const values = arms.values.flatMap(arm => bindArm(thread, range, arm))
     let most = size ?? -1
     if (range.max_bytes !== undefined) {
-      const sizes = prepare(formatQuery(range, arms, isBackward, sizeColumn)).all(...values, most)
+      const column = range.is_exact ? exactSizeColumn : sizeColumn
+      const sizes = prepare(formatQuery(range, arms, isBackward, column)).all(...values, most)
       most = countFitting(
         sizes.map(row => (row as unknown as { bytes: number }).bytes),
         range,
       )
     }
     const rows = prepare(formatQuery(range, arms, isBackward)).all(...values, most)
-    return readRows(isBackward ? rows.reverse() : rows)
+    return readRows(isBackward ? rows.reverse() : rows, range.is_exact)
   }
 }
 
@@ -55,8 +56,13 @@ function chooseArms({ agent_keys, scopes }: EntryRange): Arms {
 }
 
 /** Reads no words. What the desk has is counted once for all of its pieces. */
-const sizeColumn = `CASE WHEN e.piece > 0 THEN 256 ELSE
-  coalesce(octet_length(e.body), (SELECT octet_length(s.content) FROM entries s WHERE s.seq = e.desk_seq), 0) END AS bytes`
+const formatSize = (ofDesk: string) =>
+  `CASE WHEN e.piece > 0 THEN 256 ELSE coalesce(octet_length(e.body), (SELECT ${ofDesk} FROM entries s
+   WHERE s.seq = e.desk_seq), 0) END AS bytes`
+const sizeColumn = formatSize('octet_length(s.content)')
+const exactSizeColumn = formatSize(`octet_length(s.content) + coalesce((SELECT octet_length(m.envelope) + coalesce(
+   octet_length(m.raw), (SELECT u.bytes FROM blob_uses u WHERE u.message = m.number AND u.digest = m.raw_digest), 0)
+   FROM messages m WHERE m.number = s.seq), (SELECT octet_length(r.envelope) FROM responses r WHERE r.seq = s.seq), 0)`)
 
 function formatQuery(
   range: EntryRange,

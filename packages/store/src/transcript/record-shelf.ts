@@ -18,7 +18,7 @@ export interface OwnedShelf extends RecordShelf {
 }
 
 /** Small records beside the transcript, in the same file. */
-export function createRecordShelf({ db, write, now }: Store): OwnedShelf {
+export function createRecordShelf({ db, write, now, scrub }: Store): OwnedShelf {
   const at = 'kind = ? AND owner = ? AND key = ?'
   const find = prepareQuery<RecordRow>(db, `SELECT key, version, value FROM records WHERE ${at}`)
   const insert = prepareQuery(
@@ -57,7 +57,11 @@ export function createRecordShelf({ db, write, now }: Store): OwnedShelf {
     swap: (place, version, value) => write(() => swap.run(formatJson(value), ...placed(place), version).changes > 0),
     put: (place, value) => write(() => void put.run(...placed(place), formatJson(value))),
     remove: place => write(() => void remove.run(...placed(place))),
-    removeOwner: owner => write(() => removeOwner.run(owner).changes),
+    async removeOwner(owner) {
+      const removed = await write(() => removeOwner.run(owner).changes)
+      scrub()
+      return removed
+    },
     list: async (kind, owner, { limit = -1, offset = 0 } = {}) => list.all(kind, owner, limit, offset).map(readRecord),
   }
 }

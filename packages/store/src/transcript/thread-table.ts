@@ -7,10 +7,16 @@ export interface TranscriptThread {
   readonly id: number
   readonly last_seq: number
   readonly last_chat_seq: number
+  /** What was written into it; what the desk keeps is counted there. */
+  readonly entries: number
+  readonly bytes: number
   readonly fences: number
   readonly lock_token: string | null
   readonly lock_until: number | null
 }
+
+/** How far a thread has come: the last places that are given in it, and how much it is. */
+export type ThreadExtent = Pick<TranscriptThread, 'last_seq' | 'last_chat_seq' | 'entries' | 'bytes'>
 
 /** Threads, their names and who may write to them. Synchronous: what changes something runs inside a write. */
 export interface TranscriptThreads {
@@ -24,17 +30,17 @@ export interface TranscriptThreads {
   create(key: ThreadKey): number
   addAlias(owner: string, alias: ThreadAlias, thread: number): void
   listAliases(thread: number): readonly ThreadAlias[]
-  move(thread: number, places: Pick<TranscriptThread, 'last_seq' | 'last_chat_seq'>): void
+  move(thread: number, extent: ThreadExtent): void
   lock(thread: number, lock: { readonly token: string; readonly fence: number; readonly until: number }): void
   unlock(thread: number, token: string, now: number): boolean
-  listOf(owner: string): readonly number[]
+  listOf(owner: string): readonly (ThreadExtent & { readonly id: number })[]
   remove(thread: number): void
 }
 
 export function createTranscriptThreads(db: Database): TranscriptThreads {
   const find = prepareQuery<TranscriptThread>(
     db,
-    `SELECT id, last_seq, last_chat_seq, fences, lock_token, lock_until FROM transcript_threads
+    `SELECT id, last_seq, last_chat_seq, entries, bytes, fences, lock_token, lock_until FROM transcript_threads
      WHERE thread_id = ? AND owner = ?`,
   )
   const findByAlias = prepareQuery<{ thread_id: string }>(
@@ -54,13 +60,19 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
     db,
     'SELECT transport, key FROM transcript_aliases WHERE thread = ? ORDER BY place',
   )
-  const move = prepareQuery(db, 'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ? WHERE id = ?')
+  const move = prepareQuery(
+    db,
+    'UPDATE transcript_threads SET last_seq = ?, last_chat_seq = ?, entries = ?, bytes = ? WHERE id = ?',
+  )
   const lock = prepareQuery(db, 'UPDATE transcript_threads SET lock_token = ?, fences = ?, lock_until = ? WHERE id = ?')
   const unlock = prepareQuery(
     db,
     'UPDATE transcript_threads SET lock_token = NULL, lock_until = NULL WHERE id = ? AND lock_token = ? AND lock_until > ?',
   )
-  const listOf = prepareQuery<{ id: number }>(db, 'SELECT id FROM transcript_threads WHERE owner = ?')
+  const listOf = prepareQuery<ThreadExtent & { id: number }>(
+    db,
+    'SELECT id, last_seq, last_chat_seq, entries, bytes FROM transcript_threads WHERE owner = ?',
+  )
   const removeAliases = prepareQuery(db, 'DELETE FROM transcript_aliases WHERE thread = ?')
   const remove = prepareQuery(db, 'DELETE FROM transcript_threads WHERE id = ?')
 
@@ -84,10 +96,11 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
     create: ({ thread_id, owner }) => newIdOf(create.get(thread_id, owner)),
     addAlias: (owner, { transport, key }, thread) => void addAlias.run(owner, transport, key, thread),
     listAliases: thread => listAliases.all(thread).map(({ transport, key }) => ({ transport, key })),
-    move: (thread, { last_seq, last_chat_seq }) => void move.run(last_seq, last_chat_seq, thread),
+    move: (thread, { last_seq, last_chat_seq, entries, bytes }) =>
+      void move.run(last_seq, last_chat_seq, entries, bytes, thread),
     lock: (thread, { token, fence, until }) => void lock.run(token, fence, until, thread),
     unlock: (thread, token, now) => unlock.run(thread, token, now).changes > 0,
-    listOf: owner => listOf.all(owner).map(({ id }) => id),
+    listOf: owner => listOf.all(owner),
     remove(thread) {
       removeAliases.run(thread)
       remove.run(thread)

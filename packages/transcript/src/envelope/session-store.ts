@@ -1,6 +1,6 @@
 import { isoTime, Rejection, type World } from '@postern/core'
 import { formatUuidOf } from '../new-id.ts'
-import type { RecordShelf, ShelfRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
+import type { RecordShelf, ShelfPlace, ShelfRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 import { envelopeCodec } from './envelope-codec.ts'
 import { reconcileEnvelopes } from './reconcile-envelopes.ts'
@@ -24,18 +24,24 @@ export interface SessionDeps {
 const sessionKind = 'session'
 const openingKind = 'session-opening'
 const transport = 'envelope'
+const pageSize = 100
 
 export function createSessionStore({ transcript, shelf, world }: SessionDeps): SessionStore {
   const now = (): string => isoTime(world.now())
   const placeOf = ({ owner }: SessionPrincipal, key: string) => ({ kind: sessionKind, owner, key })
 
-  async function findRow(
+  async function findStored(
     principal: SessionPrincipal,
     id: string,
   ): Promise<(ShelfRecord & { row: SessionRow }) | undefined> {
     const record = await shelf.get(placeOf(principal, id))
     const row = record && readRow(record)
-    return row && isOwnRow(row, principal) && !isExpired(row) ? { ...record, row } : undefined
+    return row && isOwnRow(row, principal) ? { ...record, row } : undefined
+  }
+
+  async function findRow(principal: SessionPrincipal, id: string): ReturnType<typeof findStored> {
+    const found = await findStored(principal, id)
+    return found && !isExpired(found.row) ? found : undefined
   }
 
   function isExpired({ expires_at }: SessionRow): boolean {
@@ -70,16 +76,24 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
   async function create(principal: SessionPrincipal, wanted: NewSession = {}): Promise<Session> {
     checkSessionOwner(principal)
     const row = buildSessionRow(principal, formatUuidOf(world), now(), wanted)
-    await transcript.openThread(principal.owner, { transport, key: row.session_id })
-    await shelf.insert(placeOf(principal, row.session_id), row)
+    // The row comes first: whatever comes between, its owner can find it and delete it.
+    const place = placeOf(principal, row.session_id)
+    await shelf.insert(place, row)
+    await transcript.openThread(principal.owner, { transport, key: row.session_id }).catch(async error => {
+      await shelf.remove(place)
+      throw error
+    })
     return { ...row, messages: [] }
   }
 
   async function remove(principal: SessionPrincipal, id: string): Promise<void> {
-    const found = await findRow(principal, id)
-    const thread = found && (await findThread(principal, id))
+    const found = await findStored(principal, id)
+    if (!found) return
+    const thread = await findThread(principal, id)
     if (thread) await transcript.forget(thread)
-    if (found) await shelf.remove(placeOf(principal, id))
+    const opening = openingPlaceOf(principal, found.row)
+    if ((await shelf.get(opening))?.value === id) await shelf.remove(opening)
+    await shelf.remove(placeOf(principal, id))
   }
 
   async function isPending(principal: SessionPrincipal, row: SessionRow, search: PendingSearch): Promise<boolean> {
@@ -91,15 +105,39 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
     return (await transcript.read(thread, { limit: 1 })).length === 0 || (await transcript.isLocked(thread))
   }
 
+  /** What is over goes when its owner has looked through his sessions: it takes room, and he cannot name it any more. */
   async function* listRows(principal: SessionPrincipal): AsyncGenerator<SessionRow> {
-    for (let offset = 0; ; offset += 100) {
-      const records = await shelf.list(sessionKind, principal.owner, { limit: 100, offset })
-      for (const record of records) {
-        const row = readRow(record)
-        if (row && isOwnRow(row, principal) && !isExpired(row)) yield row
+    const over: SessionRow[] = []
+    try {
+      yield* listValid(principal, over)
+    } finally {
+      for (const row of over.slice(0, pageSize)) {
+        if (!(await isHeld(principal, row))) await remove(principal, row.session_id)
       }
-      if (records.length < 100) return
-      // Who has very many keeps nobody else waiting.
+    }
+  }
+
+  async function isHeld(principal: SessionPrincipal, { session_id }: SessionRow): Promise<boolean> {
+    const thread = await findThread(principal, session_id)
+    return thread !== undefined && (await transcript.isLocked(thread))
+  }
+
+  async function* listValid(principal: SessionPrincipal, over: SessionRow[]): AsyncGenerator<SessionRow> {
+    for await (const records of listPages(principal)) {
+      for (const row of records.map(readRow)) {
+        if (!row || !isOwnRow(row, principal)) continue
+        if (isExpired(row)) over.push(row)
+        else yield row
+      }
+    }
+  }
+
+  /** Who has very many keeps nobody else waiting. */
+  async function* listPages({ owner }: SessionPrincipal): AsyncGenerator<readonly ShelfRecord[]> {
+    for (let offset = 0; ; offset += pageSize) {
+      const records = await shelf.list(sessionKind, owner, { limit: pageSize, offset })
+      yield records
+      if (records.length < pageSize) return
       await new Promise(resolve => setImmediate(resolve))
     }
   }
@@ -111,24 +149,32 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
     return undefined
   }
 
+  async function findOpened(
+    principal: SessionPrincipal,
+    opened: ShelfRecord | undefined,
+    search: PendingSearch,
+  ): Promise<SessionRow | undefined> {
+    const found = typeof opened?.value === 'string' ? await findRow(principal, opened.value) : undefined
+    return found && (await isPending(principal, found.row, search)) ? found.row : undefined
+  }
+
+  /** False when another one was first. */
+  function noteOpened(place: ShelfPlace, before: ShelfRecord | undefined, id: string): Promise<boolean> {
+    return before ? shelf.swap(place, before.version, id) : shelf.insert(place, id)
+  }
+
   return {
     create,
     async open(principal, wanted = {}) {
       checkSessionOwner(principal)
-      const { context = 'chat', agent_slug = '', token_id = '', seconds } = wanted
-      const key = JSON.stringify([principal.workspace_type, principal.workspace_id, context, agent_slug, token_id])
-      const place = { kind: openingKind, owner: principal.owner, key }
+      const { context = 'chat', agent_slug = '', token_id, seconds } = wanted
+      const place = openingPlaceOf(principal, { context, agent_slug, token_id: token_id ?? null })
       for (;;) {
         const opened = await shelf.get(place)
-        const found = typeof opened?.value === 'string' ? await findRow(principal, opened.value) : undefined
-        if (found && (await isPending(principal, found.row, { seconds, context, token_id: wanted.token_id }))) {
-          return await withMessages(principal, found.row)
-        }
+        const pending = await findOpened(principal, opened, { seconds, context, token_id })
+        if (pending) return await withMessages(principal, pending)
         const session = await create(principal, wanted)
-        const isFirst = opened
-          ? await shelf.swap(place, opened.version, session.session_id)
-          : await shelf.insert(place, session.session_id)
-        if (isFirst) return session
+        if (await noteOpened(place, opened, session.session_id)) return session
         await remove(principal, session.session_id)
       }
     },
@@ -178,6 +224,17 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
     },
     findThread,
   }
+}
+
+type Opening = Pick<SessionRow, 'context' | 'agent_slug' | 'token_id'>
+
+/** Which session of a kind was begun last: two that begin the same one at once find each other by it. */
+function openingPlaceOf(
+  { owner, workspace_type, workspace_id }: SessionPrincipal,
+  { context, agent_slug, token_id }: Opening,
+): ShelfPlace {
+  const key = JSON.stringify([workspace_type, workspace_id, context, agent_slug, token_id ?? ''])
+  return { kind: openingKind, owner, key }
 }
 
 function readRow({ value }: ShelfRecord): SessionRow | undefined {

@@ -8,6 +8,9 @@ import type { WebRooms } from '../rooms.ts'
 import { isMap } from '../runs/read-run-input.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
 
+/** Bytes; it is in every answer that has the session. */
+const mostMetadata = 16 * 1024
+
 /** Whole sessions in one answer. */
 const mostWithMessages = 10
 
@@ -18,8 +21,8 @@ type Handle = (
 
 /** Sessions of message envelopes (seed 000) over HTTP. Whose they are the credential says; a body that names another owner is refused. */
 export function createSessionRoutes(rooms: WebRooms): Hono {
-  const { transcript, records, house } = rooms
-  const sessions = createSessionStore({ transcript, shelf: records, world: house.world })
+  const { bounded, records, house } = rooms
+  const sessions = createSessionStore({ transcript: bounded, shelf: records, world: house.world })
   const answer = (handle: Handle) =>
     answerOwner(rooms, (c, owner) =>
       handle(c, { sessions, principal: principalOf(owner), id: c.req.param('id') ?? '' }),
@@ -148,6 +151,9 @@ function readMetadata({ metadata }: Record<string, unknown>) {
   if (metadata === undefined || metadata === null) return undefined
   if (Array.isArray(metadata) && metadata.length === 0) return {}
   if (!isMap(metadata)) throw new Rejection('malformed', 'Cannot read body: metadata is no object')
+  if (Buffer.byteLength(JSON.stringify(metadata)) > mostMetadata) {
+    throw new Rejection('too_large', `Cannot read body: metadata is larger than ${mostMetadata} bytes`)
+  }
   return metadata as NonNullable<Parameters<SessionStore['update']>[2]['metadata']>
 }
 

@@ -62,14 +62,22 @@ export function createStoreRoutes(rooms: WebRooms): Hono {
         return { messages: added }
       }),
     )
+    .delete(
+      base,
+      answerOwner(rooms, async (c, { owner }) => {
+        const thread = await rooms.transcript.findThread(owner, { transport: 'store', key: locationOf(c) })
+        if (thread) await rooms.transcript.forget(thread)
+        return thread && { deleted: true }
+      }),
+    )
 }
 
-function openStore({ transcript, house }: WebRooms, { owner }: WebOwner, bounds: EntryRange): MessageStore {
-  const bounded = {
-    ...transcript,
-    read: (thread: ThreadKey, range: EntryRange = {}) => transcript.read(thread, { ...range, ...bounds }),
+function openStore({ bounded, house }: WebRooms, { owner }: WebOwner, bounds: EntryRange): MessageStore {
+  const transcript = {
+    ...bounded,
+    read: (thread: ThreadKey, range: EntryRange = {}) => bounded.read(thread, { ...range, ...bounds }),
   }
-  return createTranscriptMessageStore({ transcript: bounded, world: house.world, owner })
+  return createTranscriptMessageStore({ transcript, world: house.world, owner })
 }
 
 function locationOf(c: Context): string {

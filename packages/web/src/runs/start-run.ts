@@ -60,9 +60,9 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const isAnswered = news.said.length > 0 || decided.answers.length > 0
   const isJoined = found?.joined !== undefined
   const common = {
+    listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
     snapshots: await takeSnapshots(asked, { recent, said: decided.watched ? [] : news.said, isJoined }, rooms),
     state: await findChatState(spoken, rooms),
-    listOpen: () => listOpenInterrupts(recent, { owner: owner.owner, isAnswered }, rooms.house),
     warnings: [...news.warnings, ...decided.warnings],
     isAsking: decided.isAsking,
   }
@@ -74,7 +74,11 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   const content = await readNews(news, decided.answers, asked, rooms)
   const warnings = [...common.warnings, ...content.warnings]
   if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
-  return { ...common, warnings, watched: await admitRun({ asked, news, content, joined: found?.joined }, rooms) }
+  await rooms.transcript.checkRoom(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, rooms.room)
+  const watched = await admitRun({ asked, news, content, joined: found?.joined }, rooms)
+  // A chat counts from its first word on.
+  if (!found) await findConversation({ owner, agent, threadId: input.threadId }, rooms)
+  return { ...common, warnings, watched }
 }
 
 async function findChatState(

@@ -1,0 +1,25 @@
+import type { Batch } from './batch.ts'
+import { addTaskBytes } from './batch.ts'
+import type { Database } from './database.ts'
+import { prepareQuery } from './database.ts'
+
+/** What a message, its answer and what was noted between them take of the bytes of its task's owner: books what `change` makes of it. Synchronous: inside a write. */
+export type BookChange = (batch: Batch, message: number, change: () => void) => void
+
+export function createTaskShares(db: Database): BookChange {
+  const measure = prepareQuery<{ owner: string; bytes: number }>(
+    db,
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
+           WHERE e.task_id = m.task_id AND (e.seq = ?1 OR e.answers = ?1)), 0)
+       + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
+           WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
+       + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes
+     FROM messages m JOIN tasks k ON k.id = m.task_id WHERE m.number = ?1`,
+  )
+  return (batch, message, change) => {
+    const before = measure.get(message)
+    change()
+    if (before) addTaskBytes(batch, before.owner, (measure.get(message)?.bytes ?? 0) - before.bytes)
+  }
+}

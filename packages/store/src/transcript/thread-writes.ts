@@ -1,0 +1,110 @@
+import { randomBytes } from 'node:crypto'
+import type { EntryBody, OwnerRoom, ThreadAlias, ThreadKey, TranscriptEntry, WriteRequest } from '@postern/transcript'
+import { splitMessages } from '@postern/transcript'
+import type { DeskBindings } from './desk-binding.ts'
+import type { TranscriptTable } from './entry-table.ts'
+import { appendMessages, firstOfEachId, placeEntries, placeNews } from './place-entries.ts'
+import type { ThreadExtent, TranscriptThread, TranscriptThreads } from './thread-table.ts'
+import type { UsageTable } from './usage.ts'
+
+/** What writes to threads, and books how much their owner has then; `most`: what he may have. Synchronous: each inside a write. */
+export interface ThreadWrites {
+  open(owner: string, alias: ThreadAlias, most?: OwnerRoom): ThreadKey
+  /** What was said at the desk since somebody last looked gets its places: the first of it, when it is much. */
+  takeNews(key: ThreadKey): TranscriptThread | undefined
+  append(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
+  replace(key: ThreadKey, entries: readonly EntryBody[], how: WriteHow): readonly TranscriptEntry[]
+  bind(key: ThreadKey, deskThread: number, reader: string | undefined): void
+  forget(key: ThreadKey, how: WriteHow): void
+  /** @returns how many threads there were */
+  forgetOwner(owner: string): number
+}
+
+export interface WriteHow {
+  readonly request: WriteRequest | undefined
+  readonly now: number
+}
+
+export interface WriteParts {
+  readonly threads: TranscriptThreads
+  readonly table: TranscriptTable
+  readonly bindings: DeskBindings
+  readonly usage: UsageTable
+}
+
+const empty: ThreadExtent = { last_seq: 0, last_chat_seq: 0, entries: 0, bytes: 0 }
+
+export function createThreadWrites({ threads, table, bindings, usage }: WriteParts): ThreadWrites {
+  function settle(owner: string, before: TranscriptThread, extent: ThreadExtent, most?: OwnerRoom): void {
+    threads.move(before.id, extent)
+    usage.add(owner, { threads: 0, entries: extent.entries - before.entries, bytes: extent.bytes - before.bytes }, most)
+  }
+
+  function drop(owner: string, { id, entries, bytes }: ThreadExtent & { readonly id: number }): void {
+    table.clear(id)
+    bindings.remove(id)
+    threads.remove(id)
+    usage.add(owner, { threads: -1, entries: -entries, bytes: -bytes })
+  }
+
+  function takeNews(key: ThreadKey): TranscriptThread | undefined {
+    const thread = threads.find(key)
+    if (!thread) return undefined
+    let extent: ThreadExtent = thread
+    for (const news of bindings.listNews(thread.id, key.thread_id)) {
+      extent = placeNews(table, { ...extent, id: thread.id }, news)
+      bindings.moveOn(thread.id, news)
+    }
+    threads.move(thread.id, extent)
+    return { ...thread, ...extent }
+  }
+
+  function takeAllNews(key: ThreadKey): TranscriptThread {
+    while (threads.find(key) && bindings.hasNews(threads.require(key).id)) takeNews(key)
+    return threads.require(key)
+  }
+
+  return {
+    open(owner, alias, most) {
+      const known = threads.findByAlias(owner, alias)
+      if (known !== undefined) return { owner, thread_id: known }
+      const key = { owner, thread_id: randomBytes(16).toString('hex') }
+      usage.add(owner, { threads: 1, entries: 0, bytes: 0 }, most)
+      threads.addAlias(owner, alias, threads.create(key))
+      return key
+    },
+    takeNews,
+    append(key, entries, { request, now }) {
+      threads.requireWriter(key, request, now)
+      const thread = takeAllNews(key)
+      const { asked, extent } = appendMessages(table, thread, splitMessages(entries))
+      settle(key.owner, thread, extent, request?.most)
+      return asked
+    },
+    replace(key, entries, { request, now }) {
+      const thread = threads.requireWriter(key, request, now)
+      table.clear(thread.id)
+      const { asked, extent } = placeEntries(table, { ...empty, id: thread.id }, firstOfEachId(entries))
+      for (const entry of asked) table.addNames(thread.id, entry, true)
+      settle(key.owner, thread, extent, request?.most)
+      return asked
+    },
+    // For other eyes than before it is told anew, from the beginning.
+    bind(key, deskThread, reader) {
+      const thread = threads.require(key)
+      if (bindings.bind(thread.id, deskThread, reader)) return
+      table.clear(thread.id)
+      bindings.remove(thread.id)
+      settle(key.owner, thread, empty)
+      bindings.bind(thread.id, deskThread, reader)
+    },
+    forget(key, { request, now }) {
+      if (threads.find(key)) drop(key.owner, threads.requireWriter(key, request, now))
+    },
+    forgetOwner(owner) {
+      const all = threads.listOf(owner)
+      for (const thread of all) drop(owner, thread)
+      return all.length
+    },
+  }
+}

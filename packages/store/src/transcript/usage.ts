@@ -1,0 +1,59 @@
+import { Rejection } from '@postern/core'
+import type { OwnerRoom } from '@postern/transcript'
+import type { Database } from '../database.ts'
+import { prepareQuery } from '../database.ts'
+
+/** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
+export interface UsageTable {
+  /** What is written into threads, and taken out; `most`: what the owner may have then. @throws Rejection too_large, of what grows */
+  add(owner: string, by: OwnerRoom, most?: OwnerRoom): void
+  /** With what the desk keeps of the owner's tasks. */
+  read(owner: string): OwnerRoom
+  /** @throws Rejection too_large when the owner has no room for so much more */
+  check(owner: string, by: OwnerRoom, most: OwnerRoom): void
+}
+
+const nothing: OwnerRoom = { threads: 0, entries: 0, bytes: 0 }
+
+export function createUsageTable(db: Database): UsageTable {
+  const add = prepareQuery(
+    db,
+    `INSERT INTO transcript_usage (owner, threads, entries, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (owner) DO UPDATE SET
+       threads = transcript_usage.threads + excluded.threads, entries = transcript_usage.entries + excluded.entries,
+       bytes = transcript_usage.bytes + excluded.bytes`,
+  )
+  const end = prepareQuery(db, 'DELETE FROM transcript_usage WHERE owner = ? AND threads = 0')
+  const find = prepareQuery<OwnerRoom>(db, 'SELECT threads, entries, bytes FROM transcript_usage WHERE owner = ?')
+  const findTasks = prepareQuery<{ tasks: number; bytes: number }>(
+    db,
+    'SELECT tasks, bytes FROM task_bytes WHERE owner = ?',
+  )
+
+  function read(owner: string): OwnerRoom {
+    const { threads, entries, bytes } = find.get(owner) ?? nothing
+    const tasks = findTasks.get(owner)
+    return { threads, entries: entries + (tasks?.tasks ?? 0), bytes: bytes + (tasks?.bytes ?? 0) }
+  }
+
+  function check(owner: string, by: OwnerRoom, most: OwnerRoom): void {
+    const used = read(owner)
+    for (const name of kinds) {
+      if (by[name] > 0 && used[name] + by[name] > most[name]) {
+        throw new Rejection('too_large', `Cannot store: with it you would have more than ${most[name]} ${name}`)
+      }
+    }
+  }
+
+  return {
+    add(owner, by, most) {
+      if (kinds.every(name => by[name] === 0)) return
+      if (most) check(owner, by, most)
+      add.run(owner, by.threads, by.entries, by.bytes)
+      if (by.threads < 0) end.run(owner)
+    },
+    read,
+    check,
+  }
+}
+
+const kinds = ['threads', 'entries', 'bytes'] as const
