@@ -55,6 +55,7 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const chain = planChain(mail.header, trust.arc_sealers)
   const plan = planSignatures(mail.header, mail.addresses.author.domain, { limits, chain })
   const keyBudget = verifying.dns.openBudget()
+  void askPolicyEarly(mail, verifying)
   const [keys, spf] = await Promise.all([fetchKeys(plan, keyBudget), runSpf(raw, verifying)])
   const { ignored, isSigned } = plan
   const { isSealed } = chain
@@ -141,6 +142,14 @@ function noteReplay(
     signature.id,
     recipients.map(({ agent }) => ({ agent, isNamed: named.has(agent) })),
   )
+}
+
+/** The policy is judged last, and is waited for with the keys: the answer, or that there is none, is remembered. */
+async function askPolicyEarly({ addresses: { author } }: ReadMail, { dns }: MailVerifying): Promise<void> {
+  await dns
+    .openBudget()
+    .resolve(`_dmarc.${author.domain}`, 'TXT')
+    .catch(() => undefined)
 }
 
 function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {

@@ -31,9 +31,10 @@ interface KnownDomain {
   readonly locals: Map<string, string>
 }
 
-interface Entry extends Pick<Mailbox, 'domain'> {
+interface Entry extends Pick<Mailbox, 'domain' | 'name'> {
   readonly base: string
-  readonly name: string
+  /** As it reads. */
+  readonly folded: string
 }
 
 /** One letter of a short name is much of it: `mx1` and `mx2`, `jo` and `jon`. */
@@ -49,12 +50,12 @@ export function createAddressBook(): AddressBook {
   function add(peer: string, name: string | undefined): void {
     remove(peer)
     const at = peer.lastIndexOf('@')
-    const entry = { base: baseOf(peer.slice(0, at)), domain: peer.slice(at + 1), name: foldName(name ?? '') }
+    const entry = { base: baseOf(peer.slice(0, at)), domain: peer.slice(at + 1), name, folded: foldName(name ?? '') }
     entries.set(peer, entry)
     const known = domains.get(entry.domain) ?? describeDomain(entry.domain)
     domains.set(entry.domain, known)
     if (!known.locals.has(entry.base)) known.locals.set(entry.base, peer)
-    if (entry.name) names.set(entry.name, (names.get(entry.name) ?? new Set()).add(peer))
+    if (entry.folded) names.set(entry.folded, (names.get(entry.folded) ?? new Set()).add(peer))
   }
 
   function remove(peer: string): void {
@@ -64,9 +65,9 @@ export function createAddressBook(): AddressBook {
     const { locals } = domains.get(entry.domain) ?? {}
     if (locals?.get(entry.base) === peer) locals.delete(entry.base)
     if (locals?.size === 0) domains.delete(entry.domain)
-    const named = names.get(entry.name)
+    const named = names.get(entry.folded)
     named?.delete(peer)
-    if (named?.size === 0) names.delete(entry.name)
+    if (named?.size === 0) names.delete(entry.folded)
   }
 
   function findLikeDomains({ local, domain }: Mailbox): Likeness[] {
@@ -90,8 +91,20 @@ export function createAddressBook(): AddressBook {
     })
   }
 
-  function findNamesakes({ name = '', domain }: Mailbox): Likeness[] {
-    const peers = [...(names.get(foldName(name)) ?? [])]
+  function findEntry({ local, domain }: Mailbox): (Entry & { readonly peer: string }) | undefined {
+    const peer = domains.get(domain)?.locals.get(baseOf(local)) ?? ''
+    const entry = entries.get(peer)
+    return entry && { ...entry, peer }
+  }
+
+  /** The name of somebody known is not folded anew with each of his mails. */
+  function foldNameOf(author: Mailbox, entry = findEntry(author)): string {
+    return entry && entry.name === author.name ? entry.folded : foldName(author.name ?? '')
+  }
+
+  function findNamesakes(author: Mailbox): Likeness[] {
+    const { domain } = author
+    const peers = [...(names.get(foldNameOf(author)) ?? [])]
     return peers
       .filter(peer => !isSameHouse(entries.get(peer)?.domain ?? domain, domain))
       .map(peer => ({ flag: 'display_name_spoof', how: 'it bears the same name at another domain as that', peer }))
@@ -100,10 +113,10 @@ export function createAddressBook(): AddressBook {
   return {
     add,
     remove,
-    find({ local, domain, name }) {
-      const peer = domains.get(domain)?.locals.get(baseOf(local)) ?? ''
-      const entry = entries.get(peer)
-      return entry && { peer, isRenamed: name !== undefined && foldName(name) !== entry.name }
+    find(author) {
+      const entry = findEntry(author)
+      const isRenamed = author.name !== undefined && foldNameOf(author, entry) !== entry?.folded
+      return entry && { peer: entry.peer, isRenamed }
     },
     findLike: author => [...findLikeDomains(author), ...findLikeLocals(author), ...findNamesakes(author)],
     findOutdated({ domain }) {
