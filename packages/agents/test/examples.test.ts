@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import type { PartialResponse } from '@postern/core'
 import { collectAnswer } from '@postern/core'
@@ -199,4 +200,30 @@ test('swarm hands over, looks up, and asks before it gives money back', async ()
   expect(answer).toMatchObject({ status: 'input_required', speaker: 'refunds' })
   expect(answer?.parts?.at(-1)).toMatchObject({ policy: { message: 'Give the 20.00 for order 17 back?' } })
   expect(server.requests).toHaveLength(3)
+})
+
+test('the swarm as a library answers, tells its steps, and goes on where it was when it is run again', () => {
+  const file = resolve(mkdtempSync(resolve(tmpdir(), 'postern-example-')), 'desk.db')
+  const run = () => {
+    const done = spawnSync(process.execPath, [resolve(examples, 'transcript/desk.ts'), file], { encoding: 'utf8' })
+    return { lines: done.stdout.trimEnd().split('\n'), problems: done.stderr }
+  }
+  const first = run()
+  expect(first).toEqual({
+    lines: [
+      'ann: Hello',
+      '     How can I help?',
+      'ann: I want my money back',
+      '* refunds takes over',
+      '     Noted as number 1.',
+      'ann: You idiot',
+      '     Politely, please.',
+      'ann: The green cup',
+      '     Noted as number 2.',
+      'notes: I want my money back, The green cup; 2 waiting',
+      expect.stringMatching(/^as envelopes: text text text tool_call tool_result /),
+    ],
+    problems: '',
+  })
+  expect(run().lines.slice(0, 2)).toEqual(['ann: Hello', '     Noted as number 3.'])
 })

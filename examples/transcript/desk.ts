@@ -1,0 +1,102 @@
+// A swarm of two agents as a library, without a gateway. What it keeps is in a file, if one is named: run it twice.
+//   node examples/transcript/desk.ts /tmp/desk.db
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openSqliteDesk } from '@postern/store'
+import type { SwarmDeps, SwarmModel, SwarmTool } from '@postern/transcript'
+import { createNavigateTool, createSwarm, createSwarmBus, envelopeCodec } from '@postern/transcript'
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+const log = {
+  debug() {},
+  info() {},
+  warn: (_: object, text: string) => print(text),
+  error: (_: object, text: string) => print(text),
+}
+const world: SwarmDeps['world'] = {
+  now: Date.now,
+  randomBytes: size => randomBytes(size),
+  sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
+  log,
+}
+const desk = await openSqliteDesk({ path: process.argv[2] ?? ':memory:', now: Date.now, log })
+const bus = createSwarmBus({ log })
+
+/** Stands for a real one: says what fits the last words. */
+const model: SwarmModel = {
+  async complete(messages, tools, hear) {
+    const last = messages.at(-1)
+    const call = (name: string, args = {}) => {
+      return {
+        content: '',
+        tool_calls: [{ id: randomUUID(), type: 'function', function: { name, arguments: args } }],
+      } as const
+    }
+    const canNavigate = tools.some(({ name }) => name === 'navigate_to_refunds')
+    if (canNavigate && last?.content.includes('money')) return call('navigate_to_refunds')
+    if (last?.role === 'user' && tools.some(({ name }) => name === 'note')) return call('note', { text: last.content })
+    const content = last?.role === 'tool' ? `Noted as number ${last.content}.` : 'How can I help?'
+    hear?.(content)
+    return { content }
+  },
+}
+
+const note: SwarmTool = {
+  name: 'note',
+  description: 'Notes what the customer wants',
+  parameters: { type: 'object', properties: { text: { type: 'string' } } },
+  async call({ params, data, commitToolOutput }) {
+    const id = await data.state<number>('count').set(count => count + 1)
+    await data.storage('notes').upsert({ id, text: String(params.text) })
+    await commitToolOutput(String(id))
+  },
+}
+
+const swarm = createSwarm(
+  {
+    swarmName: 'desk',
+    defaultAgent: 'triage',
+    agents: [
+      {
+        agentName: 'triage',
+        prompt: 'Find out what it is about.',
+        model,
+        tools: [createNavigateTool({ to: 'refunds' })],
+      },
+      { agentName: 'refunds', prompt: 'You give money back.', model, tools: [note] },
+    ],
+    policies: [
+      { policyName: 'manners', banMessage: 'Politely, please.', validateInput: words => !/idiot/i.test(words) },
+    ],
+    states: [{ stateName: 'count', isShared: true, getDefault: () => 0 }],
+    storages: [{ storageName: 'notes' }],
+    computes: [
+      { computeName: 'load', isShared: true, dependsOn: ['count'], compute: ({ count }) => `${count} waiting` },
+    ],
+  },
+  { transcript: desk.transcript, shelf: desk.shelf, bus, world, owner: 'shop' },
+)
+
+bus.listen(({ context }) => print(`* ${context.agentName} takes over`), {
+  clientId: 'ann',
+  source: 'swarm-bus',
+  filter: ({ type }) => type === 'set-agent-name',
+})
+
+const ann = await swarm.session('ann')
+for (const words of ['Hello', 'I want my money back', 'You idiot', 'The green cup']) {
+  print(`ann: ${words}`)
+  print(`     ${await ann.complete(words, { payload: { shop: 'north' } })}`)
+}
+await bus.drain()
+
+const { data, history } = await swarm.open('ann')
+print(
+  `notes: ${(await data.storage('notes').list()).map(({ text }) => text).join(', ')}; ${await data.compute('load').get()}`,
+)
+
+// The same conversation in another dialect.
+const envelopes = envelopeCodec.write(await desk.transcript.read(history.thread))
+print(`as envelopes: ${envelopes.map(({ type }) => type).join(' ')}`)
+await ann.dispose()
+await desk.close()
