@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from './house.ts'
+import { CommandError } from '../src/cli/operator-client.ts'
+import { answerQuestion, printQuestions } from '../src/cli/operators.ts'
+import { writeRunFile } from '../src/run-file.ts'
+import { eventually, operatorToken } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { call, openSwarmHouse, say } from './swarm-house.ts'
 
@@ -127,5 +130,25 @@ test('W-26: what is asked of a human is seen and answered by the operator, and t
   expect((await exportNewest('swarm')).at(-1)).toMatchObject({ agentName: 'human', content: 'It is me, Eve.' })
   await expect(swarm.operate(`/operators/${question.id}`, { text: 'And again' })).rejects.toThrow(
     /404 .*Cannot answer: nobody waits for an answer to this question/,
+  )
+})
+
+test('W-26: he is asked and answers at a terminal, too', async () => {
+  writeRunFile(swarm.house.dataDir, { url: swarm.house.url(), pid: process.pid, isSimulating: false })
+  const tree = { data: swarm.house.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
+  const file = { tree, baseDir: swarm.house.dataDir, path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  const answered = mention('Is somebody there at all?')
+  const { id } = await awaitQuestion()
+  await printQuestions(file, output)
+  expect(printed.join('\n')).toMatch(
+    new RegExp(`${id} +desk +human +@alice@mastodon\\.test .*Is somebody there at all\\?`),
+  )
+  await answerQuestion(file, output, { id, text: 'At your service.' })
+  expect(printed.at(-1)).toBe(`${id}: answered`)
+  expect((await answered).content).toContain('At your service.')
+  await expect(answerQuestion(file, output, { id, text: 'And again' })).rejects.toThrow(
+    new CommandError('Cannot answer: nobody waits for an answer to this question'),
   )
 })

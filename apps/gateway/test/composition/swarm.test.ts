@@ -6,25 +6,35 @@ import { openGateways } from './gateways.ts'
 
 let gateways: Gateways
 let model: ModelServer
+let passing: ModelServer
 
 beforeAll(async () => {
   model = await openModelServer(({ body }) =>
     body.messages.at(-1)?.role === 'user' ? call('navigate_to_far', {}) : say('Never heard'),
   )
+  passing = await openModelServer(({ body }) => (body.tools ? call('navigate_to_other', {}) : say('It ends with me.')))
   const desk = {
     use: 'swarm',
     default_agent: 'triage',
     model: { base_url: model.baseUrl, model: 'stub' },
     members: { triage: { prompt: 'I am triage.', navigates_to: ['far'] }, far: { address: '@two@b.test' } },
   }
+  /** Its model hands over to the other one as long as it can, and says so when it cannot. */
+  const pass = (address: string) => ({
+    use: 'swarm',
+    default_agent: 'passer',
+    model: { base_url: passing.baseUrl, model: 'stub' },
+    members: { passer: { prompt: 'I am passer.', navigates_to: ['other'] }, other: { address } },
+  })
   gateways = await openGateways({
-    'a.test': { agents: { desk } },
-    'b.test': { agents: { two: { use: './agents/courier.ts' } } },
+    'a.test': { agents: { desk, ping: pass('@pong@b.test') } },
+    'b.test': { agents: { two: { use: './agents/courier.ts' }, pong: pass('@ping@a.test') } },
   })
 })
 afterAll(async () => {
   await gateways.close()
   await model.close()
+  await passing.close()
 })
 
 test('W-24: a hand-over to an agent on another host is a call by A2A, one hop further, answered by the same address', async () => {
@@ -33,4 +43,13 @@ test('W-24: a hand-over to an agent on another host is a call by A2A, one hop fu
   const again = await gateways.world.send({ via: 'activitypub', to: 'desk', text: 'And again', thread: sent.thread })
   expect(again.reply?.text).toContain('@two@b.test heard @desk@a.test by a2a')
   expect(model.requests).toHaveLength(1)
+})
+
+test('W-24: two swarms that hand over to each other stop at the ceiling of the chain, and the last one answers', async () => {
+  const sent = await gateways.world.send({ via: 'activitypub', to: 'ping', text: 'Hello there' })
+  expect(sent.reply?.text).toContain('It ends with me.')
+  const turns = [...(await gateways.records('a.test', 'ping')), ...(await gateways.records('b.test', 'pong'))]
+  const hops = turns.map(({ message }) => message.recipient_capabilities.agent_chain?.hop ?? 0)
+  expect(hops.sort()).toEqual([0, 1, 2, 3, 4, 5])
+  expect(passing.requests).toHaveLength(6)
 })

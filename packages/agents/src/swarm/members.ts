@@ -70,12 +70,19 @@ function describeModelMember(member: string, settings: ModelMember, room: SpecRo
     model: createMemberModel(model, turn),
     tools: [
       ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
-      ...settings.navigates_to.map(to => createHandOver(to, members[to]?.description, turn)),
+      ...listHandOvers(settings, room, turn).map(to => createHandOver(to, members[to]?.description, turn)),
     ],
     keepMessages: settings.keep,
     maxToolCalls: settings.max_tool_calls,
     rescue: settings.rescue,
   }
+}
+
+/** On the final hop of a chain nobody elsewhere may be asked any more: whoever has the conversation concludes. */
+function listHandOvers({ navigates_to }: ModelMember, { config }: SpecRoom, { heard }: SpecTurn): readonly string[] {
+  const isFinal = heard.message.recipient_capabilities.agent_chain?.is_final === true
+  const isElsewhere = (to: string) => 'address' in (config.members[to] ?? {})
+  return isFinal ? navigates_to.filter(to => !isElsewhere(to)) : navigates_to
 }
 
 type Ask = NonNullable<AgentSpec['operator']>['ask']
