@@ -30,6 +30,10 @@ class PosternMessageStore(BaseMessageStore):
     def __init__(self, url: str, token: str, timeout: float = 30.0) -> None:
         if not url or not token:
             raise ValueError("a message store needs the address of its gateway and a token")
+        if not url.lower().startswith(("http://", "https://")):
+            raise ValueError("the address of a gateway begins with http:// or https://")
+        if not token.isascii() or not token.isprintable():
+            raise ValueError("a token has printable ASCII characters alone")
         self._base = url.rstrip("/")
         self._token = token
         self._timeout = timeout
@@ -38,6 +42,7 @@ class PosternMessageStore(BaseMessageStore):
     def get_conversation_messages(
         self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
     ) -> List[Message]:
+        """What user and assistant said. ``limit`` is the oldest so many, ``tail`` the newest, both ascending; 0 or none is all."""
         return self._read(location, "conversation", _cut(limit, tail))
 
     def get_agent_messages(
@@ -48,12 +53,14 @@ class PosternMessageStore(BaseMessageStore):
         tail: Optional[int] = None,
         types: Optional[Sequence[str]] = None,
     ) -> List[Message]:
+        """What one agent did, plans and contexts too, unless ``types`` names others."""
         query = _cut(limit, tail) + ([("types", ",".join(types))] if types else [])
-        return self._read(location, f"agents/{quote(agent_key, safe='')}", query)
+        return self._read(location, f"agents/{_segment('an agent key', agent_key)}", query)
 
     def get_global_messages(
         self, location: str, limit: Optional[int] = None, tail: Optional[int] = None
     ) -> List[Message]:
+        """What is meant for every agent, whoever said it."""
         return self._read(location, "global", _cut(limit, tail))
 
     def get_team_messages(
@@ -64,6 +71,7 @@ class PosternMessageStore(BaseMessageStore):
         tail: Optional[int] = None,
         limit_scope: str = "total",
     ) -> List[Message]:
+        """What several agents did, merged. ``limit`` counts in all, or with ``limit_scope="per_agent"`` for each."""
         if not agent_keys:
             return []
         keys = [("agent_key", key) for key in agent_keys]
@@ -72,7 +80,10 @@ class PosternMessageStore(BaseMessageStore):
     def add_messages(
         self, location: str, messages: Iterable[Message], agent_key: Optional[str] = None
     ) -> List[Message]:
-        """Stores messages; gives them as they are stored. All or none of them."""
+        """Stores messages; gives them as they are stored. All or none of them, 500 at once.
+
+        A message without a ``timestamp`` is given one; views are in the order of storing.
+        """
         body: Dict[str, Any] = {"messages": list(messages)}
         if agent_key:
             body["agent_key"] = agent_key
@@ -110,11 +121,15 @@ def _messages(text: bytes) -> Dict[str, Any]:
 
 
 def _path(location: str) -> str:
-    if not location:
-        raise ValueError("a location must not be empty")
-    if location in (".", ".."):
-        raise ValueError("a location must not be . or ..: no address can hold it")
-    return f"/v1/store/{quote(location, safe='')}"
+    return f"/v1/store/{_segment('a location', location)}"
+
+
+def _segment(what: str, text: str) -> str:
+    if not text:
+        raise ValueError(f"{what} must not be empty")
+    if text in (".", ".."):
+        raise ValueError(f"{what} must not be . or ..: no address can hold it")
+    return quote(text, safe="")
 
 
 def _cut(limit: Optional[int], tail: Optional[int]) -> List[Tuple[str, str]]:

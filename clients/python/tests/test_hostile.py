@@ -61,10 +61,26 @@ class Hostile(unittest.TestCase):
         self.refuse(b"HTTP/1.1 302 Found\r\nlocation: %s/\r\ncontent-length: 0\r\n\r\n" % other.encode(), "refused")
         self.assertEqual(heard, [])
 
-    def test_locations_that_no_address_can_hold_are_refused(self) -> None:
-        for location in (".", ".."):
+    def test_locations_and_keys_that_no_address_can_hold_are_refused(self) -> None:
+        store = PosternMessageStore("http://127.0.0.1:1", "token")
+        for text in ("", ".", ".."):
             with self.assertRaises(ValueError):
-                PosternMessageStore("http://127.0.0.1:1", "token").get_global_messages(location)
+                store.get_global_messages(text)
+            with self.assertRaises(ValueError):
+                store.get_agent_messages("here", text)
+
+    def test_nobody_there_is_unreachable(self) -> None:
+        with self.assertRaises(MessageStoreError) as caught:
+            PosternMessageStore("http://127.0.0.1:1", "token").get_conversation_messages("here")
+        self.assertEqual((caught.exception.code, caught.exception.status), ("unreachable", 0))
+
+    def test_what_is_no_address_or_no_token_is_refused_at_once(self) -> None:
+        for url in ("", "127.0.0.1:8787", "file:///etc/passwd?", "ftp://127.0.0.1"):
+            with self.assertRaises(ValueError):
+                PosternMessageStore(url, "token")
+        for token in ("", "a\nb", "tökén"):
+            with self.assertRaises(ValueError):
+                PosternMessageStore("http://127.0.0.1:1", token)
 
 
 if __name__ == "__main__":

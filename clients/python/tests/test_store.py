@@ -1,10 +1,11 @@
 """Against a running gateway: POSTERN_URL and POSTERN_TOKEN say which, and as whom."""
 
 import os
+import pathlib
 import sqlite3
 import unittest
 import uuid
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from postern_store import (
     BaseMessageStore,
@@ -18,14 +19,13 @@ from postern_store.utils.message_builder import (
     AVAILABLE_MESSAGE_TYPES,
     create_action_entry,
     create_assistant_message,
-    create_delegation_entry,
     create_final_entry,
     create_global_observation_entry,
-    create_observation_entry,
     create_synthesis_entry,
     create_task_entry,
     create_user_message,
     get_message_type_info,
+    prepare_history_from_job_data,
 )
 from postern_store.utils import message_builder
 
@@ -45,55 +45,50 @@ def types_of(messages: List[Dict[str, Any]]) -> List[str]:
     return [message["type"] for message in messages]
 
 
-class DatabaseMessageStore(BaseMessageStore):
-    """A store of somebody's own, as the format's guide shows it."""
+EXAMPLE = (pathlib.Path(__file__).parent / "seed_example.py").read_text(encoding="utf-8")
+USAGE = "# Usage in implementation:"
 
-    def __init__(self, db_connection: sqlite3.Connection) -> None:
-        self.db = db_connection
-        self.db.row_factory = sqlite3.Row
-        self.db.execute("CREATE TABLE messages (location, agent_key, type, content, timestamp REAL, turn_id)")
 
-    def _select(self, where: str, values: List[Any], limit: Optional[int]) -> List[Dict[str, Any]]:
-        query = f"SELECT type, content, timestamp, turn_id, agent_key FROM messages WHERE {where} ORDER BY timestamp ASC"
-        if limit:
-            query += f" LIMIT {limit}"
-        return [dict(row) for row in self.db.execute(query, values).fetchall()]
-
-    def get_conversation_messages(self, location: str, limit: Optional[int] = None) -> List[Dict[str, Any]]:
-        return self._select("location = ? AND type IN ('user_message', 'assistant_message')", [location], limit)
-
-    def get_agent_messages(self, location: str, agent_key: str, limit: Optional[int] = None) -> List[Dict[str, Any]]:
-        return self._select("location = ? AND agent_key = ?", [location, agent_key], limit)
-
-    def get_global_messages(self, location: str, limit: Optional[int] = None) -> List[Dict[str, Any]]:
-        return self._select("location = ? AND type IN ('global_observation', 'synthesis')", [location], limit)
-
-    def get_team_messages(
-        self, location: str, agent_keys: List[str], limit: Optional[int] = None
-    ) -> List[Dict[str, Any]]:
-        marks = ",".join("?" * len(agent_keys))
-        return self._select(f"location = ? AND agent_key IN ({marks})", [location, *agent_keys], limit)
+def run_example(db_connection: Any, store_of: Optional[Callable[[Any], BaseMessageStore]] = None) -> Dict[str, Any]:
+    """The seed's example, word for word: over its own store, or with its usage over another."""
+    names: Dict[str, Any] = {"db_connection": db_connection, "planner": lambda task, history: [], "workers": {}, "policies": {}}
+    definition, usage = EXAMPLE.split(USAGE)
+    exec(compile(definition, "seed_example.py", "exec"), names)
+    if store_of is not None:
+        names["DatabaseMessageStore"] = store_of
+    exec(compile(usage, "seed_example.py", "exec"), names)
+    return names
 
 
 class SeedExample(unittest.TestCase):
-    def run_example(self, message_store: BaseMessageStore, location: str) -> MessageStoreMemory:
-        memory = MessageStoreMemory(message_store=message_store, location=location, agent_key="orchestrator")
-        agent = ManagerAgent(planner=lambda task, history: [], memory=memory, workers={}, policies={})
-        self.assertIs(agent.memory, memory)
-        return memory
+    def test_runs_on_its_own_store(self) -> None:
+        db = sqlite3.connect(":memory:")
+        db.row_factory = sqlite3.Row
+        columns = "location, agent_key, type, content, timestamp, turn_id, tool, args, from_worker, from_manager, summary"
+        db.execute(f"CREATE TABLE messages ({columns})")
+        rows = [
+            ("job_123", None, "assistant_message", "Two", 2.0),
+            ("job_123", None, "user_message", "List all tables", 1.0),
+            ("job_123", "orchestrator", "task", "list", 1.5),
+            ("job_123", "other", "task", "not mine", 1.5),
+            ("job_123", "other", "global_observation", "for all", 1.7),
+        ]
+        db.executemany("INSERT INTO messages (location, agent_key, type, content, timestamp) VALUES (?, ?, ?, ?, ?)", rows)
+        names = run_example(db)
+        history = names["memory"].get_history()
+        self.assertEqual([message["content"] for message in history], ["List all tables", "Two", "list", "for all"])
+        team = names["message_store"].get_team_messages("job_123", ["orchestrator", "other"])
+        self.assertEqual([message["agent_key"] for message in team], ["orchestrator", "other", "other"])
+        self.assertIs(names["agent"].memory, names["memory"])
 
-    def test_runs_on_a_store_of_ones_own(self) -> None:
-        store = DatabaseMessageStore(sqlite3.connect(":memory:"))
-        values = ("job_123", "", "user_message", "List all tables", 1234567890.0, "turn_1")
-        store.db.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", values)
-        history = self.run_example(store, "job_123").get_history()
-        self.assertEqual([message["content"] for message in history], ["List all tables"])
-
-    def test_runs_on_the_gateway(self) -> None:
-        store, location = open_store(), new_location()
-        user_msg = create_user_message(content="List all tables", timestamp=1234567890.0, turn_id="turn_1")
-        store.add_messages(location, [user_msg])
-        self.assertEqual(self.run_example(store, location).get_history(), [user_msg])
+    def test_its_usage_runs_on_the_gateway(self) -> None:
+        store, task = open_store(), f"list {uuid.uuid4()}"
+        names = run_example(store, lambda db_connection: db_connection)
+        names["agent"].run(task, turn_id="turn_1")
+        own = store.get_agent_messages("job_123", "orchestrator", tail=2)
+        self.assertEqual([message["type"] for message in own], ["task", "final"])
+        self.assertIn(own[0], names["memory"].get_history())
+        self.assertEqual(own[0]["content"], task)
 
 
 class Views(unittest.TestCase):
@@ -142,6 +137,21 @@ class Views(unittest.TestCase):
         self.assertEqual(sorted((message["agent_key"], message["content"]) for message in each), [("a", "a0"), ("a", "a1"), ("b", "b0"), ("b", "b1")])
         self.assertEqual(self.store.get_team_messages(self.location, []), [])
 
+    def test_S_07_S_09_times_are_given_and_types_are_chosen(self) -> None:
+        builders = [getattr(message_builder, info["builder"]) for info in AVAILABLE_MESSAGE_TYPES.values()]
+        names = {"tool_name": "t", "tool_args": {}, "worker": "w", "task": "t", "from_manager": "m", "plan": {}}
+        required = [info["required"] for info in AVAILABLE_MESSAGE_TYPES.values()]
+        messages = [build(**{name: names.get(name, "x") for name in needs}) for build, needs in zip(builders, required)]
+        for message in messages:
+            del message["timestamp"]
+        self.store.add_messages(self.location, messages, "worker")
+        own = self.store.get_agent_messages(self.location, "worker")
+        self.assertTrue(all(isinstance(message["timestamp"], (int, float)) for message in own))
+        spoken = {"user_message", "assistant_message", "synthesis", "global_observation"}
+        self.assertEqual(set(types_of(own)), set(AVAILABLE_MESSAGE_TYPES) - spoken)
+        seed = ["task", "action", "observation", "error", "final", "delegation"]
+        self.assertEqual(set(types_of(self.store.get_agent_messages(self.location, "worker", types=seed))), set(seed))
+
     def test_S_14_locations_do_not_leak(self) -> None:
         self.store.add_messages(self.location, [create_user_message("mine")])
         for other in (self.location + "/", self.location.split("/")[0], self.location.replace(":", "")):
@@ -189,6 +199,11 @@ class Memories(unittest.TestCase):
         self.assertEqual(said(manager.get_history()), ["hello", "manage", "work", "all may know"])
         self.assertEqual(said(manager.get_history(order="timeline")), ["all may know", "work", "manage", "hello"])
 
+    def test_S_17_without_subordinates_no_team_is_asked_for(self) -> None:
+        self.store.get_team_messages = None  # type: ignore[assignment]
+        manager = HierarchicalMessageStoreMemory(self.store, self.location, "manager", [])
+        self.assertEqual(manager.get_history(), [])
+
     def test_a_manager_writes_down_what_it_has_done(self) -> None:
         memory = HierarchicalMessageStoreMemory(self.store, self.location, "manager", ["schema"])
 
@@ -212,16 +227,46 @@ class Memories(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
-    def test_S_26_S_27_S_28_exact_fields(self) -> None:
-        self.assertEqual(create_task_entry("x", timestamp=0, turn_id=""), {"type": "task", "content": "x", "timestamp": 0})
-        self.assertEqual(
-            create_delegation_entry(worker="w", task="t", timestamp=1, turn_id="1"),
-            {"type": "delegation", "worker": "w", "task": "t", "timestamp": 1, "turn_id": "1"},
-        )
-        self.assertEqual(set(create_observation_entry([1])), {"type", "content", "timestamp"})
-        self.assertEqual(create_synthesis_entry("s", "m", phase_id=0, timestamp=1)["phase_id"], 0)
+    def test_S_26_each_has_exactly_its_fields_with_and_without_options(self) -> None:
+        plain = ("user_message", "assistant_message", "task", "observation", "final", "director_context")
+        plain += ("injected_context", "script_plan", "suggested_plan", "script_instruction", "strategic_plan")
+        cases = [(name, ("c",), {}, {"content": "c"}, {}) for name in plain]
+        cases += [
+            ("action", ("ls", {"a": 1}), {}, {"tool": "ls", "args": {"a": 1}}, {}),
+            ("error", ("c",), {"error_type": "E"}, {"content": "c"}, {"error_type": "E"}),
+            ("delegation", ("w", "t"), {}, {"worker": "w", "task": "t"}, {}),
+            ("synthesis", ("c", "m"), {"phase_id": 0}, {"content": "c", "from_manager": "m"}, {"phase_id": 0}),
+            ("global_observation", ("c",), {"from_worker": "w", "summary": "s"}, {"content": "c"}, {"from_worker": "w", "summary": "s"}),
+        ]
+        self.assertEqual({case[0] for case in cases}, set(AVAILABLE_MESSAGE_TYPES))
+        for name, arguments, options, fields, further in cases:
+            build = getattr(message_builder, AVAILABLE_MESSAGE_TYPES[name]["builder"])
+            with self.subTest(name):
+                empty = {option: "" for option in options if option != "phase_id"}
+                bare = build(*arguments, turn_id="", **empty)
+                self.assertIsInstance(bare.pop("timestamp"), float)
+                self.assertEqual(bare, {"type": name, **fields})
+                whole = build(*arguments, timestamp=1.5, turn_id="t", step=2, **options)
+                self.assertEqual(whole, {"type": name, **fields, **further, "timestamp": 1.5, "turn_id": "t", "step": 2})
+
+    def test_S_27_S_28_the_time_0_is_kept_and_the_type_is_the_builders(self) -> None:
+        self.assertEqual(create_task_entry("x", timestamp=0), {"type": "task", "content": "x", "timestamp": 0})
         with self.assertRaises(ValueError):
             create_final_entry("x", **{"type": "task"})
+
+    def test_the_record_of_a_job_is_what_was_said_and_done(self) -> None:
+        said = [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}, "junk", {"role": ["user"]}, {"role": "assistant", "content": "c", "at": 1}]
+        traces = [{"type": "task", "content": "d"}, {"type": "final", "content": "e"}, {"type": "action", "tool": "f"}, {"type": "action", "tool": "g", "args": {}}]
+        self.assertEqual(
+            prepare_history_from_job_data({"conversation": said, "traces": traces}),
+            [
+                {"type": "user_message", "content": "a"},
+                {"type": "assistant_message", "content": "c", "at": 1},
+                {"type": "task", "content": "d"},
+                {"type": "action", "tool": "g", "args": {}},
+            ],
+        )
+        self.assertEqual(prepare_history_from_job_data({}), [])
 
     def test_S_29_S_30_the_catalogue(self) -> None:
         self.assertEqual(len(AVAILABLE_MESSAGE_TYPES), 16)

@@ -138,3 +138,30 @@ AVAILABLE_MESSAGE_TYPES: Dict[str, Message] = {
 def get_message_type_info(type_: str) -> Optional[Message]:
     """The catalogue's row of a type; None for one that there is not."""
     return AVAILABLE_MESSAGE_TYPES.get(type_)
+
+
+def prepare_history_from_job_data(job: Message) -> List[Message]:
+    """The record of a job as messages: of its ``conversation`` what user and assistant said, of its ``traces`` tasks, actions and observations.
+
+    Whatever else is there is left out without a word.
+    """
+    said = [
+        {**{name: value for name, value in turn.items() if name != "role"}, "type": _JOB_ROLES[turn["role"]]}
+        for turn in _maps(job.get("conversation"))
+        if turn.get("role") in tuple(_JOB_ROLES)
+    ]
+    traces = [dict(trace) for trace in _maps(job.get("traces")) if trace.get("type") in _JOB_TRACES]
+    return [message for message in [*said, *traces] if _has_fields(message)]
+
+
+_JOB_ROLES = {"user": constants.USER_MESSAGE, "assistant": constants.ASSISTANT_MESSAGE}
+_JOB_TRACES = (constants.TASK, constants.ACTION, constants.OBSERVATION)
+_FIELDS = {constants.ACTION: ("tool", "args")}
+
+
+def _maps(value: Any) -> List[Message]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _has_fields(message: Message) -> bool:
+    return all(name in message for name in _FIELDS.get(message["type"], ("content",)))
