@@ -12,7 +12,7 @@ import type { SendMessageParams, WireMessage } from './wire.ts'
 
 /** A proven message → what the desk keeps and the agent reads (`contract.md`, by protocol). `domain`: of our agents. */
 export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
-  const { call, params, task, chain, vouching, claim, receivedAt } = proven
+  const { call, params, task, chain, phase, vouching, claim, receivedAt } = proven
   const { caller, agent } = call
   const { message } = params
   const recipient = `@${agent.name}@${domain}`
@@ -32,6 +32,7 @@ export function normalizeMessage(proven: ProvenMessage, domain: string): Intake 
       received_via: 'a2a',
       received_at,
       ...(claim && { policy_resolution: claim.resolution }),
+      ...phase,
     },
     duplicateKey: duplicateKeyOf(proven),
     fingerprint: fingerprintOf(params),

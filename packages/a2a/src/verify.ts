@@ -6,6 +6,8 @@ import { A2aRejection } from './errors.ts'
 import type { Vouching } from './mentionable.ts'
 import { readVouching } from './mentionable.ts'
 import { checkInputModes, checkOutputModes } from './modes.ts'
+import type { Phase } from './phase.ts'
+import { readPhase } from './phase.ts'
 import type { CheckedClaim } from './policy-claim.ts'
 import { readPolicyClaim } from './policy-claim.ts'
 import type { Caller } from './principal.ts'
@@ -42,6 +44,7 @@ export interface ProvenMessage {
   readonly params: SendMessageParams
   readonly task: Omit<TaskIntake, 'owner'>
   readonly chain: AgentChain | undefined
+  readonly phase: Phase
   readonly vouching: Vouching
   readonly claim: CheckedClaim | undefined
   /** ms */
@@ -68,6 +71,7 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
   checkInputModes(message.parts, config.input_modes)
   checkOutputModes(configuration?.acceptedOutputModes ?? [], config.output_modes)
   const chain = clampChain(message, config.limits.max_hops)
+  const phase = readPhase(message)
   const task = await resolveTask(message, call, house)
   const watch = push && (await resolveWatch(push, task.id, call, house))
   const vouching = await readVouching(call, message, house)
@@ -77,6 +81,7 @@ export async function verifyMessage(call: Call, { config, house }: VerifyRooms):
     params,
     task: { ...task, ...shareOf(call, config.limits.open_tasks_per_caller), ...(watch && { watch }) },
     chain,
+    phase,
     vouching,
     claim,
     receivedAt: house.world.now(),

@@ -34,9 +34,9 @@ type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 /** One thread here is one context there; a question of theirs is answered in its own task. */
 function createA2aAgent(target: string): Agent {
   return {
-    async handle({ parts }, { call, state }) {
+    async handle({ parts, phase_id: phaseId, previous_phase_id: previousPhaseId }, { call, state }) {
       const before = ((await state.get()) ?? {}) as Continuation
-      const answer = await call(target, parts, before)
+      const answer = await call(target, parts, { ...before, phaseId, previousPhaseId })
       state.set(continueFrom(answer))
       if (answer.status === 'completed' && answer.parts.length === 0) return undefined
       return { parts: [...answer.parts], status: answer.status }

@@ -1,4 +1,13 @@
-import type { Entry, HistoryPolicy, Json, Part, SlidingWindowOptions, ToolCallPart } from '@postern/core'
+import type {
+  Entry,
+  HistoryMoment,
+  HistoryPolicy,
+  Json,
+  KeptNote,
+  Part,
+  SlidingWindowOptions,
+  ToolCallPart,
+} from '@postern/core'
 import { createSlidingWindowPolicy } from '@postern/core'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
@@ -15,14 +24,35 @@ export interface HistoryViewOptions extends SlidingWindowOptions {
 
 type OtherView = Exclude<HistoryViewName, 'sliding'>
 
-const configs: Readonly<Record<OtherView, (keep: number | undefined) => ViewConfig>> = {
-  'role:orchestrator': keep => ({ role: { role: 'orchestrator', max_conversation_turns: keep } }),
-  'role:manager': () => ({ role: { role: 'manager' } }),
-  'role:worker': () => ({ role: { role: 'worker' } }),
-  swarm: (keep = 15) => ({ window: keep, pairs: 'after-window' }),
+interface ViewRow {
+  /** Whether it looks at what was noted, too. */
+  readonly seesNotes?: true
+  readonly synthesizes?: true
+  configure(keep: number | undefined, moment: HistoryMoment): ViewConfig
 }
 
-/** Entries that a view looks at. */
+const views: Readonly<Record<OtherView, ViewRow>> = {
+  'role:orchestrator': {
+    configure: keep => ({ role: { role: 'orchestrator', max_conversation_turns: keep } }),
+  },
+  'role:manager': {
+    seesNotes: true,
+    synthesizes: true,
+    configure: (_, { phase_id, previous_phase_id }) => ({ role: { role: 'manager', phase_id, previous_phase_id } }),
+  },
+  'role:worker': {
+    seesNotes: true,
+    configure: (_, { agent: agent_key }) => ({
+      scope: { kind: 'store', scopes: ['agent', 'global'], agent_key },
+      role: { role: 'worker', agent_key },
+    }),
+  },
+  swarm: {
+    configure: (keep = 15) => ({ window: keep, pairs: 'after-window' }),
+  },
+}
+
+/** Entries, and notes, that a view looks at. */
 const viewReach = 400
 
 /** The window is the last step of every view: what it leaves is trimmed, and takes turns. */
@@ -30,16 +60,49 @@ export function createHistoryView({ view, keep, ...window }: HistoryViewOptions)
   if (view === 'sliding') return createSlidingWindowPolicy(window)
   // What stays of a view is its end; it has no head of its own.
   const sliding = createSlidingWindowPolicy({ ...window, keepHead: 0 })
-  const config = configs[view](keep)
+  const { seesNotes, synthesizes, configure } = views[view]
   return {
     reach: { head: 0, tail: viewReach },
-    view: entries => buildHistory(entries.flatMap(toTranscriptEntries), config, sliding),
+    ...(seesNotes && { noteReach: viewReach }),
+    ...(synthesizes && { synthesizes }),
+    view(entries, moment = { agent: '', notes: [] }) {
+      return buildHistory(placeAll(entries, moment), configure(keep, moment), sliding)
+    },
   }
 }
 
+/** What was noted in a turn stands behind the message it answers; of messages that are not there any more, at the front. */
+function placeAll(entries: readonly Entry[], { agent, notes }: HistoryMoment): readonly TranscriptEntry[] {
+  const noted = Map.groupBy(notes, ({ message }) => message)
+  const said = new Set(entries.map(({ seq }) => seq))
+  const placed = [
+    ...notes.filter(({ message }) => !said.has(message)).map(toNoteEntry),
+    ...entries.flatMap(entry => [
+      ...toTranscriptEntries(entry, agent),
+      ...(entry.role === 'user' ? (noted.get(entry.seq) ?? []) : []).map(toNoteEntry),
+    ]),
+  ]
+  return placed.map((entry, index) => ({ ...entry, seq: index + 1 }))
+}
+
+function toNoteEntry({ seq, entryId, at, body }: KeptNote): TranscriptEntry {
+  const entry = body as unknown as Omit<TranscriptEntry, 'seq' | 'entry_id' | 'thread_id' | 'at'>
+  return { ...entry, seq, entry_id: entryId, thread_id: 'desk', at }
+}
+
 /** A message as the transcript has it: its words, and each call with its end; one message to every view. */
-function toTranscriptEntries({ seq, entryId, nativeId, role, author, parts, at }: Entry): readonly TranscriptEntry[] {
-  const common = { seq, thread_id: 'desk', author, at: new Date(at).toISOString(), group_id: entryId } as const
+function toTranscriptEntries(
+  { seq, entryId, nativeId, role, author, parts, at }: Entry,
+  agent: string,
+): readonly TranscriptEntry[] {
+  const common = {
+    seq,
+    thread_id: 'desk',
+    author,
+    at: new Date(at).toISOString(),
+    group_id: entryId,
+    ...(role === 'assistant' && { agent_key: agent }),
+  } as const
   const words = parts.filter(part => part.kind !== 'tool_call')
   const calls = parts.filter(part => part.kind === 'tool_call').flatMap(writeCall)
   const said = { kind: 'text', role, scope: scopeOfKind('text', role), content: { parts: words as Part[] } } as const

@@ -13,6 +13,7 @@ import type { Json } from './json.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { TurnPerson } from './person-turn.ts'
 import { readPast } from './person-turn.ts'
+import { readMoment } from './phase.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
 import { policiesOf } from './policy-kinds.ts'
@@ -53,7 +54,8 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
   try {
     await Promise.race([addBackground(turn, working, signal), clock.expired])
     const { history } = running
-    const view = history.view(await readPast(turn, history, desk, parts.known))
+    const moment = await readMoment(turn, history, desk)
+    const view = history.view(await readPast(turn, history, desk, parts.known), moment)
     const message = withMembers(turn.content, {
       parts: working.presentParts(turn.content.parts),
       history: [...view.turns],

@@ -1,4 +1,5 @@
 import type { HistoricalMessage } from './message.ts'
+import type { KeptNote } from './note.ts'
 import type { Part } from './part.ts'
 import { plainTextOf } from './part.ts'
 import type { Entry } from './transcript.ts'
@@ -17,8 +18,22 @@ export interface HistoryView {
 export interface HistoryPolicy {
   /** How much of a thread has to be read for this policy. */
   readonly reach: { readonly head: number; readonly tail: number }
+  /** How many notes of the thread are to be read for it; absent: none. */
+  readonly noteReach?: number | undefined
+  /** What the agent answers in a phase is noted as what it made of it. */
+  readonly synthesizes?: boolean | undefined
   /** `entries` in the order of the conversation, as the desk gives them. Pure. */
-  view(entries: readonly Entry[]): HistoryView
+  view(entries: readonly Entry[], moment?: HistoryMoment): HistoryView
+}
+
+/** For whom, and when, the past is looked at. */
+export interface HistoryMoment {
+  /** The agent's name. */
+  readonly agent: string
+  readonly phase_id?: number | undefined
+  readonly previous_phase_id?: number | undefined
+  /** Oldest first. */
+  readonly notes: readonly KeptNote[]
 }
 
 export interface SlidingWindowOptions {

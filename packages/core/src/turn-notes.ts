@@ -12,6 +12,8 @@ import { isoTime } from './world.ts'
 export interface TurnNotes {
   /** Kept soon, with the answer at the latest. @throws Rejection malformed, too_large */
   note(note: AgentNote): void
+  /** Whether something of this type has been noted. */
+  has(type: string): boolean
   /** Durable when it resolves, behind all that was noted before. @throws LeaseLost, Unavailable */
   beginCall(call: NotedCall): Promise<CallEnd>
   /** Keeps now what is not kept yet. @throws LeaseLost, Unavailable */
@@ -54,6 +56,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
   const writer = createNoteWriter(turn, house)
   let openActions: readonly string[] = []
   const openCalls = new Set<CallEnd>()
+  const types = new Set<string>()
   let noted = 0
 
   function note(given: AgentNote): void {
@@ -61,6 +64,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
     const { id, open } = pairNote(given, noted + 1, openActions)
     writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id: `${formatTurnId(turn.message)}${id}` })
     noted += 1
+    types.add(given.type)
     openActions = open
   }
 
@@ -85,6 +89,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
 
   return {
     note,
+    has: type => types.has(type),
     beginCall,
     flush: () => writer.flush(),
     async end() {

@@ -6,6 +6,7 @@ import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
 import type { AgentNote } from './note.ts'
 import { planOperatorNotices } from './operator-notice.ts'
 import { findTurnPerson } from './person-turn.ts'
+import { noteSynthesis } from './phase.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
@@ -96,6 +97,7 @@ async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Ru
   const demanding = createDemandList(working.demands, working.world)
   const answer = await callAgent(turn, { working, running, state, acts, demanding, notes, known, draft, stop })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
+  noteSynthesis(turn, answer, running.history, notes)
   const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const done = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const planned = [...done, ...planOperatorNotices(demands, turn, working)]

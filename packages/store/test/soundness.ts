@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 
-interface Check {
+export interface Check {
   readonly name: string
   /** Rows that must not be. */
   readonly sql: string
@@ -20,7 +20,7 @@ const missing = (table: string, column: string, other: string, key: string, wher
     AND NOT EXISTS (SELECT 1 FROM ${other} y WHERE y.${key} = x.${column})`,
 })
 
-const checks: readonly Check[] = [
+export const checks: readonly Check[] = [
   {
     name: 'totals of messages',
     sql: total('messages', "coalesce(w.state, 'ignored')", 'messages m LEFT JOIN turns w ON w.message = m.number'),
@@ -128,17 +128,19 @@ const checks: readonly Check[] = [
     name: 'usage of owners',
     sql: `WITH counted AS (SELECT owner, count(*) AS threads, sum(entries) AS entries, sum(bytes) AS bytes FROM transcript_threads GROUP BY owner)
       SELECT coalesce(u.owner, c.owner) AS owner, u.*, c.* FROM transcript_usage u FULL JOIN counted c ON c.owner = u.owner
-      WHERE u.threads IS NOT c.threads OR u.entries IS NOT c.entries OR u.bytes IS NOT c.bytes`,
+      WHERE u.threads IS DISTINCT FROM c.threads OR u.entries IS DISTINCT FROM c.entries OR u.bytes IS DISTINCT FROM c.bytes`,
   },
   {
     name: 'listed responses',
     sql: `SELECT a.agent, a.via, a.value, (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.via = a.via AND r.listed = 1) AS counted
-      FROM agent_totals a WHERE a.name = 'listed' AND counted <> a.value`,
+      FROM agent_totals a
+      WHERE a.name = 'listed' AND a.value <> (SELECT count(*) FROM responses r WHERE r.agent = a.agent AND r.via = a.via AND r.listed = 1)`,
   },
   {
     name: 'relations',
     sql: `SELECT a.*, (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.via = a.via AND r.relation = a.name) AS counted
-      FROM agent_totals a WHERE a.name <> 'listed' AND counted <> a.value`,
+      FROM agent_totals a
+      WHERE a.name <> 'listed' AND a.value <> (SELECT count(*) FROM relations r WHERE r.agent = a.agent AND r.via = a.via AND r.relation = a.name)`,
   },
   {
     name: 'a task that works has an open turn',

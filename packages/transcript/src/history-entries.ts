@@ -12,10 +12,11 @@ import { isCallEntry, resultOfEntry } from './tool-entry.ts'
 import { type ViewConfig, viewEntries } from './views.ts'
 
 const assistantKinds: ReadonlySet<EntryKind> = new Set(['text', 'final', 'input_required', 'policy', 'synthesis'])
+const toldKinds: ReadonlySet<EntryKind> = new Set(['task', 'global_observation', 'error'])
 
 /**
  * Entries as the history of a normalized message has them: two roles, and a call and its result folded into one part of the assistant's.
- * What is neither said nor a call (plans, contexts, markers) is not history.
+ * A task, and what is observed for all, is told to the agent. What is neither said, told nor a call (plans, contexts, markers) is not history.
  */
 export function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly Entry[] {
   const results = new Map(
@@ -23,7 +24,9 @@ export function toHistoryEntries(entries: readonly TranscriptEntry[]): readonly 
   )
   return entries.flatMap(entry => {
     if (isCallEntry(entry)) return [toEntry(entry, 'assistant', [foldCall(entry, results.get(entry.tool?.call_id))])]
-    if (entry.kind === 'text' && entry.role === 'user') return [toEntry(entry, 'user', partsOf(entry))]
+    if (toldKinds.has(entry.kind) || (entry.kind === 'text' && entry.role === 'user')) {
+      return [toEntry(entry, 'user', partsOf(entry))]
+    }
     const isSaid = assistantKinds.has(entry.kind) && (entry.role === 'assistant' || entry.kind === 'input_required')
     return isSaid ? [toEntry(entry, 'assistant', partsOf(entry))] : []
   })

@@ -1,36 +1,49 @@
 import type { AgentContext, AgentNote, NormalizedMessage, Part } from '@postern/core'
 
-/** One thing to do: ask somebody, write something down, or fail. */
+/** One thing to do: ask somebody, write something down, tell what it sees of the past, or fail. */
 interface Step {
   readonly ask?: string
   readonly say?: string
   readonly broadcast?: boolean
   readonly phase?: number
-  readonly context?: string
+  readonly previous?: number
+  /** In the conversation of its last call to this one. */
+  readonly again?: boolean
   readonly note?: AgentNote
+  readonly tell?: 'history'
   readonly fail?: string
 }
+
+type Contexts = Map<string, string | undefined>
 
 /** Does what its text says, a JSON list of steps (a list in it: side by side), and answers with what it heard. Any other text it has done. */
 export async function handle(message: NormalizedMessage, context: AgentContext): Promise<string> {
   const text = wordsOf(message.parts)
   if (!text.startsWith('[')) return `${message.recipient} has done: ${text}`
   const heard: string[] = []
+  const contexts: Contexts = new Map()
   for (const step of JSON.parse(text) as readonly (Step | readonly Step[])[]) {
     const steps = Array.isArray(step) ? (step as readonly Step[]) : [step as Step]
-    heard.push(...(await Promise.all(steps.map(each => take(each, context)))).filter(Boolean))
+    heard.push(...(await Promise.all(steps.map(each => take(each, context, contexts)))).filter(Boolean))
   }
   return heard.join('\n') || 'nothing'
 }
 
-async function take(step: Step, context: AgentContext): Promise<string> {
-  const { ask, say = '', broadcast, phase: phaseId, context: contextId, note, fail } = step
-  if (note) context.note(note)
-  if (fail !== undefined) throw new Error(fail)
-  if (ask === undefined) return ''
+async function take(step: Step, context: AgentContext, contexts: Contexts): Promise<string> {
+  if (step.note) context.note(step.note)
+  if (step.fail !== undefined) throw new Error(step.fail)
+  if (step.tell)
+    return JSON.stringify(context.history().turns.map(({ role, sender, parts }) => [role, sender.address, parts]))
+  return step.ask === undefined ? '' : askOne(step.ask, step, context, contexts)
+}
+
+async function askOne(address: string, step: Step, { call }: AgentContext, contexts: Contexts): Promise<string> {
+  const { say = '', broadcast, phase: phaseId, previous: previousPhaseId, again } = step
+  const contextId = again ? contexts.get(address) : undefined
   try {
-    const answer = await context.call(ask, say, { broadcast, phaseId, contextId })
-    return `${answer.contextId} ${wordsOf(answer.parts)}`
+    const answer = await call(address, say, { broadcast, phaseId, previousPhaseId, contextId })
+    contexts.set(address, answer.contextId)
+    return wordsOf(answer.parts)
   } catch (error) {
     return `${(error as Error).name}: ${(error as Error).message}`
   }

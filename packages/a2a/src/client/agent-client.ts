@@ -5,6 +5,7 @@ import { createKeyRing } from '../auth/key-ring.ts'
 import { toCanonicalJson } from '../canonical.ts'
 import type { A2aConfig } from '../config.ts'
 import { writeParts } from '../parts/write-parts.ts'
+import { renderPhase } from '../phase.ts'
 import { openCallDeadline } from './call-deadline.ts'
 import { createCardBook } from './card-book.ts'
 import { CallerRefused } from './exchange.ts'
@@ -66,14 +67,15 @@ interface CallWithin extends AgentCallOptions {
   readonly signal: AbortSignal
 }
 
-function renderCall(messageId: string, parts: readonly Part[], { contextId, taskId, chain }: CallWithin): object {
+function renderCall(messageId: string, parts: readonly Part[], options: CallWithin): object {
+  const { contextId, taskId, chain } = options
   return {
     messageId,
     role: 'ROLE_USER',
     parts: writeParts(parts),
     ...(contextId && { contextId }),
     ...(taskId && { taskId }),
-    metadata: { mentionable: { agent_chain: chain } },
+    metadata: { mentionable: { agent_chain: chain, ...renderPhase(options) } },
   }
 }
 

@@ -1,0 +1,34 @@
+import type { Desk } from './desk.ts'
+import type { HistoryMoment, HistoryPolicy } from './history.ts'
+import { noteTextOf } from './note.ts'
+import { readPersonIdentity } from './person-identity.ts'
+import type { PartialResponse } from './response.ts'
+import type { TurnNotes } from './turn-notes.ts'
+import type { Turn } from './work.ts'
+import { beginningOf } from './work.ts'
+
+/** What a view of the past depends on beside what was said. */
+export async function readMoment(
+  turn: Turn,
+  { noteReach: limit = 0 }: HistoryPolicy,
+  desk: Pick<Desk, 'readNotes'>,
+): Promise<HistoryMoment> {
+  const { agent, thread, content, flags } = turn
+  const { phase_id, previous_phase_id } = content
+  const chat = content.received_via === 'web' ? readPersonIdentity(content, flags)?.subject : undefined
+  const notes = limit > 0 ? await desk.readNotes({ thread, before: beginningOf(turn), limit, chat }) : []
+  return { agent, phase_id, previous_phase_id, notes }
+}
+
+/** What a manager answers in a phase is what he makes of it, unless he has said that himself. */
+export function noteSynthesis(
+  { agent, content: { phase_id } }: Turn,
+  said: PartialResponse | undefined,
+  { synthesizes }: HistoryPolicy,
+  notes: TurnNotes,
+): void {
+  const content = noteTextOf(said?.parts ?? [])
+  const isDone = (said?.status ?? 'completed') === 'completed' && content !== ''
+  if (!synthesizes || phase_id === undefined || !isDone || notes.has('synthesis')) return
+  notes.note({ type: 'synthesis', content, from_manager: agent, phase_id })
+}
