@@ -3,15 +3,20 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { messagesOf } from '../../test/arbitraries.ts'
 import {
+  buildFailedResult,
   buildTextEnvelope,
   buildToolCallEnvelope,
   buildToolResultEnvelope,
   coalesceEnvelopes,
+  createMemoryShelf,
+  createMemoryTranscript,
+  createSessionStore,
   envelopeCodec,
   findOrphanEnvelopes,
   normalizeConversationResult,
   normalizeEnvelope,
   pruneOrphanEnvelopes,
+  reportConversation,
   runConversation,
   toProviderMessage,
 } from '../index.ts'
@@ -335,6 +340,66 @@ describe('conversation results', () => {
       tool_execution_results: [],
       error: 'invalid_agent_conversation_result: messages must be an array',
     })
+  })
+
+  it('E-29: nothing of it is stored as an answer', async () => {
+    let time = 0
+    const world = { now: () => ++time, randomBytes: (size: number) => new Uint8Array(size).fill(++time) }
+    const sessions = createSessionStore({
+      transcript: createMemoryTranscript(world),
+      shelf: createMemoryShelf(),
+      world,
+    })
+    const ann = { owner: 'ann', owner_type: 'user', owner_key: 'ann' } as const
+    const { session_id: id } = await sessions.create(ann)
+    const messages = [{ role: 'user', content: 'hi' }]
+    await sessions.update(ann, id, { messages })
+    for (const bad of [{ final_content: 'x' }, { messages: 'x' }, 'x', { messages: [{ role: '' }] }]) {
+      const runners = { foreign: async () => bad, builtIn }
+      const result = await runConversation({ ...request, messages }, runners)
+      expect(result.error).toMatch(/^invalid_agent_conversation_result: /)
+      await sessions.update(ann, id, { messages: result.messages })
+    }
+    expect((await sessions.get(ann, id))?.messages).toEqual([normalizeEnvelope(messages[0])])
+  })
+
+  it('E-44, §1.5: what is kept for those who watch has names and counts and digests, and shows no value', () => {
+    const result = normalizeConversationResult({
+      messages: [{ role: 'assistant', content: 'done' }],
+      tool_execution_results: [
+        { tool_name: 'pay', parameters: { card: 'secret-1' }, result: { paid: 'secret-2' }, turn_count: 1 },
+        { tool_name: 'pay', parameters: {}, result: { success: false }, turn_count: 2, tool_call_id: 'c2' },
+      ],
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+    })
+    const report = reportConversation(result)
+    const digest = expect.stringMatching(/^[0-9a-f]{64}$/)
+    const event = { type: 'tool_execution', schema_version: 1, parameters_sha256: digest, result_sha256: digest }
+    expect(report).toEqual({
+      schema: 'agents-api.conversation-result',
+      version: 1,
+      tool_audit_events: [
+        { ...event, tool_name: 'pay', tool_call_id: 'pay-0', turn_count: 1, success: true },
+        { ...event, tool_name: 'pay', tool_call_id: 'c2', turn_count: 2, success: false },
+      ],
+      tool_observability: [
+        { tool_name: 'pay', argument_names: ['card'], argument_count: 1, result_type: 'object' },
+        { tool_name: 'pay', argument_names: [], argument_count: 0, result_type: 'object' },
+      ],
+      run_outcome: {
+        schema: 'agents-api.run-outcome',
+        status: 'completed',
+        completed: true,
+        stop_reason: 'completed',
+        retryable: false,
+      },
+      usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+    })
+    expect(JSON.stringify(report)).not.toContain('secret')
+    const failed = reportConversation(buildFailedResult([], 'no messages'))
+    expect(failed.run_outcome).toMatchObject({ status: 'failed', completed: false, stop_reason: 'no messages' })
+    const stalled = normalizeConversationResult({ messages: [], status: 'stalled', completed: false })
+    expect(reportConversation(stalled).run_outcome).toMatchObject({ status: 'stalled', retryable: true })
   })
 
   it('null leaves the conversation to the built-in loop', async () => {

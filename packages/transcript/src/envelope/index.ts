@@ -1,5 +1,6 @@
 export * from './build-envelope.ts'
 export * from './coalesce-envelopes.ts'
+export * from './conversation-contract.ts'
 export * from './conversation-result.ts'
 export * from './envelope.ts'
 export * from './envelope-codec.ts'

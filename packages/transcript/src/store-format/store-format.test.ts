@@ -344,6 +344,29 @@ describe('filters by role', () => {
     expect(contents(filterMessagesByRole(history, { role: 'worker', agent_key: 'w' }))).toEqual(['now', 'since'])
   })
 
+  it('S-24: a manager’s turn begins with his own task, not with a later one of a subordinate’s', () => {
+    const history = [
+      trace('task', 'lead', 1, 'boss'),
+      trace('final', 'Task completed', 2, 'boss'),
+      trace('task', 'work', 3, 'w'),
+      trace('observation', 'found', 4, 'w'),
+    ]
+    expect(isMessageTurnComplete(history, { agent_key: 'boss' })).toBe(true)
+    expect(isMessageTurnComplete(history, { agent_key: 'w' })).toBe(false)
+    const seen = filterMessagesByRole(history, { role: 'worker', agent_key: 'boss' })
+    expect(contents(seen)).toEqual(['lead'])
+  })
+
+  it.each(['All completed', 'a success', 'Done.', 'We have FINISHED', 'task complete'])(
+    'S-25: the final word %j ends a turn',
+    words => {
+      const turn = [trace('task', 'a', 1), trace('final', words, 2)]
+      expect(isMessageTurnComplete(turn, { agent_key: 'w' })).toBe(true)
+      const observed = [trace('task', 'a', 1), trace('observation', words, 2)]
+      expect(isMessageTurnComplete(observed, { agent_key: 'w' })).toBe(false)
+    },
+  )
+
   it('S-25: an earlier turn’s end has no effect, and only the last ten entries count', () => {
     const end = trace('final', 'Task completed', 2)
     const isComplete = (messages: readonly object[]) => isMessageTurnComplete(messages, { agent_key: 'w' })
@@ -360,46 +383,48 @@ describe('filters by role', () => {
 describe('builders and catalogue', () => {
   const build = createStoreBuilders(() => 9000)
 
-  it('S-26: each builder makes exactly its members', () => {
-    expect(build.createUserMessage('hi')).toEqual({ type: 'user_message', content: 'hi', timestamp: 9 })
-    expect(build.createUserMessage('hi', { timestamp: 1, turn_id: 't' })).toEqual({
-      type: 'user_message',
-      content: 'hi',
-      timestamp: 1,
-      turn_id: 't',
-    })
-    expect(build.createActionEntry('list', { a: 1 }, { turn_id: '' })).toEqual({
-      type: 'action',
-      tool: 'list',
-      args: { a: 1 },
-      timestamp: 9,
-    })
-    expect(build.createErrorEntry('x', { error_type: '' })).toEqual({ type: 'error', content: 'x', timestamp: 9 })
-    expect(build.createErrorEntry('x', { error_type: 'E' })).toMatchObject({ error_type: 'E' })
-    expect(build.createSynthesisEntry('s', 'm', { phase_id: 0 })).toEqual({
-      type: 'synthesis',
-      content: 's',
-      from_manager: 'm',
-      phase_id: 0,
-      timestamp: 9,
-    })
-    expect(build.createDelegationEntry('w', 'do')).toEqual({
-      type: 'delegation',
-      worker: 'w',
-      task: 'do',
-      timestamp: 9,
-    })
-    expect(build.createGlobalObservationEntry('g', { from_worker: 'w', summary: '' })).toEqual({
-      type: 'global_observation',
-      content: 'g',
-      from_worker: 'w',
-      timestamp: 9,
-    })
-    expect(build.createStrategicPlanEntry({ phases: [] })).toEqual({
-      type: 'strategic_plan',
-      content: { phases: [] },
-      timestamp: 9,
-    })
+  const content = (builder: keyof typeof build, type: string) =>
+    [type, (options?: object) => (build[builder] as Build)('c', options), { content: 'c' }, {}] as const
+  type Build = (content: string, options?: object) => object
+  const built: readonly (readonly [string, (options?: object) => object, object, object])[] = [
+    content('createUserMessage', 'user_message'),
+    content('createAssistantMessage', 'assistant_message'),
+    content('createTaskEntry', 'task'),
+    content('createObservationEntry', 'observation'),
+    content('createFinalEntry', 'final'),
+    content('createStrategicPlanEntry', 'strategic_plan'),
+    content('createSuggestedPlanEntry', 'suggested_plan'),
+    content('createScriptPlanEntry', 'script_plan'),
+    content('createScriptInstructionEntry', 'script_instruction'),
+    content('createDirectorContextEntry', 'director_context'),
+    content('createInjectedContextEntry', 'injected_context'),
+    ['action', options => build.createActionEntry('list', { a: 1 }, options), { tool: 'list', args: { a: 1 } }, {}],
+    ['error', options => build.createErrorEntry('c', options), { content: 'c' }, { error_type: 'E' }],
+    ['delegation', options => build.createDelegationEntry('w', 'do', options), { worker: 'w', task: 'do' }, {}],
+    [
+      'synthesis',
+      options => build.createSynthesisEntry('c', 'm', options),
+      { content: 'c', from_manager: 'm' },
+      { phase_id: 0 },
+    ],
+    [
+      'global_observation',
+      options => build.createGlobalObservationEntry('c', options),
+      { content: 'c' },
+      { from_worker: 'w', summary: 's' },
+    ],
+  ]
+
+  it.each(built)('S-26: %s has exactly its members, with and without options', (type, make, members, further) => {
+    expect(make()).toEqual({ type, ...members, timestamp: 9 })
+    const empty = Object.fromEntries(Object.keys(further).map(name => [name, name === 'phase_id' ? undefined : '']))
+    expect(make({ turn_id: '', ...empty })).toEqual({ type, ...members, timestamp: 9 })
+    const whole = { timestamp: 1.5, turn_id: 't', ...further }
+    expect(make({ ...whole, extra: { step: 2 } })).toEqual({ type, ...members, ...whole, step: 2 })
+  })
+
+  it('S-26: there is a builder for every type', () => {
+    expect(built.map(([type]) => type).toSorted()).toEqual([...messageTypeNames].toSorted())
   })
 
   it('S-27: the time 0 is kept', () => {
