@@ -1,7 +1,7 @@
 import type { Mailbox } from './addresses.ts'
 import type { Authentication } from './authenticate/verdict.ts'
 import type { Acquaintance } from './correspondents/correspondents.ts'
-import type { HeaderBlock, HeaderField } from './header-scan.ts'
+import type { HeaderBlock } from './header-scan.ts'
 import type { MailBody } from './mime-job.ts'
 
 /** Ways in by which servers of the operator's own bring mail. */
@@ -70,8 +70,8 @@ export interface ProvenMail {
   readonly body: MailBody
   /** What the author is to each agent it came to, by the agent's name. */
   readonly acquaintances: ReadonlyMap<string, Acquaintance>
-  /** The field in which a server of the operator's own wrote what it found out; every other of that name is nobody's word. */
-  readonly results: HeaderField | undefined
+  /** What is kept of `raw.octets`: all but what others wrote as the verdict of some server. Cut out once, however many agents it came to. */
+  readonly keptOctets: Uint8Array
   /** Agents in whose name the author is told that they cannot read it. */
   readonly unreadable: ReadonlySet<string>
   /** What is odd about it. */

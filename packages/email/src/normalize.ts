@@ -1,7 +1,6 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
 import { agentFlag, formatAddress, mentionRelays } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
-import { withoutForeignResults } from './authenticate/upstream.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
@@ -57,7 +56,6 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
     thread: readThread(mail.header, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
-    octets: withoutForeignResults(mail.raw.octets, mail.header, mail.results),
     listParts: (flags: readonly string[]) =>
       listMailParts(told, { subject: readText(mail.header, 'subject'), flags: [...mailFlags, ...flags] }),
   }
@@ -69,14 +67,13 @@ interface MailReading {
   readonly thread: MailThread
   readonly report: ReadReport
   readonly words: string
-  readonly octets: Uint8Array
   listParts(flags: readonly string[]): Part[]
 }
 
 function normalizeFor(
   recipient: Recipient,
   mail: ProvenMail,
-  { thread, report: written, words, octets, listParts }: MailReading,
+  { thread, report: written, words, listParts }: MailReading,
   { agents, tokens, config, maxHops }: MailNormalizing,
 ): Intake {
   const { authentication, body, raw } = mail
@@ -102,7 +99,7 @@ function normalizeFor(
   }
   const duplicateKey = `${address} ${identifyMail(mail)}${fate === 'answer' ? '' : ' kept'}`
   const isTold = fate === 'answer' && mail.unreadable.has(agent)
-  const notice = isTold ? planUnreadable(target, duplicateKey, agents.domain) : noNotice
+  const notice = isTold ? planUnreadable(mail, { target, duplicateKey, domain: agents.domain }) : noNotice
   return {
     agent,
     message: {
@@ -120,7 +117,7 @@ function normalizeFor(
     thread: { scope, references: listReferences(thread, read), ...nameBeginner(mail, others) },
     aliases: [...thread.aliases, ...notice.aliases],
     proofs: [...authentication.proofs, ...acquaintance.proofs],
-    raw: { bytes: octets, form: 'text' },
+    raw: { bytes: mail.keptOctets, form: 'text' },
     blobs: body.files.map(({ digest, bytes, mime }) => ({ digest, bytes, mime })),
     target: packTarget(target),
     deliveries: notice.deliveries,

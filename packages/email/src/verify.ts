@@ -9,7 +9,7 @@ import type { MailDns } from './authenticate/mail-dns.ts'
 import type { SignatureReplays } from './authenticate/replays.ts'
 import { checkSpf } from './authenticate/spf.ts'
 import type { UpstreamVerdict } from './authenticate/upstream.ts'
-import { readUpstream } from './authenticate/upstream.ts'
+import { readUpstream, withoutForeignResults } from './authenticate/upstream.ts'
 import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
@@ -84,15 +84,8 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     ...replayed,
     ...body.flags,
   ]
-  return {
-    ...mail,
-    authentication,
-    body,
-    acquaintances,
-    unreadable,
-    results: upstream?.field,
-    flags,
-  } as unknown as ProvenMail
+  const keptOctets = withoutForeignResults(raw.octets, mail.header, upstream?.field)
+  return { ...mail, authentication, body, acquaintances, unreadable, keptOctets, flags } as unknown as ProvenMail
 }
 
 /** A report has no author to be taken for somebody. */

@@ -85,6 +85,8 @@ describe('somebody who looks like a proven correspondent', () => {
     ['the same one behind a tag, under another name', 'A. Ardent <Alice.Ardent+work@northwind.test>'],
     ['a colleague', 'Bob <bob@northwind.test>'],
     ['a namesake in the same house', 'Alice Ardent <a2@mail.northwind.test>'],
+    ['another office of a house', 'Office <x@london.office-house.test>'],
+    ['a further office of that house', 'Place <x@londons.office-house.test>'],
     ['a numbered one', 'Desk <desk7@northwind.test>'],
     ['a further numbered one', 'Desk <desk8@northwind.test>'],
     ['one of a short name', 'Jo <jo@ab.test>'],
@@ -94,6 +96,11 @@ describe('somebody who looks like a proven correspondent', () => {
   test('and others are not', async () => {
     for (const [what, from] of others)
       expect({ what, ...(await write(from)) }).toMatchObject({ what, flags: [], told: [] })
+  })
+
+  test('is told apart below what a country sells', async () => {
+    await write('Bank <bank@barclays.co.test>')
+    expect((await write('x@barclayz.co.test')).flags).toEqual(['lookalike'])
   })
 
   test('nor is he by another agent, who does not know her', async () => {

@@ -85,6 +85,14 @@ describe('somebody proven', () => {
     expect(house.heard.map(message => message.id)).toEqual([id])
   })
 
+  test('is told himself, wherever he wants answers to go', async () => {
+    await open()
+    const header = 'Reply-To: else@open.test\r\n'
+    const id = await write(pgpMime, { header })
+    expect((await house.sim.mail.awaitReply(id, 5_000)).envelope.to).toEqual(['ann@open.test'])
+    expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
+  })
+
   test('is told once in a conversation, and once a day', async () => {
     await open()
     const first = await write(pgpMime)

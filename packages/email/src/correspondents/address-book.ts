@@ -84,7 +84,6 @@ export function createAddressBook(): AddressBook {
   function findLikeLocals({ local, domain }: Mailbox): Likeness[] {
     const base = baseOf(local)
     const locals = domains.get(domain)?.locals ?? new Map<string, string>()
-    if (locals.has(base)) return []
     return [...locals].flatMap(([known, peer]) => {
       const how = compareLocals(base, known)
       return how ? [{ flag: 'lookalike', how, peer } as const] : []
@@ -118,7 +117,11 @@ export function createAddressBook(): AddressBook {
       const isRenamed = author.name !== undefined && foldNameOf(author, entry) !== entry?.folded
       return entry && { peer: entry.peer, isRenamed }
     },
-    findLike: author => [...findLikeDomains(author), ...findLikeLocals(author), ...findNamesakes(author)],
+    findLike(author) {
+      // Nobody becomes known who looks like somebody known; but who is known may take another name.
+      const likes = findEntry(author) ? [] : [...findLikeDomains(author), ...findLikeLocals(author)]
+      return [...likes, ...findNamesakes(author)]
+    },
     findOutdated({ domain }) {
       const { locals } = domains.get(domain) ?? {}
       if (locals && locals.size >= maxOfDomain) return locals.values().next().value
@@ -147,11 +150,17 @@ function compareDomains(one: Pick<KnownDomain, 'shown' | 'folded'>, other: Known
   return isLabelEdited(one.shown, other.shown) ? 'its domain is one letter from that' : undefined
 }
 
+/** Two names of one organization; what a country sells names below (`co.uk`) is none. */
+function isSameOrganization(labels: readonly string[], others: readonly string[]): boolean {
+  const [own, theirs] = [labels.slice(-2), others.slice(-2)]
+  return labels.length > 2 && own.join('.') === theirs.join('.') && (own[0]?.length ?? 0) > 3
+}
+
 /** One letter in one label: of a name long enough, or of what stands behind it (`.com`, `.co`). */
 function isLabelEdited(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1) return false
   const [labels, others] = [one.split('.'), other.split('.')]
-  if (labels.length !== others.length) return false
+  if (labels.length !== others.length || isSameOrganization(labels, others)) return false
   const at = labels.findIndex((label, index) => label !== others[index])
   const [label = '', known = ''] = [labels[at], others[at]]
   if (labels.toSpliced(at, 1).join('.') !== others.toSpliced(at, 1).join('.')) return false

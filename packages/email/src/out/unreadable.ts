@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Delivery, NormalizedResponse, OnceDesk, PlannedDelivery, World } from '@postern/core'
+import { formatMailbox } from '../addresses.ts'
 import type { Authentication } from '../authenticate/verdict.ts'
 import { matchFieldRules } from '../loops/field-rules.ts'
 import type { MailBody } from '../mime-job.ts'
@@ -57,11 +58,23 @@ export interface PlannedNotice {
 /** Nothing is told. */
 export const noNotice: PlannedNotice = { deliveries: [], aliases: [] }
 
-/** To the author alone. Pure: the same mail gives the same notice. */
-export function planUnreadable(target: MailTarget, duplicateKey: string, domain: string): PlannedNotice {
+export interface NoticePlan {
+  /** Of an answer. */
+  readonly target: MailTarget
+  readonly duplicateKey: string
+  /** Of the agents. */
+  readonly domain: string
+}
+
+/** To the author alone: what no agent has said goes nowhere else, wherever answers would go. Pure: the same mail gives the same notice. */
+export function planUnreadable(
+  { addresses: { author } }: Pick<UnreadableMail, 'addresses'>,
+  { target, duplicateKey, domain }: NoticePlan,
+): PlannedNotice {
+  const mailbox = formatMailbox(author)
   const notice = createHash('sha256').update(`unreadable ${duplicateKey}`).digest('hex').slice(0, 32)
   const { others: _, ...alone } = target
-  const planned = { to: target.mailbox, target: packTarget({ ...alone, recipient: target.mailbox, notice }) }
+  const planned = { to: mailbox, target: packTarget({ ...alone, mailbox, recipient: mailbox, notice }) }
   return { deliveries: [planned], aliases: [`${notice}@${domain}`, replyAlias(notice)] }
 }
 
