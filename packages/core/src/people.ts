@@ -179,6 +179,8 @@ export interface PeopleDesk extends OwnThreadDesk {
   confirmLink(confirmation: LinkConfirmation): Promise<LinkConfirmed>
   /** Takes every link of `other` out that joins it to the person of `identity`; what they shared is deleted. False: there was none. */
   unlink(agent: string, identity: PersonIdentity, other: PersonAddress): Promise<boolean>
+  /** Ends every link of a principal, with every agent; how many there were. */
+  unlinkAll(subject: string): Promise<number>
   listLinks(page: Page & { readonly agent?: string | undefined }): Promise<readonly PersonLink[]>
   /** As `readHistory`, over all conversations of these scopes in the order of time; each entry says by which channel. */
   readPersonHistory(request: PersonHistoryRequest): Promise<readonly Entry[]>

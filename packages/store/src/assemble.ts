@@ -57,6 +57,11 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
   const { write, writeLightly, writeLast } = writer
   const store: Store = { db, write, writeLightly, writeLast, now, log, files, scrub }
   const tables = createTables(db, files)
+  const places = {
+    transcript: createSqliteTranscript(store, tables),
+    objects: createObjectStore(store, bytes),
+    shelf: createRecordShelf(store),
+  }
   const refusals = createRefusals(store)
   const { admitNew, ...admission } = createAdmission(store, tables)
   const closeAll = async () => {
@@ -76,15 +81,13 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     ...createTaskDesk(store, tables),
     ...createOnceDesk(store),
     ...createRelationDesk(store),
-    ...createPeopleDesk(store, tables),
+    ...createPeopleDesk(store, tables, places),
     ...createOwnerForgetting(store, tables),
     ...createChatForgetting(store, tables, bytes),
     ...createWithdrawalDesk(store, tables),
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
-    transcript: createSqliteTranscript(store, tables),
-    objects: createObjectStore(store, bytes),
-    shelf: createRecordShelf(store),
+    ...places,
     close() {
       closed ??= closeAll()
       return closed

@@ -1,7 +1,10 @@
 import type { PeopleDesk, PersonLink } from '@postern/core'
+import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
 import { createLinkEnding } from './link-ending.ts'
+import type { ChatPlaces } from './person-chats.ts'
+import { createChatterForgetting } from './person-chats.ts'
 import { createOwnThreadDesk } from './person-conversations.ts'
 import { createPersonForgetting } from './person-forgetting.ts'
 import { createPersonHistory } from './person-history.ts'
@@ -20,7 +23,7 @@ interface LinkRow {
   readonly since: number
 }
 
-export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
+export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces): PeopleDesk {
   const { db, write, now } = store
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
@@ -38,6 +41,20 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
     'SELECT state FROM person_states WHERE agent = ? AND person = ?',
   )
 
+  const listOf = prepareQuery<{ agent: string; address: string }>(
+    db,
+    'SELECT agent, address FROM person_addresses WHERE subject = ?',
+  )
+
+  /** Nobody can tell any more who brought in what of the state that was shared. */
+  function endAll(batch: Batch, agent: string, key: string): number {
+    const keys = people.findKeys(agent, key)
+    for (const each of keys) people.endState(agent, each)
+    const ended = endLinks(batch, { agent, key }, now())
+    people.dropUnlinked(agent, keys)
+    return ended
+  }
+
   return {
     async findPerson(agent, identity) {
       const key = formatPersonKey(identity)
@@ -53,14 +70,13 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
       write(batch => {
         const [own, key] = [formatPersonKey(identity), formatPersonKey(other)]
         const known = people.findSubject(agent, own)
-        const keys = people.findKeys(agent, own)
-        if (own === key || known?.subject !== identity.subject || !keys.includes(key)) return false
-        // Nobody can tell any more who brought in what of it.
-        for (const each of keys) people.endState(agent, each)
-        endLinks(batch, { agent, key }, now())
-        people.dropUnlinked(agent, keys)
+        if (own === key || known?.subject !== identity.subject) return false
+        if (!people.findKeys(agent, own).includes(key)) return false
+        endAll(batch, agent, key)
         return true
       }),
+    unlinkAll: subject =>
+      write(batch => listOf.all(subject).reduce((sum, { agent, address }) => sum + endAll(batch, agent, address), 0)),
     listLinks: async ({ agent, limit, after = 0 }) => list.all(after, agent ?? null, limit).map(readLink),
     readPersonHistory: createPersonHistory(db),
     ...createOwnThreadDesk(db),
@@ -71,7 +87,10 @@ export function createPeopleDesk(store: Store, tables: Tables): PeopleDesk {
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''
     },
-    forgetPerson: createPersonForgetting(store, { people, codes, endLinks, removeMessage, tables }),
+    forgetPerson: createPersonForgetting(store, {
+      ...{ people, codes, endLinks, removeMessage, tables },
+      forgetChats: createChatterForgetting(store, chats),
+    }),
   }
 }
 

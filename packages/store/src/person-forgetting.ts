@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import type { LinkCodeTable } from './link-codes.ts'
 import type { EndLinks } from './link-ending.ts'
+import type { ForgetChats } from './person-chats.ts'
 import type { PersonTable } from './person-table.ts'
 import { formatPersonKey, readPersonKey } from './person-table.ts'
 import { createThreadRemoval, sliceSize } from './person-threads.ts'
@@ -18,6 +19,7 @@ export interface ForgettingParts {
   readonly endLinks: EndLinks
   readonly removeMessage: RemoveMessage
   readonly tables: Pick<Tables, 'turns' | 'deliveries'>
+  readonly forgetChats: ForgetChats
 }
 
 /** Whose words, as the statements take it. */
@@ -40,12 +42,13 @@ export function createPersonForgetting(store: Store, parts: ForgettingParts): Pe
 
 function openForgetting(
   store: Store,
-  { people, codes, endLinks: endLinksOf, removeMessage, tables }: ForgettingParts,
+  { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingParts,
 ): PeopleDesk['forgetPerson'] {
   const { db, write, now } = store
   const endLinks = createLinkForgetting(db, people, endLinksOf)
   const endMessages = createWordRemoval(store, removeMessage)
   const endThreads = createThreadRemoval(store)
+  const listChats = createChatFinder(db)
   const endRest = createRestRemoval(store, tables)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
@@ -56,6 +59,8 @@ function openForgetting(
     })
     const whose = nameAll(agent, all)
     const { messages, threads, authors } = await endMessages(whose, except)
+    const chats = new Set([...listChats(threads), ...whose.subjects.filter(subject => subject.startsWith('web:'))])
+    for (const owner of chats) await forgetChats(owner, agent)
     await endThreads([...threads], except)
     const subjects = [...new Set([...whose.subjects, ...authors])]
     const relations = await write(batch => endRest(batch, { agent: whose.agent, subjects, keys }))
@@ -96,10 +101,19 @@ function createWordRemoval({ db, write, now }: Store, removeMessage: RemoveMessa
   }
 }
 
-/** An account of the fediverse is known by its actor, where that is known: its name may have been another's before. */
+/** Whose chats these are. */
+function createChatFinder(db: Store['db']): (threads: ReadonlySet<number>) => readonly string[] {
+  const find = prepareQuery<{ scope: string }>(db, "SELECT scope FROM threads WHERE id = ? AND via = 'web'")
+  return threads => [...threads].flatMap(thread => find.get(thread)?.scope ?? [])
+}
+
+/**
+ * An account of the fediverse is known by its actor, where that is known: its name may have been another's before. Who chats has one address
+ * and one principal for ever: in his chats he is known by the one, elsewhere by the other.
+ */
 function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whose {
   const known = all.filter(({ via, subject }) => via !== 'email' && subject !== undefined)
-  const byAddress = all.filter(each => !known.includes(each))
+  const byAddress = all.filter(each => !known.includes(each) || each.via === 'web')
   return {
     agent: agent ?? null,
     addresses: byAddress.map(formatPersonKey),

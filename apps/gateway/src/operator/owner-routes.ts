@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { readOperatorRequest } from './request.ts'
 
-export type OwnerRouteOptions = Pick<StoreDesk, 'forgetTasks' | 'transcript' | 'objects' | 'shelf'>
+export type OwnerRouteOptions = Pick<StoreDesk, 'forgetTasks' | 'unlinkAll' | 'transcript' | 'objects' | 'shelf'>
 
 const problem = 'Cannot forget: say "owner", the key of somebody\u2019s chats, such as web:["https://id.example","ann"]'
 const forgettingSchema = z.strictObject({
@@ -21,8 +21,9 @@ export function createOwnerRoutes(desk: OwnerRouteOptions): Hono {
   })
 }
 
-async function forgetOwner(owner: string, { forgetTasks, transcript, objects, shelf }: OwnerRouteOptions) {
+async function forgetOwner(owner: string, { forgetTasks, unlinkAll, transcript, objects, shelf }: OwnerRouteOptions) {
   return {
+    links: await unlinkAll(owner),
     runs: await forgetTasks(owner),
     threads: await transcript.forgetOwner(owner),
     attachments: await objects.removeObjects(owner),

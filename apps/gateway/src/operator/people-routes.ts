@@ -1,4 +1,4 @@
-import type { PeopleDesk } from '@postern/core'
+import type { AgentDirectory, PeopleDesk } from '@postern/core'
 import { Rejection, readPersonAddress } from '@postern/core'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -6,6 +6,7 @@ import { readOperatorRequest, readPlace } from './request.ts'
 
 export interface PeopleRouteOptions {
   readonly desk: Pick<PeopleDesk, 'listLinks' | 'forgetPerson'>
+  readonly agents: Pick<AgentDirectory, 'domain'>
 }
 
 const problem =
@@ -13,7 +14,7 @@ const problem =
 const forgettingSchema = z.strictObject({ address: z.string().max(400), agent: z.string().optional() })
 
 /** Which addresses are of one person, and the operator's word that somebody is to be forgotten. */
-export function createPeopleRoutes({ desk }: PeopleRouteOptions): Hono {
+export function createPeopleRoutes({ desk, agents }: PeopleRouteOptions): Hono {
   return new Hono()
     .get('/people', async context => {
       const { agent, after } = context.req.query()
@@ -22,7 +23,7 @@ export function createPeopleRoutes({ desk }: PeopleRouteOptions): Hono {
     })
     .post('/people/forget', async context => {
       const { address, agent } = await readOperatorRequest(context, forgettingSchema, { problem })
-      const named = readPersonAddress(address)
+      const named = readPersonAddress(address, agents.domain)
       if (!named) throw new Rejection('malformed', problem)
       return context.json({
         address,

@@ -60,7 +60,7 @@ export function createOperatorRoutes({
     .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
     .route('/', createDemandRoutes({ desk, policy }))
-    .route('/', createPeopleRoutes({ desk }))
+    .route('/', createPeopleRoutes({ desk, agents }))
     .route('/', createResolveRoutes(openResolveWorld))
     .get('/messages', async context => {
       const messages = await desk.listMessages(readPage(context))

@@ -44,7 +44,10 @@ export type ChatHouse = Awaited<ReturnType<typeof openChatHouse>>
 /** The house of people who write by mail and from the fediverse, who chat as well. */
 export async function openChatHouse(overrides: Record<string, unknown> = {}) {
   const tokens = (['ann', 'bob'] as const).map(who => ({ name: who, sha256: hash('sha256', tokenOf(who)) }))
-  const people = await openPeopleHouse({ default_agent: 'desk', web: { enabled: true, auth: { tokens } }, ...overrides })
+  const issuer = 'https://issuer.test'
+  const issuers = [{ issuer, audience: 'chat', jwks: `${issuer}/.well-known/jwks.json` }]
+  const web = { enabled: true, auth: { tokens, issuers } }
+  const people = await openPeopleHouse({ default_agent: 'desk', web, ...overrides })
 
   function call(path: string, { as = 'ann' as Who, ...init }: RequestInit & { as?: Who } = {}): Promise<Response> {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${tokenOf(as)}` }
@@ -54,7 +57,10 @@ export async function openChatHouse(overrides: Record<string, unknown> = {}) {
   const base = (agent: string) => `/api/v1/agents/${agent}`
 
   /** What somebody says in a chat, by the real client: it refuses a stream that breaks a rule of AG-UI. */
-  async function chat(text: string, { threadId, as = 'ann', agent = 'desk', client: known }: Turning = {}): Promise<Told> {
+  async function chat(
+    text: string,
+    { threadId, as = 'ann', agent = 'desk', client: known }: Turning = {},
+  ): Promise<Told> {
     const url = `${people.house.url()}${base(agent)}/runs`
     const headers = { authorization: `Bearer ${tokenOf(as)}` }
     const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? name('thread') })

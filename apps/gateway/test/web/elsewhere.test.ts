@@ -2,14 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import { readConfided } from '../people-house.ts'
 import type { ChatHouse } from './chat-house.ts'
-import { openChatHouse } from './chat-house.ts'
+import { name, openChatHouse } from './chat-house.ts'
 
 // C-30, seed-systems.md §2.4: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
 
 let house: ChatHouse
 
 beforeAll(async () => {
-  house = await openChatHouse()
+  house = await openChatHouse({ email: { reply_all: true, listen: { port: 0, protocol: 'smtp' } } })
 })
 afterAll(() => house.close())
 
@@ -41,7 +41,10 @@ describe('a thread that began on the fediverse', () => {
 
   test('C-30: is listed for its owner, and shown with its messages in order, each with the way it came', async () => {
     const thread = (await house.threads()).find(({ via }) => via === 'activitypub')
-    expect(thread).toMatchObject({ beginning: 'my order is late', threadId: expect.stringMatching(/^activitypub:\d+$/) })
+    expect(thread).toMatchObject({
+      beginning: 'my order is late',
+      threadId: expect.stringMatching(/^activitypub:\d+$/),
+    })
     threadId = thread?.threadId ?? ''
     const messages = await house.read(threadId)
     expect(messages.map(({ seq, role, metadata }) => [seq, role, metadata.via])).toEqual([
@@ -62,5 +65,161 @@ describe('a thread that began on the fediverse', () => {
     expect(note).toMatchObject({ to: [alice], cc: [], tag: [{ href: alice, name: '@alice@mastodon.test' }] })
     expect(note?.inReplyTo).toMatch(/^https:\/\/mastodon\.test\//)
     expect(notesTo(alice, 'activitypub: my order is late')).toHaveLength(1)
+  })
+
+  test('C-30: the next word by either way finds all that was said before, and C-27: a reload shows all of it in order', async () => {
+    const { text } = await house.chat('and by train?', { threadId })
+    expect(readConfided(text).past).toEqual(['activitypub: my order is late', 'activitypub: is it on its way?'])
+    const shown = await house.read(threadId)
+    expect(shown.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6])
+    expect(shown.map(({ metadata }) => metadata.via)).toEqual([
+      ...['activitypub', 'activitypub', 'web', 'activitypub', 'web', 'activitypub'],
+    ])
+    expect(shown[2]).toMatchObject({ role: 'user', content: 'is it on its way?' })
+  })
+
+  test('C-26: a run of one id is run once, in whichever thread', async () => {
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'twice' }] }
+    const both = await Promise.all([house.postRun(body), house.postRun({ ...body, threadId: name('thread') })])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    await Promise.all(both.map(answer => answer.text()))
+    expect((await house.postRun(body)).status).toBe(409)
+  })
+
+  test('C-07: nobody else reads it, writes in it or learns that it is there', async () => {
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'let me in' }] }
+    const pairs: readonly (readonly [Response, Response])[] = [
+      [await house.history(threadId, 'bob'), await house.history('activitypub:999999', 'bob')],
+      [await house.postRun(body, 'bob'), await house.postRun({ ...body, threadId: 'activitypub:999999' }, 'bob')],
+      [await house.history(threadId, 'ann', 'quiet'), await house.history('activitypub:999999', 'ann', 'quiet')],
+      [await house.history(threadId.replace('activitypub', 'email')), await house.history('email:999999')],
+    ]
+    for (const [answer, missing] of pairs) {
+      expect(answer.status).toBe(404)
+      expect(await answer.text()).toBe(await missing.text())
+    }
+    expect(await house.threads('bob')).toEqual([])
+    expect(await (await house.history(threadId, 'bob')).json()).toMatchObject({
+      code: 'no_recipient',
+      detail: 'Cannot find thread: there is none of this name',
+    })
+  })
+
+  test('C-30: what is unlinked is gone from the chat, and comes back with the link', async () => {
+    await house.dm('unlink @ann@web.agents.test')
+    expect((await house.threads()).filter(({ via }) => via === 'activitypub')).toEqual([])
+    expect((await house.history(threadId)).status).toBe(404)
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'still here?' }] }
+    const refused = await house.postRun(body)
+    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'no_recipient' }])
+    await house.linkAccount('alice@mastodon.test')
+    expect((await house.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
+  })
+})
+
+describe('a thread before everybody', () => {
+  const actor = 'https://mastodon.test/users/bob'
+  const bob = 'bob@mastodon.test'
+  let threadId = ''
+
+  test('C-30: is its beginner’s, without a word of others or an answer to them', async () => {
+    await house.linkAccount(bob, { as: 'bob' })
+    const first = await house.dm('who knows the way?', { from: bob, visibility: 'public' })
+    await house.dm('I do, says a stranger', { from: 'alice@snac.test', visibility: 'public', inReplyTo: first.thread })
+    const thread = (await house.threads('bob')).find(({ shared }) => shared)
+    threadId = thread?.threadId ?? ''
+    expect(thread).toMatchObject({ via: 'activitypub', beginning: 'who knows the way?' })
+    const shown = await house.read(threadId, 'bob')
+    expect(shown.map(({ role }) => role)).toEqual(['user', 'assistant'])
+    expect(JSON.stringify(shown)).not.toContain('stranger')
+    // Who only took part has not begun it.
+    await house.linkAccount('alice@snac.test')
+    expect((await house.threads()).filter(({ shared }) => shared)).toEqual([])
+  })
+
+  test('C-30: what is said there in a chat is answered to him alone, and told to nobody else', async () => {
+    const { text } = await house.chat('my secret is 4711', { threadId, as: 'bob' })
+    expect(text).not.toBe('')
+    const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
+    expect(note).toMatchObject({ to: [actor], cc: [] })
+    expect(note.tag.map(({ href }) => href)).toEqual([actor])
+    const again = await house.chat('what did I say?', { threadId, as: 'bob' })
+    expect(readConfided(again.text).past.join()).toContain('my secret is 4711')
+    const other = await house.dm('and what else?', {
+      from: 'alice@snac.test',
+      visibility: 'public',
+      inReplyTo: note.inReplyTo,
+    })
+    expect(readConfided(other.text).past.join()).toContain('[said in a chat, not before everybody]')
+    expect(other.text).not.toContain('4711')
+    const published = house.house.world.fediverse.received.filter(({ activity }) =>
+      JSON.stringify([activity.to, activity.cc]).includes('#Public'),
+    )
+    expect(JSON.stringify(published)).not.toContain('4711')
+  })
+})
+
+describe('a thread that began as mail', () => {
+  const from = 'ann@alice.test'
+  const answersTo = (id: string) => house.house.world.mail.received.filter(({ references }) => references?.includes(id))
+  const threadOf = async (words: string) =>
+    (await house.threads()).find(({ beginning }) => beginning.includes(words)) ?? { threadId: '', via: '' }
+
+  test('C-30: goes on in the chat, and the answer is a mail in the same thread', async () => {
+    await house.linkMailbox(from)
+    const first = await house.write('the invoice is wrong', { from })
+    const { text } = await house.chat('by 7 euros', await threadOf('the invoice is wrong'))
+    expect(readConfided(text).past).toContain('email: the invoice is wrong')
+    const [, mail] = await eventually(async () => answersTo(first.id).length === 2 && answersTo(first.id))
+    expect(mail?.envelope.to).toEqual([from])
+    expect(mail?.headers.get('subject')).toEqual(['Re: hello'])
+    expect(mail?.text).not.toContain('by 7 euros')
+    const later = await house.write('and by mail again', { from, inReplyTo: mail?.messageId })
+    expect(readConfided(later.text).past.join()).toContain('by 7 euros')
+  })
+
+  test('C-30: with others in it, it is his who began it; the answer to what he says in the chat is mailed to him alone', async () => {
+    const sent = await house.house.world.mail.deliver({
+      to: 'desk@agents.test',
+      cc: ['friend@alice.test'],
+      from,
+      subject: 'together',
+      text: 'we both want to know',
+    })
+    const { messageId } = sent.mail
+    await eventually(async () => answersTo(messageId).length === 2)
+    const thread = await threadOf('we both want to know')
+    expect(thread).toMatchObject({ via: 'email', shared: true })
+    await house.chat('only between us', thread)
+    const third = await eventually(async () => answersTo(messageId)[2])
+    expect([third.envelope.to, third.headers.get('cc')]).toEqual([[from], undefined])
+    expect(answersTo(messageId)).toHaveLength(3)
+  })
+})
+
+describe('a conversation over A2A', () => {
+  test('C-30: is its caller’s in the chat, who has a token of the same issuer; it goes on with his client alone', async () => {
+    const { a2a, send } = house.house.world
+    await send({ via: 'a2a', to: 'desk', text: 'called by a program', from: 'dora' })
+    const token = await a2a.token({ sub: 'dora', audience: 'chat' })
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(`${house.house.url()}/api/v1/agent${path}`, { ...init, headers: { authorization: `Bearer ${token}` } })
+    const { threads } = (await (await ask('/threads')).json()) as {
+      threads: readonly { threadId: string; via: string }[]
+    }
+    expect(threads).toMatchObject([{ via: 'a2a', beginning: 'called by a program' }])
+    const threadId = threads[0]?.threadId ?? ''
+    const { messages } = (await (await ask(`/history?threadId=${threadId}`)).json()) as { messages: readonly object[] }
+    expect(messages).toMatchObject([
+      { seq: 1, role: 'user', metadata: { via: 'a2a' } },
+      { seq: 2, role: 'assistant', metadata: { via: 'a2a' } },
+    ])
+    const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content: 'go on' }] }
+    const refused = await ask('/runs', { method: 'POST', body: JSON.stringify(body) })
+    expect(await refused.json()).toMatchObject({
+      code: 'unsupported',
+      detail: 'Cannot run: this conversation goes on only where it began (a2a)',
+    })
+    expect((await house.history(threadId)).status).toBe(404)
   })
 })
