@@ -1,7 +1,7 @@
 import { parseAddress } from './address.ts'
-import type { PostDeed } from './deed.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
-import { createOccasion } from './occasion.ts'
+import type { AddressLetter } from './own-letter.ts'
+import { planOwnLetter } from './own-letter.ts'
 import type { LinkRequest, PersonAddress, PersonIdentity } from './people.ts'
 import { formatCode } from './person-code.ts'
 import type { PersonCommand } from './person-commands.ts'
@@ -9,12 +9,11 @@ import { readPersonCommand } from './person-commands.ts'
 import { readPersonAddress, readPersonIdentity, showPersonAddress } from './person-identity.ts'
 import { personTexts, refusalTexts } from './person-texts.ts'
 import { isAlone } from './person-turn.ts'
-import { toPlanned } from './plan-acts.ts'
-import type { Addressing, Channel } from './protocol.ts'
-import type { NormalizedResponse, PartialResponse } from './response.ts'
+import type { Channel } from './protocol.ts'
+import type { PartialResponse } from './response.ts'
 import type { PlannedAct, Turn } from './work.ts'
 import type { RunningAgent, Working } from './working.ts'
-import { isoTime, randomHex } from './world.ts'
+import { randomHex } from './world.ts'
 
 /** What the gateway itself says to a message that is a command. */
 export interface CommandAnswer {
@@ -146,38 +145,17 @@ interface Notice {
   readonly id: string
 }
 
-type AddressNotice = (deed: PostDeed) => Addressing | undefined
-
-function findWay(channel: Channel | undefined): AddressNotice | undefined {
+function findWay(channel: Channel | undefined): AddressLetter | undefined {
   return channel?.addressNotice ?? channel?.addressDeed
 }
 
 /** A message of the gateway's to an address that may never have written here. */
-function planNotice(
-  { target, text, id }: Notice,
-  { agent, content }: Turn,
-  { findChannel, world }: Working,
-): PlannedAct | undefined {
-  const response: NormalizedResponse = {
-    id,
-    thread_id: id,
-    in_reply_to: `post:${id}`,
-    sender: content.recipient,
-    parts: [{ kind: 'text', mime: 'text/plain', content: text }],
-    status: 'completed',
-    mentions: [target.address],
-    visibility: 'direct',
-    subject: `Linking ${showPersonAddress(target)}`,
-    created_at: isoTime(world.now()),
-  }
-  const said = target.via === 'email' ? response : { ...response, subject: undefined }
-  const addressing = findWay(findChannel(target.via))?.({ act: 'post', agent, response: said })
-  if (!addressing) return undefined
-  const { in_reply_to, created_at } = response
-  const place = { agent, address: content.recipient, via: target.via, scope: in_reply_to, threadId: id }
-  const occasion = createOccasion({ ...place, id: in_reply_to, at: created_at, flag: 'link_notice' })
-  const { aliases, rendering } = addressing
-  return { kind: 'post', occasion, answer: { response: said, aliases, rendering, ...toPlanned(addressing) } }
+function planNotice({ target, text, id }: Notice, turn: Turn, { findChannel, world }: Working): PlannedAct | undefined {
+  const { via, address: to } = target
+  const subject = via === 'email' ? `Linking ${showPersonAddress(target)}` : undefined
+  const parts = [{ kind: 'text', mime: 'text/plain', content: text }] as const
+  const address = findWay(findChannel(via))
+  return address && planOwnLetter({ id, via, to, parts, subject, flag: 'link_notice' }, turn, address, world)
 }
 
 async function confirmCode(

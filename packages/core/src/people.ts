@@ -8,6 +8,9 @@ import type { Entry, HistoryRequest } from './transcript.ts'
 /** What of a person's other conversations an agent may know in this one. */
 export const sharings = ['none', 'history', 'history+state'] as const
 
+/** Which answers a person is mailed, too, who has linked a mailbox and asked elsewhere. */
+export const copyings = ['none', 'decided', 'all'] as const
+
 /** The key `people` of an agent's configuration. */
 export const agentPeopleShape = {
   people: z
@@ -15,10 +18,16 @@ export const agentPeopleShape = {
       /** Whether those who write to the agent may link a second address of theirs. */
       link: z.boolean().default(false),
       share: z.enum(sharings).default('none'),
+      /** `decided`: those that follow an operator's decision. */
+      mail: z.enum(copyings).default('none'),
     })
     .refine(({ link, share }) => link || share === 'none', {
       path: ['share'],
       message: 'shares between linked addresses: set "link" to true, too',
+    })
+    .refine(({ link, mail }) => link || mail === 'none', {
+      path: ['mail'],
+      message: 'goes to linked mailboxes: set "link" to true, too',
     })
     .optional(),
 } as const

@@ -20,6 +20,8 @@ export const policyResolutionSchema = z.looseObject({
   receipt: z.object({ provider: z.string(), reference: z.string() }).optional(),
   /** Of a call that an operator has allowed with other arguments: these. */
   args: z.unknown().optional(),
+  /** Whose word it was, where it was not the sender's. */
+  approver: z.literal('operator').optional(),
   /** As the demand had them. */
   code: z.string().optional(),
   data: z.record(z.string(), z.unknown()).optional(),

@@ -37,6 +37,7 @@ export function describeResolution(
     resolver,
     ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
     ...(args !== undefined && { args }),
+    ...(isForOperator(policy) && { approver: 'operator' as const }),
     ...(policy.code !== undefined && { code: policy.code }),
     ...(policy.data && { data: policy.data }),
   }

@@ -3,6 +3,7 @@ import { answerCommand } from './answer-command.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
 import { createDemandList } from './demand-list.ts'
 import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import { planLinkedCopy } from './linked-copy.ts'
 import type { AgentNote } from './note.ts'
 import { planOperatorNotices } from './operator-notice.ts'
 import { findTurnPerson } from './person-turn.ts'
@@ -100,8 +101,9 @@ async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Ru
   noteSynthesis(turn, answer, running.history, notes)
   const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
   const done = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
-  const planned = [...done, ...planOperatorNotices(demands, turn, working)]
   const said = saysSomething(partial) ? planAnswer(turn, working, partial, draft) : { deliveries: [] }
+  const copies = await planLinkedCopy(turn, said, working, running)
+  const planned = [...done, ...planOperatorNotices(demands, turn, working), ...copies]
   return {
     ...said,
     ...(demands.length > 0 && { demands }),

@@ -1,0 +1,67 @@
+import { planOwnLetter } from './own-letter.ts'
+import type { Part } from './part.ts'
+import type { PersonAddress } from './people.ts'
+import { readPersonIdentity, showPersonAddress } from './person-identity.ts'
+import { storeFilesFor } from './plan-acts.ts'
+import type { Said } from './plan-answer.ts'
+import { hasDemands } from './show-demands.ts'
+import type { PlannedAct, Turn } from './work.ts'
+import type { RunningAgent, Working } from './working.ts'
+import { randomHex } from './world.ts'
+
+/**
+ * An answer once more, as a mail of its own to the mailbox that its reader has linked: durable with the answer, so once. What only he may
+ * decide is not in it: that is said where he asked.
+ */
+export async function planLinkedCopy(
+  turn: Turn,
+  { response }: Partial<Said>,
+  working: Working,
+  { people }: Pick<RunningAgent, 'people'>,
+): Promise<readonly PlannedAct[]> {
+  if (!people?.link || people.mail === 'none' || turn.via === 'email' || !response) return []
+  if (people.mail === 'decided' && turn.content.policy_resolution?.approver !== 'operator') return []
+  const parts = response.parts.filter(isReadable)
+  if (response.status !== 'completed' || parts.length === 0 || hasDemands(response.parts)) return []
+  const identity = readPersonIdentity(turn.content, turn.flags)
+  const person = identity && (await working.desk.findPerson(turn.agent, identity))
+  const mailbox = person?.addresses.find(({ via, subject }) => via === 'email' && subject !== undefined)
+  return identity && mailbox
+    ? copyTo(mailbox, { parts, asker: identity, subject: response.subject }, turn, working)
+    : []
+}
+
+/** Calls and demands are no words for a mail. */
+function isReadable({ kind }: Part): boolean {
+  return kind !== 'tool_call' && kind !== 'policy'
+}
+
+interface Copied {
+  readonly parts: readonly Part[]
+  readonly asker: PersonAddress
+  readonly subject: string | undefined
+}
+
+function copyTo(
+  { address: to, subject: principal = '' }: PersonAddress,
+  { parts, asker, subject }: Copied,
+  turn: Turn,
+  working: Working,
+): readonly PlannedAct[] {
+  const { findChannel, world } = working
+  const channel = findChannel('email')
+  const content = `Answer to what you wrote as ${showPersonAddress(asker)}:`
+  const stored = storeFilesFor(channel, [{ kind: 'text', mime: 'text/plain', content }, ...parts], working)
+  const letter = {
+    id: randomHex(world, 16),
+    via: 'email',
+    to,
+    ...stored,
+    subject: subject ?? `An answer of ${turn.content.recipient}`,
+    flag: 'linked_copy',
+    author: asker.subject,
+    scope: channel?.privateScope?.(principal),
+  } as const
+  const act = channel?.addressNotice && planOwnLetter(letter, turn, channel.addressNotice, world)
+  return act ? [act] : []
+}
