@@ -52,6 +52,8 @@ export interface Codec<Foreign> {
   read(messages: readonly unknown[], context: ReadContext): readonly EntryBody[]
   /** Never fails: what the dialect has no word for becomes the nearest legal one, and its bag names the true kind. */
   write(entries: readonly EntryBody[], options?: WriteOptions): readonly Foreign[]
+  /** How many of `entries`, from the first, are messages whatever entries follow: what `write` may be given of a list that goes on. */
+  countWhole(entries: readonly EntryBody[]): number
   /** What has to stand with the first of `run` so that they are written as this message. */
   residueOf(run: readonly [EntryBody, ...EntryBody[]], message: Foreign): Residue
 }

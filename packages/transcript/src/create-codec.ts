@@ -81,6 +81,7 @@ export function createCodec<Foreign extends JsonMap>(dialect: Dialect<Foreign>):
       return entries
     },
     write,
+    countWhole: entries => countWhole(entries, dialect),
     residueOf,
   }
 }
@@ -98,12 +99,42 @@ function splitRuns<Foreign extends JsonMap>(entries: readonly EntryBody[], diale
   const runs: Run[] = []
   let place = 0
   while (place < entries.length) {
-    const isTold = entries[place]?.ext?.[dialect.format]?.of === 0
-    const length = isTold ? 1 : ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
-    if (!isTold) runs.push(entries.slice(place, place + length) as unknown as Run)
+    const length = countRunAt(entries, place, dialect)
+    if (!isToldElsewhere(entries[place], dialect.format)) {
+      runs.push(entries.slice(place, place + length) as unknown as Run)
+    }
     place += length
   }
   return runs
+}
+
+function isToldElsewhere(entry: EntryBody | undefined, format: FormatName): boolean {
+  return entry?.ext?.[format]?.of === 0
+}
+
+function countRunAt<Foreign extends JsonMap>(
+  entries: readonly EntryBody[],
+  place: number,
+  dialect: Dialect<Foreign>,
+): number {
+  if (isToldElsewhere(entries[place], dialect.format)) return 1
+  return ownRunLength(entries, place, dialect.format) || countForeignRun(entries, place, dialect)
+}
+
+function countWhole<Foreign extends JsonMap>(entries: readonly EntryBody[], dialect: Dialect<Foreign>): number {
+  let place = 0
+  while (place < entries.length) {
+    const length = countRunAt(entries, place, dialect)
+    const isOpen = place + length === entries.length && mayGoOn(entries[place], length, dialect.format)
+    if (isOpen || place + (entries[place]?.ext?.[dialect.format]?.of ?? 0) > entries.length) return place
+    place += length
+  }
+  return place
+}
+
+/** Only what is of one group is one message; what was read from this dialect has its length with it. */
+function mayGoOn(head: EntryBody | undefined, length: number, format: FormatName): boolean {
+  return head?.group_id !== undefined && head.ext?.[format]?.of !== length && length < longestForeignRun
 }
 
 const longestForeignRun = 64

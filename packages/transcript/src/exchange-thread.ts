@@ -1,10 +1,11 @@
 import { isoTime, Rejection, type World } from '@postern/core'
+import { breathe, sliceMessages, takeSlices } from './breathe.ts'
 import type { Finding } from './codec.ts'
 import { codecs } from './codecs.ts'
-import { type EntryBody, entryBodySchema } from './entry.ts'
+import { type EntryBody, entryBodySchema, type TranscriptEntry } from './entry.ts'
+import { createImportIds } from './import-ids.ts'
 import type { JsonMap } from './json-difference.ts'
 import { type FormatName, formatNames } from './kind.ts'
-import { formatUuidOf } from './new-id.ts'
 import { listClaimed } from './read-known.ts'
 import type { ThreadKey, TranscriptStore } from './transcript-store.ts'
 
@@ -17,13 +18,43 @@ export interface Exchange {
   readonly world: Pick<World, 'now' | 'randomBytes'>
 }
 
-/** A whole thread in one format. Every message says which entry it is, so that reading it in again changes nothing. */
-export async function exportThread(
+/** Of a thread so much is in memory at a time, however long it is: entries, and their bytes. */
+const [pageEntries, pageBytes] = [200, 1024 * 1024]
+
+/** A whole thread in one format, page by page. Every message says which entry it is, so that reading it in again changes nothing. */
+export async function* exportThread(
   thread: ThreadKey,
   format: ExchangeFormat,
   { transcript }: Pick<Exchange, 'transcript'>,
-): Promise<readonly JsonMap[]> {
-  const entries = await transcript.read(thread, { is_exact: true })
+): AsyncGenerator<readonly JsonMap[]> {
+  let open: readonly TranscriptEntry[] = []
+  for await (const page of readPages(thread, transcript)) {
+    const entries = [...open, ...page]
+    const end = countWhole(entries, format, page.length === 0)
+    yield writeMessages(entries.slice(0, end), format)
+    open = entries.slice(end)
+  }
+}
+
+/** The last one is empty. */
+async function* readPages(thread: ThreadKey, transcript: TranscriptStore): AsyncGenerator<readonly TranscriptEntry[]> {
+  for (let after_seq = 0; ; ) {
+    const range = { after_seq, limit: pageEntries, max_bytes: pageBytes, is_exact: true }
+    const page = await transcript.read(thread, range)
+    yield page
+    const last = page.at(-1)
+    if (!last) return
+    after_seq = last.seq
+    await breathe()
+  }
+}
+
+/** How many, from the first, are messages whatever follows. */
+function countWhole(entries: readonly TranscriptEntry[], format: ExchangeFormat, isEnd: boolean): number {
+  return isEnd || format === 'jsonl' ? entries.length : codecs[format].countWhole(entries)
+}
+
+function writeMessages(entries: readonly TranscriptEntry[], format: ExchangeFormat): readonly JsonMap[] {
   return format === 'jsonl' ? (entries as unknown as readonly JsonMap[]) : codecs[format].write(entries, { bag: 'all' })
 }
 
@@ -35,44 +66,82 @@ export interface Imported {
 }
 
 /** How far back a result without an id looks for its call. */
-const recent = 64
+const recent = 256
 
 /**
- * Messages of one format into a thread; those it has already stay as they are. All or nothing.
+ * Messages of one format into a thread; those it has already stay as they are. Nothing is stored unless all of them can be read. They are stored
+ * slice by slice, so that others get their turn: cut off in between, it is completed by importing the same messages once more.
  * @throws Rejection malformed, naming the message and the member
  */
 export async function importThread(
   thread: ThreadKey,
   format: ExchangeFormat,
   messages: readonly unknown[],
-  { transcript, world }: Exchange,
+  exchange: Exchange,
 ): Promise<Imported> {
+  const { transcript } = exchange
   const findings: Finding[] = []
   const last = (await transcript.read(thread, { tail: 1 })).at(-1)?.seq ?? 0
-  const entries =
-    format === 'jsonl'
-      ? messages.map((message, index) => readEntryLine(message, index, thread))
-      : await readDialect(format, messages, thread, { transcript, world, findings })
-  const placed = await transcript.append(thread, entries)
-  return { entries: placed.length, added: placed.filter(({ seq }) => seq > last).length, findings }
+  const entries = await readMessages(thread, format, messages, { ...exchange, findings })
+  let [placed, added] = [0, 0]
+  for (const slice of sliceMessages(entries)) {
+    const stored = await transcript.append(thread, slice)
+    placed += stored.length
+    added += stored.filter(({ seq }) => seq > last).length
+    await breathe()
+  }
+  return { entries: placed, added, findings }
+}
+
+type Reading = Exchange & { readonly findings: Finding[] }
+
+async function readMessages(
+  thread: ThreadKey,
+  format: ExchangeFormat,
+  messages: readonly unknown[],
+  reading: Reading,
+): Promise<readonly EntryBody[]> {
+  if (format !== 'jsonl') return readDialect(format, messages, thread, reading)
+  const entries: EntryBody[] = []
+  for await (const { slice, at } of takeSlices(messages)) {
+    entries.push(...slice.map((message, index) => readEntryLine(message, at + index, thread)))
+  }
+  return entries
 }
 
 async function readDialect(
   format: FormatName,
   messages: readonly unknown[],
   thread: ThreadKey,
-  { transcript, world, findings }: Exchange & { readonly findings: Finding[] },
+  { transcript, world, findings }: Reading,
 ): Promise<readonly EntryBody[]> {
   const codec = codecs[format]
-  const known = await listClaimed(transcript, thread, codec.listClaims(messages))
-  return codec.read(messages, {
-    thread_id: thread.thread_id,
-    at: isoTime(world.now()),
-    newId: () => formatUuidOf(world),
-    before: await transcript.read(thread, { tail: recent }),
-    find: id => known.get(id),
-    report: finding => findings.push(finding),
-  })
+  const ids = await createImportIds(thread, format, messages)
+  const before = await readBefore(thread, ids.first, transcript)
+  const entries: EntryBody[] = []
+  for await (const { slice, at } of takeSlices(messages)) {
+    const known = await listClaimed(transcript, thread, codec.listClaims(slice))
+    const read = codec.read(slice, {
+      thread_id: thread.thread_id,
+      at: isoTime(world.now()),
+      newId: ids.next,
+      before: [...before, ...entries.slice(-recent)].slice(-recent),
+      find: id => known.get(id),
+      report: finding => findings.push({ ...finding, index: at + finding.index }),
+    })
+    entries.push(...read)
+  }
+  return entries
+}
+
+/** What stands before the messages: of an import that was cut off, before what there is of it already. */
+async function readBefore(
+  thread: ThreadKey,
+  first: string,
+  transcript: TranscriptStore,
+): Promise<readonly TranscriptEntry[]> {
+  const [begun] = await transcript.find(thread, [first])
+  return transcript.read(thread, { tail: recent, ...(begun && { before_seq: begun.seq }) })
 }
 
 function readEntryLine(line: unknown, index: number, { thread_id }: ThreadKey): EntryBody {

@@ -4,7 +4,11 @@ const sixteenBytes = /^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/
 
 /** A new UUID version 4. */
 export function formatUuidOf(world: Pick<World, 'randomBytes'>): string {
-  const hex = randomHex(world, 16)
+  return formatUuid(randomHex(world, 16))
+}
+
+/** 32 hexadecimal digits in the form of a UUID version 4. */
+export function formatUuid(hex: string): string {
   const [, a, b, c, d, e] = sixteenBytes.exec(hex) ?? []
   const variant = (Number.parseInt(hex[16] ?? '0', 16) & 3) | 8
   return `${a}-${b}-4${c}-${variant.toString(16)}${d}-${e}`

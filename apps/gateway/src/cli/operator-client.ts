@@ -18,6 +18,8 @@ export interface OperatorClient {
   /** Any route of the gateway, as a peer sees it. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
+  /** A long list, one JSON text a line, as it comes. */
+  readLines(path: string): AsyncIterable<string>
   readonly isRunning: boolean
   /** It has the simulated world beside it. */
   readonly isSimulating: boolean
@@ -59,6 +61,7 @@ function createClient(
   return {
     config,
     request: createRequester(send, token),
+    readLines: path => readLines(send(path, { headers: { ...authorize(token), accept: 'application/x-ndjson' } })),
     get: (path, headers = {}) => send(path, { headers }),
     ...rest,
   }
@@ -68,10 +71,36 @@ type Send = (path: string, init: RequestInit) => Promise<Response>
 
 function createRequester(send: Send, token: string): OperatorClient['request'] {
   return async (path, { method = 'GET', body } = {}) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const headers = { ...authorize(token), 'content-type': 'application/json' }
     const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
-    const json = (await answer.json().catch(() => ({}))) as { detail?: string }
-    if (!answer.ok) throw new CommandError(json.detail ?? `the gateway answered ${answer.status}`)
-    return json
+    await checkAnswer(answer)
+    return answer.json().catch(() => ({}))
   }
+}
+
+function authorize(token: string): { readonly authorization: string } {
+  return { authorization: `Bearer ${token}` }
+}
+
+async function checkAnswer(answer: Response): Promise<void> {
+  if (answer.ok) return
+  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string }
+  throw new CommandError(detail ?? `the gateway answered ${answer.status}`)
+}
+
+async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {
+  const answer = await asked
+  await checkAnswer(answer)
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const piece of answer.body ?? []) {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      yield* lines
+    }
+  } catch (cause) {
+    throw new CommandError('the gateway broke off in the middle', { cause })
+  }
+  if (rest !== '') throw new CommandError('the gateway broke off in the middle')
 }

@@ -14,14 +14,22 @@ export interface TranscriptRequest {
 export async function exportTranscript(file: ConfigFile, output: Output, request: TranscriptRequest): Promise<void> {
   const client = await openOperatorClient(file)
   try {
-    const { messages } = (await client.request(pathOf(request))) as { readonly messages: readonly unknown[] }
-    const isLines = request.format === 'jsonl'
-    output.print(
-      isLines ? messages.map(message => JSON.stringify(message)).join('\n') : JSON.stringify(messages, null, 2),
-    )
+    const lines = client.readLines(pathOf(request))
+    if (request.format === 'jsonl') for await (const line of lines) output.print(line)
+    else await printList(lines, output)
   } finally {
     await client.close()
   }
+}
+
+/** As `JSON.stringify` would, but one message after the other. */
+async function printList(lines: AsyncIterable<string>, { print }: Pick<Output, 'print'>): Promise<void> {
+  let before: string | undefined
+  for await (const line of lines) {
+    print(before === undefined ? '[' : `${before},`)
+    before = JSON.stringify(JSON.parse(line), null, 2).replace(/^/gm, '  ')
+  }
+  print(before === undefined ? '[]' : `${before}\n]`)
 }
 
 /** What `export` wrote, or anything of its form; `-` is standard input. */

@@ -1,3 +1,4 @@
+import { ReadableStream } from 'node:stream/web'
 import type { OperatorDesk, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { StoreDesk } from '@postern/store'
@@ -17,6 +18,7 @@ export interface TranscriptRouteOptions {
 const chatNameSchema = z.tuple([z.string(), z.string()])
 const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000) })
 const maxImport = 64 * 1024 * 1024
+const linesType = 'application/x-ndjson'
 
 /** Whose the threads are that an operator opens over conversations of the desk. */
 const operatorOwner = 'operator'
@@ -61,7 +63,7 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
     .get('/transcript', async context => {
       const format = readFormat(context)
       const thread = await findThread(context, false)
-      return context.json({ format, messages: await exportThread(thread, format, { transcript }) })
+      return streamMessages(context, format, exportThread(thread, format, { transcript }))
     })
     .post('/transcript', async context => {
       const format = readFormat(context)
@@ -71,6 +73,34 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
       const thread = await findThread(context, true)
       return context.json(await importThread(thread, format, messages, { transcript, world }))
     })
+}
+
+/** As they are read: one a line for who asks for that, else as one JSON text. Nobody waits for the end, nor is all of it in memory. */
+function streamMessages(context: Context, format: string, pages: AsyncIterable<readonly object[]>): Response {
+  const isLines = context.req.header('accept')?.includes(linesType) === true
+  const text = isLines ? writeLines(pages) : writeJson(format, pages)
+  const body = ReadableStream.from(encodeText(text))
+  return new Response(body as BodyInit, { headers: { 'content-type': isLines ? linesType : 'application/json' } })
+}
+
+async function* writeLines(pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield page.map(message => `${JSON.stringify(message)}\n`).join('')
+}
+
+async function* writeJson(format: string, pages: AsyncIterable<readonly object[]>): AsyncGenerator<string> {
+  yield `{"format":${JSON.stringify(format)},"messages":[`
+  let isFirst = true
+  for await (const page of pages) {
+    if (page.length === 0) continue
+    yield `${isFirst ? '' : ','}${page.map(message => JSON.stringify(message)).join(',')}`
+    isFirst = false
+  }
+  yield ']}'
+}
+
+async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
 }
 
 function parseJson(text: string): unknown {

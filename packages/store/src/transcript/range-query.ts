@@ -27,7 +27,7 @@ export function createRangeReader(
     compiled.set(sql, query)
     return query
   }
-  return (thread, range) => {
+  return function readRange(thread, range): readonly TranscriptEntry[] {
     const size = range.tail ?? range.limit
     const arms = chooseArms(range)
     if (size === 0 || arms.values.length === 0) return []
@@ -43,7 +43,11 @@ export function createRangeReader(
       )
     }
     const rows = prepare(formatQuery(range, arms, isBackward)).all(...values, most)
-    return readRows(isBackward ? rows.reverse() : rows, range.is_exact)
+    const entries = readRows(isBackward ? rows.reverse() : rows, range.is_exact)
+    const last = rows.at(-1)
+    if (entries.length > 0 || !last || isBackward || range.chat) return entries
+    // Only what is gone: what follows is the first there is.
+    return readRange(thread, { ...range, after_seq: last.seq })
   }
 }
 

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const script = resolve(import.meta.dirname, '../../test/export/export-much.ts')
+
+test('a thread that is larger than all the memory there is comes out whole', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-export-'))
+  const heap = 64
+  const { stdout } = await run(process.execPath, [
+    `--max-old-space-size=${heap}`,
+    script,
+    join(directory, 'desk.db'),
+    '6500',
+  ])
+  const { messages, bytes } = JSON.parse(stdout) as { messages: number; bytes: number }
+  expect(messages).toBe(6_500)
+  expect(bytes).toBeGreaterThan(1.5 * heap * 1024 * 1024)
+  rmSync(directory, { recursive: true })
+}, 120_000)
