@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from './house.ts'
+import { picture } from './picture.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
 
@@ -124,17 +125,15 @@ test('merged: what was said meanwhile stands once in what the model is given, an
   expect(['second words', 'fourth words'].map(words => countIn(promptOf(-1), words))).toEqual([1, 1])
 })
 
-const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-
 test.each([
   ['seeing', true],
   ['desk', false],
 ])('a picture in a mail is shown to who sees: %s', async (agent, isSeen) => {
   const { mail } = swarm.house.world
-  const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(png, 'base64') }]
+  const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
   expect((await mail.awaitReply(sent.mail.messageId, 10_000)).text).toContain('triage heard')
   const last = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
   expect(JSON.stringify(last)).toContain('cup.png')
-  expect(JSON.stringify(last).includes(`data:image/png;base64,${png}`)).toBe(isSeen)
+  expect(JSON.stringify(last).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { picture } from './picture.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { call, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
 
@@ -21,6 +22,7 @@ const answers: readonly (readonly [RegExp, (found: RegExpExecArray, member: stri
   [/^sum up$/, () => call('sum_up', { text: 'In few words: a lot' })],
   [/^In few words/, () => say('A little.')],
   [/^nothing$/, () => say('')],
+  [/show me$/, () => call('photo', {})],
 ]
 
 beforeAll(async () => {
@@ -142,4 +144,31 @@ test('W-12, W-13: what stands before a rescue reaches no model any more, and is 
   expect(prompts[0]).not.toContain('old words')
   const rows = await exportNewest('swarm')
   expect(rows.map(({ content }) => content)).toContain('old words')
+})
+
+test('W-05: a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse', async () => {
+  const { mail, a2a, fediverse } = swarm.house.world
+  const bytes = Buffer.from(picture, 'base64')
+  const sent = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
+  const letter = await mail.awaitReply(sent.mail.messageId, 10_000)
+  expect(letter.text).toContain('Tool: shown')
+  expect(letter.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
+
+  const message = { messageId: nameOne('msg'), role: 'ROLE_USER', parts: [{ text: 'show me' }] }
+  const authorization = `Bearer ${await a2a.token({ sub: 'carol' })}`
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+  const answer = await fetch(`${swarm.house.url()}/agents/desk/a2a`, { method: 'POST', headers, body })
+  expect(await answer.text()).toMatch(
+    /"filename":"basket\.png"[^}]*"mediaType":"image\/png"|"mediaType":"image\/png"[^}]*"filename":"basket\.png"/,
+  )
+
+  const { objectId } = await fediverse.deliver({ to: '@desk@agents.test', text: '@desk@agents.test show me' })
+  const { activity } = await fediverse.awaitReply(objectId, 10_000)
+  const [attached] =
+    (activity.object as { attachment?: readonly { url: string; mediaType: string }[] }).attachment ?? []
+  expect(attached?.mediaType).toBe('image/png')
+  const { pathname, search } = new URL(attached?.url ?? '')
+  const file = await fetch(`${swarm.house.url()}${pathname}${search}`)
+  expect(Buffer.from(await file.arrayBuffer())).toEqual(bytes)
 })

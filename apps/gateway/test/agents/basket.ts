@@ -1,4 +1,5 @@
 import type { ToolDefinition } from '@postern/agents'
+import { picture } from '../picture.ts'
 
 /** Tools that keep things in a swarm's states and storages. */
 
@@ -25,6 +26,14 @@ export const sum_up: ToolDefinition = {
   description: 'Says it in few words',
   parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
   run: ({ text }: { readonly text: string }, { swarm }) => swarm?.runStateless(text),
+}
+
+export const photo: ToolDefinition = {
+  description: 'Shows the basket',
+  run(_, { swarm }) {
+    swarm?.attach(Buffer.from(picture, 'base64'), { name: 'basket.png' })
+    return 'shown'
+  },
 }
 
 async function readBasket(swarm: Parameters<ToolDefinition['run']>[1]['swarm']) {

@@ -16,6 +16,8 @@ export interface ToolContext extends AgentContext {
 export interface ToolSwarm extends SwarmData {
   /** What the model of the member who speaks says to these words alone: it knows nothing of the conversation, nor does that of it. */
   runStateless(words: string): Promise<string>
+  /** Puts a file into the answer, such as a picture; an image is told by its bytes, everything else by `mime`. */
+  attach(bytes: Uint8Array, about?: { readonly name?: string; readonly mime?: string }): void
 }
 
 /** What a module of tools exports, under the name that the model calls it by. */

@@ -1,6 +1,6 @@
-import type { Agent, AgentChunk, AgentContext, NormalizedMessage } from '@postern/core'
+import type { Agent, AgentChunk, AgentContext, FilePart, NormalizedMessage } from '@postern/core'
 import type { SwarmClient, TranscriptStore } from '@postern/transcript'
-import { createSwarmBus, openSwarmClient, readSwarmState } from '@postern/transcript'
+import { createSwarmBus, detectImageType, openSwarmClient, readSwarmState } from '@postern/transcript'
 import type { AgentStores, AgentWorld } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { readHeardText } from '../heard-text.ts'
@@ -82,6 +82,20 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell:
   }
 }
 
+function describeFile(
+  bytes: Uint8Array,
+  { name, mime = 'application/octet-stream' }: { readonly name?: string; readonly mime?: string } = {},
+): FilePart {
+  const data_base64 = Buffer.from(bytes).toString('base64')
+  return {
+    kind: 'file',
+    mime: detectImageType(bytes) ?? mime,
+    size: bytes.length,
+    ...(name !== undefined && { name }),
+    bytes_ref: { kind: 'inline', data_base64 },
+  }
+}
+
 interface OpenedTurn {
   readonly client: SwarmClient
   readonly turn: SpecTurn & { readonly isWaiting: boolean; readonly refusal: string | undefined }
@@ -114,6 +128,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
         storage: name => client.data.storage(name),
         compute: name => client.data.compute(name),
         runStateless: words => client.runStateless(words),
+        attach: (bytes, about) => heard.tell(describeFile(bytes, about)),
       },
     },
     heard: { message, flags: context.flags ?? [] },
