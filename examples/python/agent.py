@@ -48,7 +48,15 @@ def answer(message: dict):
     # Decide by "verified" and "identities", never by a name or a profile.
     proof = f"proven by {sender['auth_method']}" if sender["verified"] else "not proven"
     turns = len(message.get("history", []))
-    return {"text": f"Python heard {len(text.split())} words from {sender['address']} ({proof}), after {turns} turns."}
+    words = len(text.split())
+    return {
+        "text": f"Python heard {words} words from {sender['address']} ({proof}), after {turns} turns.",
+        # What was done for it, for the transcript.
+        "notes": [
+            {"type": "action", "tool": "count_words", "args": {"characters": len(text)}},
+            {"type": "observation", "content": words},
+        ],
+    }
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -65,6 +65,32 @@ test('orders.ts asks for consent, then for money, and then acts', async () => {
   }
 })
 
+test('manager.ts asks others side by side, and the transcript tells of it', async () => {
+  const use = (name: string) => ({ use: `${examples}/typescript/${name}.ts` })
+  const house = await openTestHouse(() => ({ agents: { manager: use('manager'), typescript: use('agent') } }))
+  try {
+    const { reply } = await house.world.send({ via: 'a2a', to: 'manager', text: 'count to three' })
+    expect(reply?.text).toMatch(/^typescript: Hello\. This is message 1[\s\S]*\n\npython: was not to be reached$/)
+    const thread = (await house.messages()).find(({ agent }) => agent === 'manager')
+    const { messages } = await house.ask<{ messages: readonly { type: string }[] }>(
+      `/transcript/views/team?agent_key=manager&thread=${encodeURIComponent(`#${thread?.message}`)}`,
+    )
+    expect(messages.map(({ type }) => type)).toEqual([
+      'task',
+      'strategic_plan',
+      'delegation',
+      'delegation',
+      'observation',
+      'observation',
+      'synthesis',
+      'assistant_message',
+      'final',
+    ])
+  } finally {
+    await house.close()
+  }
+})
+
 test.each(['', '/openai'])('examples%s/postern.config.json is a configuration', async folder => {
   const environment = { OPERATOR_TOKEN: 'x'.repeat(16), WEBHOOK_SECRET: 'shared' }
   const { tree } = await readConfigFile({

@@ -155,6 +155,15 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { text: 'done', acts } })).toMatchObject({ parts: [{ content: 'done' }], acts })
   })
 
+  test('with notes beside a text, or alone: then it says nothing', async () => {
+    const notes = [
+      { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
+      { type: 'observation', content: [1, { two: 2 }] },
+    ]
+    expect(await answerTo({ body: { text: 'done', notes } })).toMatchObject({ parts: [{ content: 'done' }], notes })
+    expect(await answerTo({ body: { notes } })).toEqual({ notes })
+  })
+
   test('with acts alone: it says nothing', async () => {
     const acts = [{ act: 'boost', message: 'm1' }]
     expect(await answerTo({ body: { acts } })).toEqual({ acts })
@@ -194,6 +203,12 @@ describe('a webhook agent fails', () => {
   })
 
   test.each<[what: string, body: unknown, message: string]>([
+    ['a note that is none', { text: 'x', notes: [{ content: 'x' }] }, 'notes.0.type Invalid input'],
+    [
+      'too many notes',
+      { notes: Array(501).fill({ type: 'task' }) },
+      'notes Too big: expected array to have <=500 items',
+    ],
     ['neither text nor parts', {}, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
     ['no acts', { acts: [] }, 'it has neither "text" nor "parts"; answer 204 to say nothing'],
     ['an act that there is not', { acts: [{ act: 'hug' }] }, 'acts.0.act Invalid discriminator value'],

@@ -1,7 +1,7 @@
 import type { ArtifactPart, FilePart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
-import { textOfContent } from '@postern/transcript'
+import { contentIsEmpty, textOfContent } from '@postern/transcript'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
@@ -101,7 +101,7 @@ export function isAsked({ kind }: Pick<TranscriptEntry, 'kind'>): boolean {
 
 /** Trace entries tell what was called; bubbles their text, an agent's as it was streamed: with links to its files. */
 function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress: FileAddress): string {
-  if (!tool || kind === 'approval_required') {
+  if (!tool || kind === 'approval_required' || !contentIsEmpty(content)) {
     if (!('parts' in content)) return textOfContent(content)
     return role === 'user' ? plainTextOf(content.parts) : writeBlocks(content.parts, fileAddress)
   }

@@ -41,13 +41,13 @@ function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
   return messages.filter(({ toolCallId }) => !seen.has(toolCallId) && seen.add(toolCallId))
 }
 
-/** Calls without a result, by their ids. */
+/** Calls without a result, by their ids; what an agent has only noted is not left to anybody. */
 function findPendingCalls(
   entries: readonly TranscriptEntry[],
 ): ReadonlyMap<string, NonNullable<TranscriptEntry['tool']>> {
   const pending = new Map<string, NonNullable<TranscriptEntry['tool']>>()
-  for (const { kind, tool } of entries) {
-    if (kind === 'tool_call' && tool) pending.set(tool.call_id, tool)
+  for (const { kind, tool, ext } of entries) {
+    if (kind === 'tool_call' && tool && !ext?.store) pending.set(tool.call_id, tool)
     if (kind === 'tool_result' && tool) pending.delete(tool.call_id)
   }
   return pending

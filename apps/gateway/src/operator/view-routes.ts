@@ -1,0 +1,73 @@
+import type { OperatorDesk, World } from '@postern/core'
+import { Rejection } from '@postern/core'
+import type { StoreDesk } from '@postern/store'
+import type { AgentViewOptions, MessageStore, StoreMessage, ThreadKey } from '@postern/transcript'
+import { createTranscriptMessageStore, isMessageType, messageTypeNames, withTurnFrames } from '@postern/transcript'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { findConversation } from './conversations.ts'
+
+export interface ViewRouteOptions {
+  readonly desk: Pick<OperatorDesk, 'findMessage'> & Pick<StoreDesk, 'transcript'>
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+}
+
+/** Of a conversation, read at once. */
+const maxBytes = 64 * 1024 * 1024
+
+interface Asked extends AgentViewOptions {
+  readonly agents: readonly string[]
+}
+
+type ReadView = (store: MessageStore, location: string, asked: Asked) => Promise<readonly StoreMessage[]>
+
+const views: Readonly<Record<string, ReadView>> = {
+  conversation: (store, location, asked) => store.listConversation(location, asked),
+  agent(store, location, { agents: [agent], ...asked }) {
+    if (agent === undefined) throw new Rejection('malformed', 'Cannot read view: agent_key is missing')
+    return store.listAgent(location, agent, asked)
+  },
+  global: (store, location, asked) => store.listGlobal(location, asked),
+  team: (store, location, { agents, ...asked }) => store.listTeam(location, agents, asked),
+}
+
+/** The four views of a message store over a conversation of the desk, with its turns as such stores tell of them. */
+export function createViewRoutes({ desk, world }: ViewRouteOptions): Hono {
+  const transcript = withTurnFrames(desk.transcript, { max_bytes: maxBytes, is_whole: true })
+
+  function openStore(thread: ThreadKey): MessageStore {
+    const ofThread = { ...transcript, findThread: async () => thread }
+    return createTranscriptMessageStore({ transcript: ofThread, world, owner: thread.owner })
+  }
+
+  return new Hono().get('/transcript/views/:view', async context => {
+    const { view } = context.req.param()
+    const read = Object.hasOwn(views, view) ? views[view] : undefined
+    if (!read) {
+      throw new Rejection('malformed', `Cannot read view: must be one of ${Object.keys(views).join(', ')}`)
+    }
+    const asked = readAsked(context)
+    const thread = await findConversation(context.req.query('thread') ?? '', desk)
+    if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
+    return context.json({ messages: await read(openStore(thread), thread.thread_id, asked) })
+  })
+}
+
+function readAsked({ req }: Context): Asked {
+  const types = req.query('types')?.split(',')
+  if (types?.some(type => !isMessageType(type))) {
+    throw new Rejection('malformed', `Cannot read query: types must be of ${messageTypeNames.join(', ')}`)
+  }
+  return {
+    agents: req.queries('agent_key') ?? [],
+    limit: readCount(req.query('limit'), 'limit'),
+    tail: readCount(req.query('tail'), 'tail'),
+    ...(types && { types: types.filter(isMessageType) }),
+  }
+}
+
+function readCount(text: string | undefined, name: string): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,9}$/.test(text)) throw new Rejection('malformed', `Cannot read query: ${name} is not a number`)
+  return Number(text)
+}

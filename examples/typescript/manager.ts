@@ -1,0 +1,21 @@
+import type { AgentCallAnswer, AgentContext, NormalizedMessage } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+const workers = ['typescript', 'python']
+
+/** An agent that leads others: it plans, asks them side by side, and says what it makes of their answers. All of it is in the transcript. */
+export async function handle({ parts, recipient, phase_id = 0 }: NormalizedMessage, context: AgentContext) {
+  const task = plainTextOf(parts)
+  context.note({ type: 'strategic_plan', content: { phases: [{ goals: task, workers }] } })
+  // Neighbours: `@python@` where this one is `@manager@`.
+  const answers = await Promise.allSettled(
+    workers.map(worker => context.call(recipient.replace(/^@[^@]+/, `@${worker}`), task, { broadcast: true })),
+  )
+  const heard = answers.map((answer, index) => `${workers[index]}: ${wordsOf(answer)}`).join('\n\n')
+  context.note({ type: 'synthesis', content: heard, from_manager: 'manager', phase_id })
+  return heard
+}
+
+function wordsOf(answer: PromiseSettledResult<AgentCallAnswer>): string {
+  return answer.status === 'fulfilled' ? plainTextOf(answer.value.parts) : 'was not to be reached'
+}

@@ -1,0 +1,61 @@
+import type { TranscriptEntry } from '../entry.ts'
+import type { EntryKind } from '../kind.ts'
+import { selectEntries } from '../select-entries.ts'
+import type { EntryRange, TranscriptStore } from '../transcript-store.ts'
+
+/**
+ * A thread as message stores tell of turns (seed 002): whoever did something in a turn had what the user said as its `task`, and what it
+ * answered is its `final`. Who has noted his own tasks and ends keeps those. Nothing is stored of it: the words are there once. Pure.
+ */
+export function frameTurns(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {
+  const turns = Map.groupBy(entries, ({ turn_id }) => turn_id)
+  turns.delete(undefined)
+  const frames = [...turns.values()].flatMap(turn => listActors(turn).flatMap(actor => frameTurn(turn, actor)))
+  const behind = Map.groupBy(frames, ({ seq }) => seq)
+  return entries.flatMap(entry => [entry, ...(behind.get(entry.seq) ?? [])])
+}
+
+/** A transcript whose threads are read as `frameTurns` tells them; `bounds`: for each thread, which is read whole. */
+export function withTurnFrames<Store extends TranscriptStore>(
+  transcript: Store,
+  bounds: Pick<EntryRange, 'max_bytes' | 'is_whole'> = {},
+): Store {
+  return {
+    ...transcript,
+    read: async (thread, range = {}) => selectEntries(frameTurns(await transcript.read(thread, bounds)), range),
+  }
+}
+
+function listActors(turn: readonly TranscriptEntry[]): readonly string[] {
+  const acting = turn.filter(({ role, scope }) => role !== 'user' && scope !== 'global')
+  return [...new Set(acting.flatMap(({ agent_key }) => agent_key ?? []))]
+}
+
+function frameTurn(turn: readonly TranscriptEntry[], agent_key: string): readonly TranscriptEntry[] {
+  const own = turn.filter(entry => entry.agent_key === agent_key)
+  const asked = turn.find(isSaid('user'))
+  const answered = own.findLast(isSaid('assistant'))
+  const hasNoted = (kind: EntryKind) => own.some(entry => entry.kind === kind && entry.scope === 'agent')
+  return [
+    ...(asked && !hasNoted('task') ? [frame(asked, 'task', agent_key)] : []),
+    ...(answered && !hasNoted('final') ? [frame(answered, 'final', agent_key)] : []),
+  ]
+}
+
+const isSaid = (who: TranscriptEntry['role']) => {
+  return ({ kind, role, scope }: TranscriptEntry) => kind === 'text' && role === who && scope === 'conversation'
+}
+
+const roles = { task: 'system', final: 'assistant' } as const
+
+function frame(entry: TranscriptEntry, kind: keyof typeof roles, agent_key: string): TranscriptEntry {
+  const { entry_id, thread_id, seq, content, at, turn_id } = entry
+  const own = {
+    entry_id: `${entry_id}.${kind}.${agent_key}`,
+    kind,
+    role: roles[kind],
+    scope: 'agent',
+    agent_key,
+  } as const
+  return { ...own, thread_id, seq, content, at, ...(turn_id !== undefined && { turn_id }) }
+}
