@@ -28,6 +28,7 @@ import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
+import { createViewRoutes } from './operator/view-routes.ts'
 import { createOperatorRoom } from './operators.ts'
 import { openOwnDoor } from './own-door.ts'
 import { openPeopleHouse } from './people.ts'
@@ -155,6 +156,7 @@ export async function openGateway(
       desk,
       further: [
         createTranscriptRoutes({ desk, world }),
+        createViewRoutes({ desk, world }),
         createOwnerRoutes(desk),
         createQuestionRoutes(operators),
         createBanRoutes(desk.shelf),
