@@ -76,9 +76,15 @@ export async function startRun(asked: AskedRun, rooms: WebRooms): Promise<Starte
   if (content.parts.length === 0) return { ...common, warnings, watched: decided.following }
   await rooms.transcript.checkRoom(owner.owner, { threads: found ? 0 : 1, entries: 1, bytes: 1 }, rooms.room)
   const watched = await admitRun({ asked, news, content, joined: found?.joined }, rooms)
-  // A chat counts from its first word on.
-  if (!found) await findConversation({ owner, agent, threadId: input.threadId }, rooms)
+  if (!found) countChat(asked, rooms)
   return { ...common, warnings, watched }
+}
+
+/** A chat counts from its first word on; who follows the run must not come late for that, or he hears the answer only at its end. */
+function countChat({ owner, agent, input: { threadId } }: AskedRun, rooms: WebRooms): void {
+  findConversation({ owner, agent, threadId }, rooms).catch(error => {
+    rooms.house.world.log.warn({ err: error }, 'a new chat is not counted until it is read')
+  })
 }
 
 async function findChatState(
