@@ -1,5 +1,6 @@
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import { createSaidRemoval } from './transcript/said-removal.ts'
 
 /** The newest number is kept, empty, so that it is not given again. */
 export function createEntryRemoval(db: Database): (seq: number) => void {
@@ -9,7 +10,9 @@ export function createEntryRemoval(db: Database): (seq: number) => void {
        scope = 'forgotten' WHERE seq = ? AND seq = (SELECT max(seq) FROM entries)`,
   )
   const end = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
+  const endLines = createSaidRemoval(db)
   return seq => {
+    endLines(seq)
     if (blank.run(seq).changes === 0) end.run(seq)
   }
 }

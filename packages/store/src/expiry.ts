@@ -8,6 +8,7 @@ import { createOwnThreadRemoval } from './own-thread-removal.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 import { createTaskBytes } from './task-bytes.ts'
+import { createSaidRemoval } from './transcript/said-removal.ts'
 
 /** Messages taken out in one transaction at most, so that others get their turn. */
 const mostMessages = 200
@@ -118,6 +119,7 @@ function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'note
     'DELETE FROM names WHERE name = ? AND agent = ? AND via = ? AND scope = ? AND is_key = 0 AND message = ?',
   )
   const endEntry = prepareQuery(db, 'DELETE FROM entries WHERE seq = ?')
+  const endLines = createSaidRemoval(db)
   return (batch: Batch, number: number): number | undefined => {
     const message = find.get(number)
     if (!message) return undefined
@@ -125,6 +127,8 @@ function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'note
     const noteBytes = tables.notes.remove(number)
     const { responses, blobBytes } = endRows(batch, number)
     for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, via, scope, number)
+    for (const { seq } of responses) endLines(seq)
+    endLines(number)
     endEntry.run(number)
     if (owner !== null) addTaskBytes(batch, owner, -(bytes + blobBytes + noteBytes))
     return thread_id

@@ -9,9 +9,8 @@ export type BookChange = (batch: Batch, message: number, change: () => void) => 
 export function createTaskShares(db: Database): BookChange {
   const measure = prepareQuery<{ owner: string; bytes: number }>(
     db,
-    `SELECT k.owner, coalesce(octet_length(m.raw), 0)
-       + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
-           WHERE e.task_id = m.task_id AND (e.seq = ?1 OR e.answers = ?1)), 0)
+    `SELECT k.owner, coalesce(octet_length(m.raw), 0) + coalesce((SELECT octet_length(content) FROM entries WHERE seq = ?1), 0)
+       + coalesce((SELECT octet_length(e.content) FROM responses r JOIN entries e ON e.seq = r.seq WHERE r.message = ?1), 0)
        + coalesce((SELECT sum(octet_length(e.content)) FROM entries e
            WHERE e.scope = 'trace' AND e.thread_id = m.thread_id AND e.answers = ?1), 0)
        + coalesce((SELECT sum(bytes) FROM blob_uses WHERE message = ?1), 0) AS bytes

@@ -64,7 +64,12 @@ export function replaceEntries(entries: readonly EntryBody[]): PlacedEntries {
  */
 export function identifyEntry(entry: EntryBody): readonly string[] {
   const formats = entry.native_id === undefined ? [] : Object.keys(entry.ext ?? {})
-  return [nameEntry(entry), ...formats.map(format => JSON.stringify([format, entry.native_id]))]
+  return [nameEntry(entry), ...formats.map(format => nameNative(format, entry.native_id ?? ''))]
+}
+
+/** The id that a writer gave in a dialect. */
+export function nameNative(format: string, native_id: string): string {
+  return JSON.stringify([format, native_id])
 }
 
 export function nameEntry({ entry_id }: Pick<EntryBody, 'entry_id'>): string {
