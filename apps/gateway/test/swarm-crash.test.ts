@@ -1,0 +1,82 @@
+import { fileURLToPath } from 'node:url'
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { openModelServer } from '@postern/agents/test-model-server'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from './house.ts'
+import type { KilledHouse } from './killed-house.ts'
+import { openKilledHouse } from './killed-house.ts'
+import { call, lastOf, memberOf, say } from './swarm-house.ts'
+
+// kill -9 in the middle of a turn of a swarm, after a hand-over and a tool that keeps something.
+
+let house: KilledHouse
+let model: ModelServer
+/** Reached when the tool has run; the model says nothing more until it is asked again. */
+let ran = Promise.withResolvers<void>()
+let isHeld = false
+
+beforeAll(async () => {
+  model = await openModelServer(request => {
+    const [member, last] = [memberOf(request), lastOf(request)]
+    const isResult = request.body.messages.at(-1)?.role === 'tool'
+    if (isResult && isHeld) {
+      isHeld = false
+      ran.resolve()
+      return { pieces: [], hangs: true }
+    }
+    if (isResult) return say(`${member}: ${last.replace(/[{}]/g, '')}`)
+    if (last.endsWith('show')) return call('show_basket', {})
+    return member === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })
+  })
+  const fileOf = (name: string) => fileURLToPath(new URL(`./agents/${name}`, import.meta.url))
+  const tools = fileOf('basket.ts')
+  const desk = {
+    use: 'swarm',
+    default_agent: 'seller',
+    model: { base_url: model.baseUrl, model: 'stub' },
+    members: {
+      seller: { prompt: 'I am seller.', tools, navigates_to: ['clerk'] },
+      clerk: { prompt: 'I am clerk.', tools },
+    },
+    states: { basket: { default: { items: [] } }, sold: { default: 0, shared: true } },
+    storages: { log: {}, shelves: { shared: true } },
+    computes: fileOf('sums.ts'),
+  }
+  house = await openKilledHouse({ overrides: { agents: { desk } } })
+})
+afterAll(async () => {
+  await house.close()
+  await model.close()
+})
+
+async function mention(text: string, context: string): Promise<string> {
+  const { fediverse } = house.world
+  return (await fediverse.deliver({ to: '@desk@agents.test', text, context, visibility: 'direct' })).objectId
+}
+
+test('W-22: a turn that is killed has handed nobody over and kept nothing; taken up again it does both once', {
+  timeout: 120_000,
+}, async () => {
+  const { fediverse } = house.world
+  const wordsOf = async (id: string) =>
+    String(((await fediverse.awaitReply(id, 30_000)).activity.object as { content: string }).content)
+  for (const round of [1, 2]) {
+    const context = `https://mastodon.test/contexts/killed-${round}`
+    isHeld = true
+    ran = Promise.withResolvers()
+    const bread = await mention('Bread, please', context)
+    await ran.promise
+    const before = model.requests.length
+    await house.gateway.kill()
+    await house.gateway.start()
+    const answer = await wordsOf(bread)
+    // From the beginning: who had the conversation at first is asked again.
+    await eventually(async () => model.requests.length >= before + 3)
+    const again = model.requests.slice(before).map(({ body }) => String(body.messages[0]?.content).slice(0, 12))
+    expect(again).toEqual(['I am seller.', 'I am clerk.\n', 'I am clerk.\n'])
+    expect(answer).toContain('clerk: ')
+    // The conversation has it once; what all share was there at once, both times.
+    expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
+    expect(answer).toContain(`1 of ${round * 2}`)
+  }
+})
