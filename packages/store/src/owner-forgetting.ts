@@ -40,6 +40,7 @@ function openForgetting({ db, write, now, scrub }: Store, tables: Tables): Owner
      ORDER BY number DESC LIMIT +?3`,
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
+  const countTasks = prepareQuery<{ count: number }>(db, 'SELECT count(*) AS count FROM tasks WHERE owner = ?')
   const removeMessage = createRemoveMessage(db, tables)
   const endTasks = createTaskRemoval(db, tables)
   const endThreads = createThreadRemoval(db)
@@ -68,12 +69,14 @@ function openForgetting({ db, write, now, scrub }: Store, tables: Tables): Owner
   }
 
   return async owner => {
+    // The tasks of messages go with them.
+    const tasks = countTasks.get(owner)?.count ?? 0
     for (;;) {
       while ((await removeSlice(owner)) > 0);
       const removed = await removePlaces(owner)
       if (removed === undefined) continue
       scrub()
-      return removed
+      return Math.max(tasks, removed)
     }
   }
 }
