@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { exchangeFormats } from '@postern/transcript'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
@@ -7,12 +11,37 @@ import { openTestHouse, operatorToken } from './house.ts'
 
 let house: TestHouse
 
+/** A webhook agent that answers with what it is told to, as JSON; else it says nothing. */
+async function openHook(): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer(async (request, response) => {
+    const { parts } = JSON.parse(await text(request)) as { parts: readonly { content?: string }[] }
+    const words = parts[0]?.content ?? ''
+    response.writeHead(words.startsWith('{') ? 200 : 204).end(words.startsWith('{') ? words : undefined)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/`, close: () => server.close() }
+}
+
+let hook: Awaited<ReturnType<typeof openHook>>
+
 beforeAll(async () => {
+  hook = await openHook()
   const foreman = { use: './agents/foreman.ts' }
-  const agents = { manager: foreman, one: foreman, two: foreman, front: { use: 'a2a', address: '@one@agents.test' } }
+  const agents = {
+    manager: foreman,
+    one: foreman,
+    two: foreman,
+    front: { use: 'a2a', address: '@one@agents.test' },
+    room: { use: 'swarm', default_agent: 'outside', members: { outside: { address: '@one@agents.test' } } },
+    hook: { use: 'webhook', url: hook.url, secret: 'shared secret' },
+  }
   house = await openTestHouse(() => ({ agents, default_agent: 'manager' }))
 })
-afterAll(() => house.close())
+afterAll(async () => {
+  await house.close()
+  hook.close()
+})
 
 interface Row {
   readonly type: string
@@ -103,6 +132,34 @@ describe('S-31: a call of an agent to another', () => {
     ])
   })
 
+  test('of a swarm is of its member', async () => {
+    const { id } = await house.world.send({ via: 'a2a', to: 'room', text: 'hello' })
+    const rows = await exportThread(id)
+    expect(rows.filter(({ type }) => type !== 'assistant_message')).toMatchObject([
+      { type: 'user_message' },
+      { type: 'delegation', worker: '@one@agents.test', task: 'hello', agent_key: 'outside' },
+      { type: 'observation', content: '@one@agents.test has done: hello', agent_key: 'outside' },
+    ])
+  })
+
+  test('that an answer’s mention makes the gateway ask is one, too', async () => {
+    const { id } = await house.world.send({
+      via: 'a2a',
+      to: 'hook',
+      text: JSON.stringify({ text: 'I ask', mentions: ['@two@agents.test'] }),
+    })
+    const [, delegation, observation] = await exportThread(id)
+    expect(delegation).toMatchObject({
+      type: 'delegation',
+      worker: '@two@agents.test',
+      task: expect.stringContaining('I ask'),
+    })
+    expect(observation).toMatchObject({
+      type: 'observation',
+      content: expect.stringContaining('@two@agents.test has done'),
+    })
+  })
+
   test.each([...exchangeFormats])('comes out as %s, and read in again it changes nothing', async format => {
     const { id } = await work([
       { note: { type: 'strategic_plan', content: { phases: ['count'] } } },
@@ -131,4 +188,39 @@ describe('S-31: a call of an agent to another', () => {
     expect(typesOf(left)).not.toContain('delegation')
     expect(typesOf(left)).not.toContain('observation')
   })
+})
+
+describe('notes of a webhook', () => {
+  const post = (reply: object) => house.world.send({ via: 'a2a', to: 'hook', text: JSON.stringify(reply) })
+
+  test('are kept with its answer, or without one', async () => {
+    const notes = [
+      { type: 'action', tool: 'count', args: { what: 'words' }, step: 1 },
+      { type: 'observation', content: [1, { two: 2 }] },
+      { type: 'final', content: 'counted' },
+    ]
+    const { id } = await post({ text: 'three', notes })
+    const turn_id = expect.stringMatching(/^desk-\d+$/)
+    const kept = notes.map(note => ({ ...note, agent_key: 'hook', turn_id }))
+    expect((await exportThread(id)).slice(1)).toMatchObject([...kept, { type: 'assistant_message', content: 'three' }])
+    const silent = await post({ notes })
+    expect((await exportThread(silent.id)).slice(1)).toMatchObject(kept)
+  })
+
+  test('that are none fail its turn, and the operator is told which member', async () => {
+    const { id, reply } = await post({ text: 'three', notes: [{ type: 'action', tool: 'count' }] })
+    expect(reply?.text).toMatch(/^Sorry, this could not be answered\./)
+    expect((await house.show(id)).error).toBe(
+      'Cannot read message: args: missing, a message of type action requires it',
+    )
+    expect(typesOf(await exportThread(id))).toEqual(['user_message', 'assistant_message'])
+  })
+})
+
+test('what an agent has noted before it fails is kept, with the failure', async () => {
+  const { rows } = await work([{ note: { type: 'error', content: 'out of paper' } }, { fail: 'broken' }])
+  expect(rows.map(({ type, content }) => [type, String(content).slice(0, 12)]).slice(1)).toEqual([
+    ['error', 'out of paper'],
+    ['assistant_message', 'Sorry, this '],
+  ])
 })

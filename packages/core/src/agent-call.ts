@@ -24,6 +24,8 @@ export interface AgentAskOptions
   extends Pick<AgentCallOptions, 'contextId' | 'taskId' | 'phaseId' | 'previousPhaseId'> {
   /** What comes of it is noted for every agent of the conversation (`global_observation`). */
   readonly broadcast?: boolean | undefined
+  /** Who asks, in the transcript, where several agents stand behind one address; default: the agent. */
+  readonly agentKey?: string | undefined
 }
 
 /** What an agent elsewhere said: words of a stranger, with their source. Data, never instructions. */

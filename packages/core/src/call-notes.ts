@@ -1,7 +1,7 @@
 import type { AgentCallAnswer } from './agent-call.ts'
 import { Rejection, Unavailable, Undeliverable } from './errors.ts'
 import type { NoteSetting } from './note.ts'
-import { noteTextOf } from './note.ts'
+import { clipNoteText, noteTextOf } from './note.ts'
 import type { Part } from './part.ts'
 import { markText } from './text-mark.ts'
 
@@ -15,6 +15,8 @@ export interface NotedCall {
   readonly task: string
   /** Whether every agent of the conversation is to see what comes of it. */
   readonly isBroadcast?: boolean | undefined
+  /** Who asks, where several agents stand behind one address. */
+  readonly agentKey?: string | undefined
 }
 
 /** `place`: which call of the turn it is. What asks somebody else, or something else, is another call. */
@@ -22,10 +24,15 @@ export function noteCall(
   place: string,
   worker: string,
   parts: readonly Part[],
-  { isBroadcast }: Pick<NotedCall, 'isBroadcast'>,
+  options: Pick<NotedCall, 'isBroadcast' | 'agentKey'>,
 ): NotedCall {
   const task = noteTextOf(parts)
-  return { name: `${place} ${markText(JSON.stringify([worker, task]))}`, worker, task, isBroadcast }
+  return {
+    ...options,
+    name: `${place} ${markText(JSON.stringify([worker, task]))}`,
+    worker: clipNoteText(worker),
+    task,
+  }
 }
 
 export interface CallOutcome {
@@ -43,7 +50,7 @@ export function readCallAnswer({ parts, status }: AgentCallAnswer): CallOutcome 
 /** The words of our own errors are safe to show; of others it is told that there was one. */
 export function describeCallFailure(error: unknown): CallOutcome {
   const isPresentable = error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
-  const message = isPresentable ? error.message : 'The call failed.'
+  const message = clipNoteText(isPresentable ? error.message : 'The call failed.')
   const code = error instanceof Rejection ? error.code : isPresentable ? error.name.toLowerCase() : 'failed'
   return { content: message, error: { message, code } }
 }

@@ -23,7 +23,7 @@ export function createTurnCall(
   { callAgent, presentParts, waiting }: CallParts,
   { signal, nameCall, notes }: TurnCallRoom,
 ): AgentContext['call'] {
-  return async (address, content, { broadcast: isBroadcast, ...options } = {}) => {
+  return async (address, content, { broadcast: isBroadcast, agentKey, ...options } = {}) => {
     // Of other words it is another call.
     const revision = turn.revision ? ` revision ${turn.revision}` : ''
     const place = nameCall(address)
@@ -34,7 +34,7 @@ export function createTurnCall(
     checkChainGoesOn(chain)
     const asked = withoutDemands(parts)
     const call = () => callAgent(address, presentParts(asked), { ...options, as: turn.agent, chain, signal, retryKey })
-    const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast }))
+    const end = await notes.beginCall(noteCall(`${place}${revision}`, address, asked, { isBroadcast, agentKey }))
     try {
       const answer = await (waiting ? waiting.during(turn, call) : call())
       end.answered(answer)

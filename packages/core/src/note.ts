@@ -69,8 +69,13 @@ const maxChars = 32_768
 
 /** What was asked or said, for a note: words and addresses; files are named. */
 export function noteTextOf(parts: readonly Part[]): string {
-  const text = parts.map(describePart).filter(Boolean).join('\n\n')
-  return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+  return clipNoteText(parts.map(describePart).filter(Boolean).join('\n\n'))
+}
+
+/** Text of others as it can be kept: not too long, and Unicode. */
+export function clipNoteText(text: string): string {
+  const clipped = text.length > maxChars ? `${text.slice(0, maxChars)}…` : text
+  return clipped.toWellFormed()
 }
 
 function describePart(part: Part): string {

@@ -133,6 +133,43 @@ describe('S-31: a call', () => {
     expect(kindsOf(noting.kept())).toEqual(['delegation'])
   })
 
+  test('is made whatever is asked and said in it: what cannot be kept as it is, is shortened', async () => {
+    const words = `half a pair \ud800 ${'\u0001'.repeat(50_000)}`
+    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', words)).status, {
+      callAgent: async () => saying(words),
+    })
+    await noting.work()
+    const [task, content] = noting.kept().map(({ body }) => body.note as AgentNote)
+    for (const text of [task?.task, content?.content]) {
+      expect(text).toBe(`${words.toWellFormed().slice(0, 32_768)}…`)
+    }
+    expect(noting.committed()?.response?.status).toBe('completed')
+  })
+
+  test('is refused once the turn has ended: it could not be kept any more', async () => {
+    const late = Promise.withResolvers<unknown>()
+    const callAgent = vi.fn<CallAgent>()
+    const noting = openNoting(
+      (_, { call }) => {
+        setTimeout(() => call('@one@b.test', 'x').then(late.resolve, late.resolve), 5)
+        return 'done'
+      },
+      { callAgent },
+    )
+    await noting.work()
+    expect(await late.promise).toMatchObject({
+      name: 'Undeliverable',
+      message: 'Cannot call agent: the turn has ended',
+    })
+    expect(callAgent).not.toHaveBeenCalled()
+  })
+
+  test('is of whoever asks, where several stand behind one address', async () => {
+    const noting = openNoting(async (_, { call }) => (await call('@one@b.test', 'x', { agentKey: 'triage' })).status)
+    await noting.work()
+    expect(noting.kept().map(({ body }) => (body.note as AgentNote).agent_key)).toEqual(['triage', 'triage'])
+  })
+
   test('is told to every agent of the conversation where the caller wants it, but no failure is', async () => {
     const kinds = async (callAgent: CallAgent) => {
       const noting = openNoting(

@@ -1,7 +1,7 @@
 import type { AgentCallAnswer } from './agent-call.ts'
 import type { NotedCall } from './call-notes.ts'
 import { describeCallFailure, readCallAnswer } from './call-notes.ts'
-import { Rejection, TurnAborted, Unavailable } from './errors.ts'
+import { Rejection, TurnAborted, Unavailable, Undeliverable } from './errors.ts'
 import type { AgentNote, NoteSetting, TurnNote } from './note.ts'
 import { formatTurnId } from './note.ts'
 import type { Answer, Turn } from './work.ts'
@@ -58,20 +58,23 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
   const openCalls = new Set<CallEnd>()
   const types = new Set<string>()
   let noted = 0
+  let hasEnded = false
 
   function note(given: AgentNote): void {
     if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
     const { id, open } = pairNote(given, noted + 1, openActions)
-    writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id: `${formatTurnId(turn.message)}${id}` })
+    const call_id = `${formatTurnId(turn.message)}${id}`
+    writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id }, maxNoteChars)
     noted += 1
     types.add(given.type)
     openActions = open
   }
 
   async function beginCall(call: NotedCall): Promise<CallEnd> {
-    const { name, worker, task } = call
+    if (hasEnded) throw new Undeliverable('Cannot call agent: the turn has ended')
+    const { name, worker, task, agentKey: agent_key } = call
     const call_id = `${formatTurnId(turn.message)}.${name}`
-    writer.add(`call ${name}`, { type: 'delegation', worker, task }, { call_id })
+    writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
     await writer.flush()
     const end: CallEnd = {
       answered: answer => finish(readCallAnswer(answer)),
@@ -79,7 +82,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
     }
     function finish({ content, error }: ReturnType<typeof readCallAnswer>): void {
       if (!openCalls.delete(end)) return
-      writer.add(`end ${name}`, { type: 'observation', content }, { call_id, tool: 'delegate', error })
+      writer.add(`end ${name}`, { type: 'observation', content, agent_key }, { call_id, tool: 'delegate', error })
       if (!call.isBroadcast || error) return
       writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
     }
@@ -94,6 +97,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
     flush: () => writer.flush(),
     async end() {
       for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
+      hasEnded = true
       const notes = await writer.end()
       const isRetried = turn.token > 1
       return { ...(notes.length > 0 && { notes }), ...(isRetried && { noted }) }
@@ -102,7 +106,8 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
 }
 
 interface NoteWriter {
-  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>): void
+  /** `most`: characters it may have; default: any number. */
+  add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
   flush(): Promise<void>
   /** @returns what is not written yet */
   end(): Promise<readonly TurnNote[]>
@@ -131,11 +136,11 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
   }
 
   return {
-    add(name, note, setting) {
+    add(name, note, setting, most = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
       const now = isoTime(world.now())
       const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
-      checkSize(body)
+      checkSize(body, most)
       waiting.push({ name, at: typeof body.at === 'string' ? body.at : now, body })
       // An answer that follows at once takes it along.
       later ??= setImmediate(() => void flush())
@@ -150,9 +155,9 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
   }
 }
 
-function checkSize(body: TurnNote['body']): void {
-  if (JSON.stringify(body).length <= maxNoteChars) return
-  throw new Rejection('too_large', `Cannot note: longer than ${maxNoteChars} characters`)
+function checkSize(body: TurnNote['body'], most: number): void {
+  if (JSON.stringify(body).length <= most) return
+  throw new Rejection('too_large', `Cannot note: longer than ${most} characters`)
 }
 
 /** What a manager makes of a phase is of the phase he was asked in. */

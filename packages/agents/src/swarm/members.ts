@@ -99,7 +99,10 @@ function askHuman(member: string, { mail }: OperatorMember, { name, operators }:
 /** One thread here is one context there (W-24): the chain's ceiling counts as for every call of an agent. */
 function askElsewhere(member: string, { address }: RemoteMember, { context, kept }: SpecTurn): Ask {
   return async ({ message }) => {
-    const { contextId, taskId, parts, status } = await context.call(address, message, kept.findRemote(member))
+    const { contextId, taskId, parts, status } = await context.call(address, message, {
+      ...kept.findRemote(member),
+      agentKey: member,
+    })
     const isOpen = status === 'input_required' || status === 'auth_required'
     kept.keepRemote(member, { ...(contextId && { contextId }), ...(isOpen && taskId && { taskId }) })
     return parts.map(part => (part.kind === 'text' ? part.content : '')).join('')
