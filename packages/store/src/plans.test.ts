@@ -1,18 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
-import { expect, test, vi } from 'vitest'
-import { silentLog } from '../test/open-test-desk.ts'
-import { openSqliteDesk } from './index.ts'
+import { expect, test } from 'vitest'
+import { collectStatements } from '../test/collect-statements.ts'
 import { migrateDatabase } from './migrate.ts'
-
-/** Every statement a desk prepares. */
-async function collectStatements(): Promise<readonly string[]> {
-  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
-  const desk = await openSqliteDesk({ path: ':memory:', now: () => 0, log: silentLog })
-  const statements = prepare.mock.calls.map(([sql]) => sql)
-  prepare.mockRestore()
-  await desk.close()
-  return statements.filter(sql => /^\s*(SELECT|INSERT|UPDATE|DELETE)/.test(sql))
-}
 
 function explain(db: DatabaseSync, sql: string): readonly string[] {
   return db

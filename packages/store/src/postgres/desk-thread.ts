@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ByteStore, Log } from '@postern/core'
+import { assembleDesk } from '../assemble.ts'
+import { noBlobFiles } from '../blob-files.ts'
+import { createNotices } from '../notices.ts'
+import type { DeskThreadData, FromDesk, ToDesk } from './between-threads.ts'
+import { byteStoreMethods, createWaiting, isFunctionMark, outcomeOf } from './between-threads.ts'
+import type { LineEvent } from './blocking-line.ts'
+import { openBlockingLine } from './blocking-line.ts'
+import { sendError } from './errors-between-threads.ts'
+import { createHints, noticesOf } from './hints.ts'
+import { openPostgresDatabase } from './postgres-database.ts'
+import { channelOf } from './session.ts'
+import { readPostgresUrl } from './settings.ts'
+
+// The thread in which the desk works: it may wait for the database without holding up the gateway.
+
+const { url, now: openedAt, hasBytes } = workerData as DeskThreadData
+const settings = readPostgresUrl(url)
+const channel = channelOf(settings.schema)
+const hints = createHints()
+const callBacks = createWaiting()
+/** Told with every call: here the clock of the house cannot be asked. */
+let time = openedAt
+
+const emit = (message: FromDesk) => parentPort?.postMessage(message)
+
+const log: Log = {
+  debug: (fields, text) => writeLog('debug', fields, text),
+  info: (fields, text) => writeLog('info', fields, text),
+  warn: (fields, text) => writeLog('warn', fields, text),
+  error: (fields, text) => writeLog('error', fields, text),
+}
+
+function writeLog(level: keyof Log, fields: Parameters<Log['info']>[0], text: string): void {
+  const { err, ...rest } = fields as { readonly err?: unknown }
+  emit({ kind: 'log', level, fields: err === undefined ? rest : { ...rest, err: sendError(err) }, text })
+}
+
+let isLost = false
+
+function hear(event: LineEvent): void {
+  if ('heard' in event) {
+    const notice = hints.read(event.heard)
+    if (notice) emit({ kind: 'notice', notice })
+  } else if ('lost' in event) {
+    if (!isLost) log.error({ reason: event.lost }, 'the database is gone')
+    isLost = true
+  } else {
+    if (!isLost) return
+    isLost = false
+    log.info({}, 'the database is there again')
+    // What was told meanwhile is lost.
+    emit({ kind: 'notice', notice: { topic: 'work', payload: undefined } })
+  }
+}
+
+function callBack(call: number, at: number): (...args: readonly unknown[]) => Promise<unknown> {
+  return (...args) => {
+    const { id, promise } = callBacks.add()
+    emit({ kind: 'callBack', id, call, at, args })
+    return promise
+  }
+}
+
+const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callBack(0, at)])) as unknown as ByteStore
+
+const line = openBlockingLine(settings, hear)
+const db = openPostgresDatabase(line, {
+  lock: Number.parseInt(hash('sha256', channel).slice(0, 12), 16),
+  hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
+})
+const desk = assembleDesk({
+  db,
+  transactions: db.transactions,
+  files: noBlobFiles,
+  notices: createNotices(log),
+  now: () => time,
+  log,
+  bytes: hasBytes ? bytes : undefined,
+  onDurable: batch => {
+    for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
+  },
+  release: () => line.close(),
+})
+
+type Methods = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>
+
+const methods = desk as unknown as Methods
+const inner = Object.entries(desk).filter(([, member]) => typeof member === 'object') as unknown as [string, Methods][]
+const rooms: Readonly<Record<string, Methods>> = { desk: methods, ...Object.fromEntries(inner) }
+
+async function answerCall({ id, room, name, args, now }: Extract<ToDesk, { kind: 'call' }>): Promise<void> {
+  time = now
+  const given = args.map(arg => (isFunctionMark(arg) ? callBack(id, arg.functionAt) : arg))
+  const outcome = await outcomeOf(() => rooms[room]?.[name]?.(...given))
+  try {
+    emit({ kind: 'answer', id, outcome })
+  } catch (error) {
+    // Members that are read when they are looked at are looked at now.
+    emit({ kind: 'answer', id, outcome: { error: sendError(error) } })
+  }
+}
+
+parentPort?.on('message', (message: ToDesk) => {
+  if (message.kind === 'call') void answerCall(message)
+  else if (message.kind === 'returned') callBacks.settle(message.id, message.outcome)
+  else line.announce(hints.write([message.notice]))
+})
+
+const namesOf = (room: Methods) => Object.keys(room).filter(name => typeof room[name] === 'function')
+emit({
+  kind: 'ready',
+  rooms: Object.fromEntries(Object.entries(rooms).map(([name, room]) => [name, namesOf(room)])),
+})

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto'
+import type { Batch, Notice } from '../batch.ts'
+
+export interface Hints {
+  /** As payloads of NOTIFY, of which none may be longer than 8 000 bytes. */
+  write(notices: readonly Notice[]): readonly string[]
+  /** What another gateway has told, once all of it is here. */
+  read(payload: string): Notice | undefined
+}
+
+const pieceLength = 7_000
+/** Longer ones are not told: who waits for one looks for himself. */
+const mostPieces = 64
+/** Begun ones of which the rest may never come. */
+const mostBegun = 100
+
+/** What gateways of one database tell each other. Each one hears itself, too, and passes that over. */
+export function createHints(own: string = randomUUID()): Hints {
+  let last = 0
+  const begun = new Map<string, string[]>()
+
+  function formatPieces({ topic, payload }: Notice): readonly string[] {
+    const text = escapeLetters(JSON.stringify([topic, payload]))
+    const count = Math.ceil(text.length / pieceLength)
+    if (count > mostPieces) return []
+    last += 1
+    return Array.from({ length: count }, (_, at) => {
+      const piece = text.slice(at * pieceLength, (at + 1) * pieceLength)
+      return `${own} ${last} ${at} ${count} ${piece}`
+    })
+  }
+
+  function join(key: string, { at, count, piece }: { at: number; count: number; piece: string }): string | undefined {
+    const pieces = begun.get(key) ?? []
+    pieces[at] = piece
+    begun.delete(key)
+    if (Object.keys(pieces).length === count) return pieces.join('')
+    begun.set(key, pieces)
+    const [oldest] = begun.keys()
+    if (begun.size > mostBegun && oldest !== undefined) begun.delete(oldest)
+    return undefined
+  }
+
+  return {
+    write: notices => notices.flatMap(formatPieces),
+    read(payload) {
+      const found = /^(\S+) (\d+) (\d+) (\d+) (.*)$/s.exec(payload)
+      const [, from, number, at, count, piece] = found ?? []
+      if (from === own || piece === undefined) return undefined
+      const text = join(`${from} ${number}`, { at: Number(at), count: Number(count), piece })
+      return text === undefined ? undefined : parseNotice(text)
+    },
+  }
+}
+
+/** One byte each, so that no letter is cut. */
+function escapeLetters(json: string): string {
+  return json.replace(/[^\x20-\x7e]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Whoever may write to the database may tell anything. */
+function parseNotice(text: string): Notice | undefined {
+  try {
+    const [topic, payload] = JSON.parse(text) as readonly unknown[]
+    return typeof topic === 'string' ? { topic, payload } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What a transaction leaves behind for those who wait; a task's record is for its listeners to look up. */
+export function noticesOf({ notices, hasReadyWork }: Pick<Batch, 'notices' | 'hasReadyWork'>): readonly Notice[] {
+  const told = notices.map(({ topic, payload }) => {
+    const { task, ...rest } = payload as { readonly task?: unknown }
+    return { topic, payload: rest }
+  })
+  return hasReadyWork ? [...told, { topic: 'work', payload: undefined }] : told
+}

@@ -1,0 +1,79 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Answered, Asked, LineEvent, LineThreadData } from './blocking-line.ts'
+import { openLine } from './connection-line.ts'
+import type { PostgresFailure } from './line-failure.ts'
+import type { Statement } from './pipelined-run.ts'
+import { toClientConfig } from './server-address.ts'
+import { channelOf, formatSetUp } from './session.ts'
+
+// The thread that owns the connections: one for statements, one for hints.
+
+const { server, schema, port, answers } = workerData as LineThreadData
+const client = toClientConfig(server)
+const statements = new Map<number, Statement>()
+const setUp = formatSetUp(schema)
+
+const emit = (event: LineEvent) => parentPort?.postMessage(event)
+
+const store = openLine({
+  client,
+  setUp,
+  onLost: message => emit({ lost: message }),
+  onOpen: () => emit({ open: true }),
+})
+const hints = openLine({
+  client,
+  // A hint need not be durable.
+  setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channelOf(schema)}`,
+  onNotification: payload => emit({ heard: payload }),
+})
+
+function answer(answered: Answered): void {
+  port.postMessage(answered)
+  Atomics.add(answers, 0, 1)
+  Atomics.notify(answers, 0)
+}
+
+function findStatement({ id, text = '' }: Asked['steps'][number]): Statement {
+  const known = statements.get(id) ?? { name: `s${id}`, text }
+  statements.set(id, known)
+  return known
+}
+
+port.on('message', ({ steps, isAwaited, isBeginning }: Asked) => {
+  const run = store.run(
+    steps.map(step => ({ statement: findStatement(step), values: step.values })),
+    isBeginning,
+  )
+  run.then(
+    results => isAwaited && answer({ results }),
+    (failure: PostgresFailure) => isAwaited && answer({ failure }),
+  )
+})
+
+const notify = { name: 'notify', text: 'SELECT pg_notify($1, $2)' }
+let waiting: string[] = []
+let isAnnouncing = false
+
+/** Those that come while some are on their way go together. */
+async function announce(): Promise<void> {
+  if (isAnnouncing) return
+  isAnnouncing = true
+  while (waiting.length > 0) {
+    const payloads = waiting
+    waiting = []
+    const steps = payloads.map(payload => ({ statement: notify, values: [channelOf(schema), payload] }))
+    // A hint may be lost.
+    await hints.run(steps, true).catch(() => undefined)
+  }
+  isAnnouncing = false
+}
+
+parentPort?.on('message', async (message: readonly string[] | 'close') => {
+  if (message !== 'close') {
+    waiting = [...waiting, ...message]
+    return announce()
+  }
+  await Promise.allSettled([store.close(), hints.close()])
+  process.exit()
+})

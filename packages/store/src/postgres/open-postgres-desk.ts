@@ -1,0 +1,115 @@
+import { Worker } from 'node:worker_threads'
+import type { ByteStore, Log } from '@postern/core'
+import { Unavailable } from '@postern/core'
+import type { StoreDesk } from '../assemble.ts'
+import { createNotices } from '../notices.ts'
+import type { DeskThreadData, FromDesk, Outcome, ToDesk } from './between-threads.ts'
+import { byteStoreMethods, createWaiting, outcomeOf } from './between-threads.ts'
+import { receiveError, type SentError } from './errors-between-threads.ts'
+import { preparePostgres } from './prepare.ts'
+
+export interface PostgresDeskOptions {
+  /** `postgres://user:password@host:port/database`, with `schema`, `sslmode` and the like behind it (docs/configuration.md). */
+  readonly url: string
+  /** Milliseconds since the epoch. Gateways of one database should agree on it to a second or so. */
+  readonly now: () => number
+  readonly log: Log
+  /** Where the bytes of objects go instead of the database. */
+  readonly bytes?: ByteStore | undefined
+}
+
+/**
+ * The desk on PostgreSQL, for any number of gateways at one database. It works in a thread of its own, which waits for the database; leases end
+ * by their time, and what another gateway tells is heard here.
+ * @throws ConfigError `store` when the database cannot be used
+ */
+export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOptions): Promise<StoreDesk> {
+  await preparePostgres(url, { now, log })
+  const data: DeskThreadData = { url, now: now(), hasBytes: bytes !== undefined }
+  const worker = new Worker(new URL('./desk-thread.ts', import.meta.url), { workerData: data })
+  const notices = createNotices(log)
+  const calls = createWaiting()
+  const functions = new Map<number, readonly unknown[]>([[0, byteStoreMethods.map(name => bytes?.[name].bind(bytes))]])
+  let whyNot: Error | undefined
+
+  const post = (message: ToDesk) => worker.postMessage(message)
+
+  function call(room: string, name: string, args: readonly unknown[]): Promise<unknown> {
+    if (whyNot) return Promise.reject(whyNot)
+    const { id, promise } = calls.add()
+    const marked = args.map((arg, at) => (typeof arg === 'function' ? { functionAt: at } : leaveOutRaw(arg)))
+    if (args.some(arg => typeof arg === 'function')) functions.set(id, args)
+    post({ kind: 'call', id, room, name, args: marked, now: now() })
+    return promise.finally(() => functions.delete(id))
+  }
+
+  async function runCallBack({ id, call: of, at, args }: Extract<FromDesk, { kind: 'callBack' }>): Promise<void> {
+    const wanted = functions.get(of)?.[at] as ((...args: readonly unknown[]) => unknown) | undefined
+    const outcome: Outcome = await outcomeOf(() => wanted?.(...args))
+    post({ kind: 'returned', id, outcome })
+  }
+
+  function fail(error: unknown): void {
+    log.error({ err: error }, 'the thread of the desk has died')
+    whyNot = new Unavailable('Cannot store: the desk has stopped', { cause: error })
+    calls.rejectAll(whyNot)
+  }
+
+  const ready = new Promise<Extract<FromDesk, { kind: 'ready' }>['rooms']>((resolve, reject) => {
+    worker.on('message', (message: FromDesk) => {
+      if (message.kind === 'ready') resolve(message.rooms)
+      else if (message.kind === 'answer') calls.settle(message.id, message.outcome)
+      else if (message.kind === 'notice') notices.notify(message.notice.topic, message.notice.payload)
+      else if (message.kind === 'log') log[message.level](readFields(message.fields), message.text)
+      else void runCallBack(message)
+    })
+    worker.on('error', error => {
+      fail(error)
+      reject(error)
+    })
+  })
+
+  const rooms = Object.entries(await ready).map(([room, names]) => {
+    return [
+      room,
+      Object.fromEntries(names.map(name => [name, (...args: unknown[]) => call(room, name, args)])),
+    ] as const
+  })
+  const { desk, ...inner } = Object.fromEntries(rooms)
+  let closed: Promise<void> | undefined
+  async function close(): Promise<void> {
+    const answered = call('desk', 'close', [])
+    whyNot ??= new Error('the desk is closed')
+    await answered.catch(error => log.warn({ err: error }, 'the desk could not write all it wanted to at its end'))
+    await worker.terminate()
+  }
+  return {
+    ...desk,
+    ...inner,
+    refuse: (refusal: unknown) => void call('desk', 'refuse', [refusal]).catch(() => undefined),
+    listen: notices.listen,
+    notify(topic: string, payload: unknown) {
+      notices.notify(topic, payload)
+      if (!whyNot) post({ kind: 'hint', notice: { topic, payload } })
+    },
+    close() {
+      closed ??= close()
+      return closed
+    },
+  } as unknown as StoreDesk
+}
+
+/** Work that comes back need not bring along what arrived: the desk has it. */
+function leaveOutRaw(arg: unknown): unknown {
+  const { content, message } = (arg ?? {}) as {
+    readonly content?: { raw?: unknown }
+    readonly message?: { raw?: unknown }
+  }
+  if (content?.raw !== undefined) return { ...(arg as object), content: { ...content, raw: undefined } }
+  if (message?.raw !== undefined) return { ...(arg as object), message: { ...message, raw: undefined } }
+  return arg
+}
+
+function readFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return fields.err === undefined ? fields : { ...fields, err: receiveError(fields.err as SentError) }
+}

@@ -1,0 +1,121 @@
+import type { Log } from '@postern/core'
+import { ConfigError } from '@postern/core'
+import type { Client } from 'pg'
+import { migrations } from '../migrate.ts'
+import { toConfigError } from './failures.ts'
+import { storeFunctions } from './functions.ts'
+import { toClientConfig } from './server-address.ts'
+import { formatSetUp } from './session.ts'
+import type { PostgresSettings } from './settings.ts'
+import { readPostgresUrl } from './settings.ts'
+import { translateSchema } from './translate-schema.ts'
+
+const oldestServer = 130_000
+/** Leases are given by one gateway's clock and end by another's. */
+const mostSkewMs = 2_000
+
+interface Surroundings {
+  readonly now: () => number
+  readonly log: Log
+}
+
+interface Standing {
+  readonly version: number
+  readonly encoding: string
+  readonly is_standby: boolean
+  readonly at: number
+}
+
+/**
+ * Brings a database to the newest schema, all steps or none; several gateways may start at once.
+ * @throws ConfigError `store` that says what is wrong with it
+ */
+export async function preparePostgres(url: string, { now, log }: Surroundings): Promise<void> {
+  const settings = readPostgresUrl(url)
+  try {
+    await withClient(settings, async client => {
+      const standing = await checkServer(client)
+      const skew = Math.round(Math.abs(standing.at - now()))
+      if (skew > mostSkewMs) log.warn({ skew_ms: skew }, "the database server's clock differs from this machine's")
+      await client.query(formatSetUp(settings.schema))
+      await migrate(client, settings.schema)
+    })
+  } catch (error) {
+    throw toConfigError(error, settings.place)
+  }
+}
+
+async function withClient(settings: PostgresSettings, work: (client: Client) => Promise<void>): Promise<void> {
+  const { default: pg } = await import('pg')
+  const client = new pg.Client(toClientConfig(settings.server))
+  // A connection that breaks makes the statement fail that it was for.
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await work(client)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+async function checkServer(client: Client): Promise<Standing> {
+  const { rows } = await client.query<Standing>(
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding,
+       pg_is_in_recovery() AS is_standby, extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`,
+  )
+  const [standing] = rows
+  if (!standing) throw new Error('the server tells nothing of itself')
+  const { version, encoding, is_standby } = standing
+  if (version < oldestServer)
+    throw refuse(`the server is PostgreSQL ${Math.floor(version / 10_000)}`, 'Use 13 or later.')
+  if (encoding !== 'UTF8')
+    throw refuse(`the database is kept as ${encoding}`, 'Make one with ENCODING UTF8 TEMPLATE template0.')
+  if (is_standby) throw refuse('the server is a standby, which takes no writes', 'Name the primary.')
+  return standing
+}
+
+function refuse(problem: string, mend: string): ConfigError {
+  return new ConfigError('store', problem, mend)
+}
+
+async function migrate(client: Client, schema: string): Promise<void> {
+  await client.query('BEGIN')
+  // Another gateway may be at it: what counts is seen behind this lock.
+  await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
+  const version = await readSchemaVersion(client, schema)
+  if (version > migrations.length) throw refuse('was written by a newer release', 'Start that release or a later one.')
+  if (version < migrations.length) {
+    await client.query(listStatements(version, schema).join(';\n'))
+  }
+  await client.query('COMMIT')
+}
+
+async function readSchemaVersion(client: Client, schema: string): Promise<number> {
+  const { rows } = await client.query<{ tables: string; ours: string | null }>(
+    `SELECT count(*) AS tables, max(tablename) FILTER (WHERE tablename = 'store_version') AS ours FROM pg_tables WHERE schemaname = $1`,
+    [schema],
+  )
+  const { tables = '0', ours = null } = rows[0] ?? {}
+  if (ours === null && Number(tables) > 0) {
+    throw refuse(`the schema "${schema}" holds tables that are not ours`, 'Name another with ?schema=….')
+  }
+  if (ours === null) return 0
+  const versions = await client.query<{ version: number }>('SELECT version FROM store_version')
+  return versions.rows[0]?.version ?? 0
+}
+
+/** A new database has no rows to bring along. */
+export function listStatements(version: number, schema: string): readonly string[] {
+  const isFirst = version === 0
+  const begin = [
+    `CREATE SCHEMA IF NOT EXISTS "${schema}"`,
+    ...storeFunctions,
+    'CREATE TABLE store_version (version int NOT NULL)',
+  ]
+  const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
+  return [
+    ...(isFirst ? begin : []),
+    ...migrations.slice(version).flatMap(each => translateSchema(each, { isFirst })),
+    `${end} (${migrations.length})`,
+  ]
+}

@@ -1,0 +1,23 @@
+/** What every connection of ours is told first. */
+export function formatSetUp(schema: string): string {
+  const own = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
+  return Object.entries({ ...session, ...own })
+    .map(([name, value]) => `SET ${name} = ${value}`)
+    .join('; ')
+}
+
+const session: Readonly<Record<string, string>> = {
+  client_encoding: "'UTF8'",
+  // A gateway that hangs lets the others go on.
+  idle_in_transaction_session_timeout: "'30s'",
+  lock_timeout: "'20s'",
+  statement_timeout: "'60s'",
+  // Every statement of the store has its index; a table is small until it is not, and is looked at by the server only later.
+  enable_seqscan: 'off',
+  jit: 'off',
+}
+
+/** The topic of hints among gateways of one database. */
+export function channelOf(schema: string): string {
+  return `postern_${schema}`
+}

@@ -1,0 +1,112 @@
+import type { ChildProcess } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+
+export interface Cluster {
+  readonly port: number
+  /** Of its superuser `postern`, by TCP. */
+  readonly url: string
+  readonly directory: string
+  start(): Promise<void>
+  /** `fast`: ends connections and writes all down. `immediate`: as in a power cut. */
+  stop(mode?: 'fast' | 'immediate'): Promise<void>
+  /** Stops it, and nothing of it is left. */
+  remove(): Promise<void>
+}
+
+export interface ClusterPlan {
+  /** The folder of `initdb` and `postgres`. */
+  readonly programs: string
+  /** Settings of the server, `name=value`. */
+  readonly settings?: readonly string[]
+  readonly initdb?: readonly string[]
+}
+
+export const password = 'p:ss/w?rd %@'
+
+/** A server of its own on loopback and in a socket in a temporary folder, not started yet. It does not run as root: then as `postgres` or `nobody`. */
+export async function createCluster({ programs, settings = [], initdb = [] }: ClusterPlan): Promise<Cluster> {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-pg-'))
+  const [data, passwordFile] = [join(directory, 'data'), join(directory, 'password')]
+  const user = findUser()
+  writeFileSync(passwordFile, password)
+  if (user) for (const path of [directory, passwordFile]) chownSync(path, user.uid, user.gid)
+  chmodSync(directory, 0o700)
+  const as = { cwd: directory, ...user, env: { PATH: process.env.PATH, LD_LIBRARY_PATH: process.env.LD_LIBRARY_PATH } }
+  const basics = ['-U', 'postern', '-E', 'UTF8', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--locale=C']
+  execFileSync(join(programs, 'initdb'), ['-D', data, ...basics, ...initdb], { ...as, stdio: 'pipe' })
+  const port = await findPort()
+  const url = `postgres://postern:${encodeURIComponent(password)}@127.0.0.1:${port}/postgres`
+  let server: ChildProcess | undefined
+
+  async function start(): Promise<void> {
+    const own = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, `port=${port}`, ...settings]
+    server = spawn(join(programs, 'postgres'), ['-D', data, ...own.flatMap(each => ['-c', each])], {
+      ...as,
+      stdio: 'ignore',
+    })
+    const ended = once(server, 'exit').then(() => Promise.reject(new Error('the server did not start')))
+    await Promise.race([untilReady(url), ended])
+    ended.catch(() => undefined)
+  }
+
+  async function stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
+    if (!server || server.exitCode !== null) return
+    const exited = once(server, 'exit')
+    server.kill(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    await exited
+  }
+
+  return {
+    port,
+    url,
+    directory,
+    start,
+    stop,
+    async remove() {
+      await stop('immediate')
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** PostgreSQL refuses to run as root. */
+function findUser(): { readonly uid: number; readonly gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  for (const name of ['postgres', 'nobody']) {
+    const idOf = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+    try {
+      return { uid: idOf('-u'), gid: idOf('-g') }
+    } catch {
+      // There is no such user.
+    }
+  }
+  throw new Error('there is no user to run a server as')
+}
+
+async function findPort(): Promise<number> {
+  const socket = createServer().listen(0, '127.0.0.1')
+  await once(socket, 'listening')
+  const { port } = socket.address() as { readonly port: number }
+  socket.close()
+  await once(socket, 'close')
+  return port
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (;;) {
+    const client = new pg.Client(url)
+    try {
+      await client.connect()
+      await client.end()
+      return
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '@postern/core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openPostgresDesk } from '../../src/index.ts'
+import { silentLog } from '../open-test-desk.ts'
+import type { Cluster } from './cluster.ts'
+import { createCluster, password } from './cluster.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
+import { askServer, testServer } from './test-server.ts'
+
+const open = (url: string) => openPostgresDesk({ url, now: Date.now, log: silentLog })
+
+/** What an operator is told. */
+async function refusalOf(url: string): Promise<string> {
+  const error = await open(url).then(
+    desk => desk.close(),
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(ConfigError)
+  expect(String(error)).not.toContain(password)
+  expect(String(error)).not.toContain(encodeURIComponent(password))
+  return (error as ConfigError).message
+}
+
+function withUrl(change: (url: URL) => void): string {
+  const url = new URL(testServer.url)
+  change(url)
+  return url.href
+}
+
+const here = new URL(testServer.url).host
+
+describe('openPostgresDesk() says what is wrong with', () => {
+  test.each([
+    [
+      'a server that is not there',
+      withUrl(url => (url.port = '1')),
+      'store: cannot use the database "postgres" at 127.0.0.1:1 (connect ECONNREFUSED 127.0.0.1:1). Check that the server runs and can be reached from here.',
+    ],
+    [
+      'a password',
+      withUrl(url => (url.password = 'wrong')),
+      `store: the server of "postgres" at ${here} does not let us in. Check user and password of the URL, and pg_hba.conf.`,
+    ],
+    [
+      'a database that nobody has made',
+      withUrl(url => (url.pathname = '/nowhere')),
+      `store: there is no database "nowhere" at ${here}. Make it: CREATE DATABASE … ENCODING UTF8.`,
+    ],
+    [
+      'a parameter',
+      withUrl(url => (url.search = '?pool=9')),
+      'store: has the parameter "pool". Known are host, port, user, schema, sslmode, sslrootcert, sslcert, sslkey.',
+    ],
+    [
+      'a mode of TLS',
+      withUrl(url => (url.search = '?sslmode=prefer')),
+      'store: has an unknown sslmode "prefer". Use disable, require, verify-ca, verify-full.',
+    ],
+    [
+      'a schema',
+      withUrl(url => (url.search = '?schema="; DROP')),
+      'store: has no usable "schema". Use a-z, 0-9 and _.',
+    ],
+  ])('%s', async (_, url, told) => {
+    expect(await refusalOf(url)).toBe(told)
+  })
+
+  test('a password that makes the URL none, without saying it', async () => {
+    expect(await refusalOf('postgres://me:se/cret@host:port/database')).toMatch(/^store: (is no URL|names no host)/)
+  })
+
+  test('a database of another encoding', async () => {
+    await askServer("CREATE DATABASE latin ENCODING LATIN1 LOCALE 'C' TEMPLATE template0")
+    expect(await refusalOf(withUrl(url => (url.pathname = '/latin')))).toBe(
+      'store: the database is kept as LATIN1. Make one with ENCODING UTF8 TEMPLATE template0.',
+    )
+  })
+
+  test('a user without rights', async () => {
+    await askServer(`CREATE DATABASE locked; CREATE ROLE guest LOGIN PASSWORD 'guest'`)
+    const url = withUrl(at => {
+      at.pathname = '/locked'
+      at.username = 'guest'
+      at.password = 'guest'
+    })
+    expect(await refusalOf(url)).toMatch(/^store: the user has no rights in "locked" at .* GRANT CREATE/)
+  })
+
+  test('tables that are not ours', async () => {
+    const url = makeDatabase()
+    await askServer(`CREATE SCHEMA ${schemaOf(url)}; CREATE TABLE ${schemaOf(url)}.entries (id int)`)
+    expect(await refusalOf(url)).toBe(
+      `store: the schema "${schemaOf(url)}" holds tables that are not ours. Name another with ?schema=….`,
+    )
+  })
+
+  test('a newer release', async () => {
+    const url = makeDatabase()
+    await (await open(url)).close()
+    await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
+    expect(await refusalOf(url)).toBe('store: was written by a newer release. Start that release or a later one.')
+  })
+})
+
+test('gateways that start at once make the tables once', async () => {
+  const url = makeDatabase()
+  const desks = await Promise.all([open(url), open(url), open(url)])
+  expect(await Promise.all(desks.map(desk => desk.secret('key', async () => 'made')))).toEqual(['made', 'made', 'made'])
+  await Promise.all(desks.map(desk => desk.close()))
+})
+
+describe('a connection', () => {
+  let cluster: Cluster
+  let certificate: string
+  beforeAll(async () => {
+    const programs = process.env.POSTERN_TEST_POSTGRES_PROGRAMS ?? ''
+    cluster = await createCluster({
+      programs,
+      settings: ['fsync=off', 'ssl=on', 'ssl_cert_file=../crt', 'ssl_key_file=../key'],
+    })
+    certificate = join(cluster.directory, 'crt')
+    const names = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+    const files = ['-keyout', join(cluster.directory, 'key'), '-out', certificate]
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...names, ...files], {
+      stdio: 'pipe',
+    })
+    const { uid, gid } = statSync(cluster.directory)
+    for (const file of [join(cluster.directory, 'key'), certificate]) {
+      chmodSync(file, 0o600)
+      chownSync(file, uid, gid)
+    }
+    expect(readFileSync(certificate, 'utf8')).toContain('BEGIN CERTIFICATE')
+    await cluster.start()
+  })
+  afterAll(() => cluster.remove())
+
+  test.each(['require', 'verify-ca&sslrootcert=$', 'verify-full&sslrootcert=$'])(
+    'uses TLS with sslmode=%s',
+    async mode => {
+      const desk = await open(`${cluster.url}?sslmode=${mode.replace('$', certificate)}`)
+      expect(await desk.hasSecret('none')).toBe(false)
+      await desk.close()
+    },
+  )
+
+  test('refuses a server whose certificate nobody vouches for', async () => {
+    expect(await refusalOf(`${cluster.url}?sslmode=verify-full`)).toContain('self-signed certificate')
+  })
+
+  test('goes by a socket, too', async () => {
+    const user = `user=postern&host=${cluster.directory}&port=${cluster.port}`
+    const told = await refusalOf(`postgres:///nowhere?${user}`)
+    expect(told).toMatch(/does not let us in|cannot use the database "nowhere"/)
+  })
+})

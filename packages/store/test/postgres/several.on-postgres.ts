@@ -1,0 +1,133 @@
+import { LeaseLost, Unavailable } from '@postern/core'
+import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { describe, expect, test } from 'vitest'
+import type { StoreDesk } from '../../src/index.ts'
+import { openPostgresTestDesk, schemaOf } from './open-postgres-test-desk.ts'
+import { askServer } from './test-server.ts'
+
+const request = { holder: 'worker', limit: 10, leaseMs: 30_000 }
+
+/** Two gateways at one database. */
+async function openTwo() {
+  const tested = await openPostgresTestDesk()
+  const other = (await tested.reopen?.()) as StoreDesk
+  const close = () => Promise.all([tested.desk.close(), other.close()])
+  return { ...tested, other, close }
+}
+
+function nextNotice(desk: StoreDesk, topic: string): Promise<unknown> {
+  return new Promise(resolve => {
+    const unlisten = desk.listen(topic, payload => {
+      unlisten()
+      resolve(payload)
+    })
+  })
+}
+
+describe('two desks at one database', () => {
+  test('hear what makes work ready, and of the end of turns, whoever does it', async () => {
+    const { desk, other, close } = await openTwo()
+    const ready = nextNotice(other, 'work')
+    const { message } = await desk.admit(sketchIntake('m1'), 'c')
+    await ready
+    const settled = nextNotice(desk, `message:${message}`)
+    const [turn] = await other.leaseTurns(request)
+    if (!turn) throw new Error('no turn is due')
+    await other.commit(turn, sketchAnswer(turn, 'hello'))
+    expect(await settled).toEqual({ kind: 'settled' })
+    expect(await desk.findMessage('m1')).toMatchObject({ state: 'answered' })
+    await close()
+  })
+
+  test('tell each other what an agent says meanwhile, however long it is and whatever it holds', async () => {
+    const { desk, other, close } = await openTwo()
+    const chunk = { kind: 'part', chunk: 'ä🦆\0\u001a\ud800'.repeat(20_000) }
+    const heard = nextNotice(other, 'message:7')
+    desk.notify('message:7', chunk)
+    expect(await heard).toEqual(chunk)
+    await close()
+  })
+
+  test('one takes over from the other, which comes too late', async () => {
+    const { desk, other, advance, close } = await openTwo()
+    await desk.admit(sketchIntake('m1'), 'c')
+    const [lost] = await desk.leaseTurns(request)
+    expect(await other.leaseTurns(request)).toEqual([])
+    advance(request.leaseMs)
+    const [turn] = await other.leaseTurns(request)
+    expect(turn).toMatchObject({ attempt: 2, content: { id: 'm1', raw: { id: 'm1' } } })
+    if (!turn || !lost) throw new Error('no turn is due')
+    await expect(desk.commit(lost, sketchAnswer(lost, 'late'))).rejects.toThrow(LeaseLost)
+    await other.commit(turn, sketchAnswer(turn, 'in time'))
+    await close()
+  })
+
+  test('give each turn once, and count to the end, whoever asks at the same time', async () => {
+    const { desk, other, close } = await openTwo()
+    const desks = [desk, other]
+    const ids = Array.from({ length: 120 }, (_, at) => `m${at}`)
+    await Promise.all(ids.map((id, at) => desks[at % 2]?.admit(sketchIntake(id), 'c')))
+    // What two doors are told at once is one message.
+    const again = await Promise.all(
+      ids.slice(0, 20).flatMap(id => desks.map(each => each.admit(sketchIntake(id), 'c'))),
+    )
+    expect(again.every(({ outcome }) => outcome === 'duplicate')).toBe(true)
+    const answered = await Promise.all(desks.map(answerAll))
+    expect(answered.flat().toSorted()).toEqual(ids.toSorted())
+    expect((await other.count()).messages).toMatchObject({ answered: 120, received: 0, working: 0 })
+    await close()
+  })
+})
+
+async function answerAll(desk: StoreDesk): Promise<readonly string[]> {
+  const ids: string[] = []
+  for (;;) {
+    const turns = await desk.leaseTurns({ ...request, limit: 7 })
+    if (turns.length === 0) return ids
+    await Promise.all(turns.map(turn => desk.commit(turn, sketchAnswer(turn, 'hello'))))
+    ids.push(...turns.map(({ content }) => content.id))
+  }
+}
+
+test('letters that PostgreSQL does not keep are kept', async () => {
+  const { desk } = await openPostgresTestDesk()
+  const id = 'nul \0 mark \u001a0 \u001a1'
+  await desk.admit(sketchIntake(id, { aliases: ['\0'], target: { words: '\0\ud800' } }), 'c\0')
+  const [turn] = await desk.leaseTurns(request)
+  expect(turn).toMatchObject({ content: { id }, target: { words: '\0\ud800' }, correlationId: 'c\0' })
+  expect(await desk.findMessage(id)).toMatchObject({ message: { id } })
+  expect(await desk.admit(sketchIntake(id), 'c')).toMatchObject({ outcome: 'duplicate' })
+  await desk.close()
+})
+
+test('a write whose connection breaks is told so, and nothing of it stays; the next one finds a new connection', async () => {
+  const { desk, url } = await openPostgresTestDesk()
+  await desk.admit(sketchIntake('m1'), 'c')
+  const sendAll = (from: number) =>
+    Promise.allSettled(Array.from({ length: 30 }, (_, at) => desk.admit(sketchIntake(`n${from + at}`), 'c')))
+  const sending = sendAll(0)
+  await askServer(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'postern ${schemaOf(url)}'`,
+  )
+  for (const outcome of await sending) {
+    if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(Unavailable)
+  }
+  const known = await untilAdmitted(desk)
+  expect(known).toBe(true)
+  for (let at = 0; at < 30; at += 1) await desk.admit(sketchIntake(`n${at}`), 'c')
+  expect((await desk.count()).messages.received).toBe(32)
+  await desk.close()
+})
+
+/** As a peer does: again and again. */
+async function untilAdmitted(desk: StoreDesk): Promise<boolean> {
+  for (;;) {
+    try {
+      await desk.admit(sketchIntake('last'), 'c')
+      return true
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+}
