@@ -9,6 +9,7 @@ const descriptions: Readonly<Record<DemandObjection, string>> = {
   elsewhere: 'belongs to another conversation',
   receipt_used: 'is paid by a receipt that was used already',
   ended: 'belongs to a task that has ended',
+  taken: 'was to be decided by a task that there was already',
 }
 
 /** Where a message of A2A says what it decides. */

@@ -1,3 +1,4 @@
+import type { TaskIntake } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, Sender } from './message.ts'
 import type { Policy } from './part.ts'
@@ -62,9 +63,20 @@ export interface DemandDecision {
   readonly receipt?: UsedReceipt | undefined
   /** Of a call that an operator allows: what it is to run with instead. */
   readonly args?: Json | undefined
+  /** Of which its turn is, where that is not the one of the message that caused the demand. */
+  readonly task?: TaskIntake | undefined
 }
 
-export const demandObjections = ['unknown', 'used', 'expired', 'kind', 'elsewhere', 'receipt_used', 'ended'] as const
+export const demandObjections = [
+  'unknown',
+  'used',
+  'expired',
+  'kind',
+  'elsewhere',
+  'receipt_used',
+  'ended',
+  'taken',
+] as const
 export type DemandObjection = (typeof demandObjections)[number]
 
 export type Resolved =

@@ -69,6 +69,8 @@ export interface TaskIntake extends TaskKey {
   readonly share?: { readonly name: string; readonly most: number } | undefined
   /** It is opened by this message: when there is one of its id already, this one is refused. */
   readonly isNew?: true | undefined
+  /** It goes on also when it has ended, unless it is canceled. */
+  readonly reopens?: true | undefined
 }
 
 /** Somebody who is told whenever a turn of a task has ended, and when it is canceled. */

@@ -1,10 +1,18 @@
 import type { DemandDecision, DemandDesk, DemandRecord, Intake, Resolved } from '@postern/core'
 import { createResolutionIntake, isoTime } from '@postern/core'
+import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import type { AdmitNew } from './intake.ts'
+import type { MessageDraft } from './message-draft.ts'
 import { draftIntake } from './message-draft.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
+
+interface Decided {
+  readonly demand: DemandRecord
+  readonly decision: DemandDecision
+  readonly draft: MessageDraft
+}
 
 export function createDemandDesk({ db, write, now }: Store, tables: Tables, admitNew: AdmitNew): DemandDesk {
   const { demands } = tables
@@ -16,9 +24,23 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
     const author = findAuthor.get(demand.message)?.author ?? undefined
     const { scope } = tables.threads.scopeOf(thread)
     const origin = { content, target, scope, task, author, flags }
-    const intake = createResolutionIntake(demand, decision, origin, isoTime(now()))
+    const resolved = createResolutionIntake(demand, decision, origin, isoTime(now()))
+    const intake = decision.task ? { ...resolved, task: decision.task } : resolved
     if (via === content.received_via) return intake
     return { ...intake, thread: { ...intake.thread, scope: author ?? scope, joined: { id: thread, via } } }
+  }
+
+  function admitDecision(batch: Batch, { demand, decision, draft }: Decided): Resolved {
+    const admitted = admitNew(batch, draft)
+    const isRefused = typeof admitted === 'string'
+    // Another task may still decide it.
+    if (isRefused && decision.task) return { outcome: 'refused', reason: 'taken', demand }
+    if (isRefused) demands.expire(demand)
+    else demands.use(demand, decision, now())
+    const after = demands.find({ digest: decision.digest }, now()) ?? demand
+    return isRefused
+      ? { outcome: 'refused', reason: 'ended', demand: after }
+      : { outcome: 'resolved', demand: after, message: admitted.message }
   }
 
   return {
@@ -34,13 +56,7 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
         if (!current) return { outcome: 'refused', reason: 'unknown' }
         const objection = demands.findObjection(current, decision)
         if (objection) return { outcome: 'refused', reason: objection, demand: current }
-        const admitted = admitNew(batch, draft)
-        if (typeof admitted === 'string') demands.expire(current)
-        else demands.use(current, decision, now())
-        const after = demands.find({ digest: decision.digest }, now()) ?? current
-        return typeof admitted === 'string'
-          ? { outcome: 'refused', reason: 'ended', demand: after }
-          : { outcome: 'resolved', demand: after, message: admitted.message }
+        return admitDecision(batch, { demand: current, decision, draft })
       })
     },
   }

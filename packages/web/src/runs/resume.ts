@@ -5,6 +5,7 @@ import type { TranscriptEntry } from '@postern/transcript'
 import { isAsked } from '../history.ts'
 import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
+import { RunRepeated } from './admit-run.ts'
 import type { Watched } from './follow-turn.ts'
 import { isMap } from './read-run-input.ts'
 import type { AskedRun } from './start-run.ts'
@@ -34,7 +35,7 @@ export async function decideInterrupts(
 ): Promise<DecidedInterrupts> {
   let decided = nothing
   for (const entry of resume) {
-    const next = await decideInterrupt(entry, asked, deciding)
+    const next = await decideInterrupt(entry, { ...asked, isBegun: decided.watched !== undefined }, deciding)
     decided = {
       watched: next.watched ?? decided.watched,
       answers: [...decided.answers, ...next.answers],
@@ -46,6 +47,9 @@ export async function decideInterrupts(
   return decided
 }
 
+/** A run is started once; what else it decides is part of it. */
+const [isNew, reopens] = [{ isNew: true }, { reopens: true }] as const
+
 const nothing: DecidedInterrupts = {
   watched: undefined,
   answers: [],
@@ -55,9 +59,12 @@ const nothing: DecidedInterrupts = {
 }
 const unknown: DecidedInterrupts = { ...nothing, warnings: ['an interrupt that is not open was not decided'] }
 
+/** `isBegun`: it has decided something already. */
+type DecidingRun = AskedRun & { readonly isBegun: boolean }
+
 async function decideInterrupt(
   entry: ResumeEntry,
-  asked: AskedRun,
+  asked: DecidingRun,
   { rooms, recent }: Deciding,
 ): Promise<DecidedInterrupts> {
   const demand = /^[0-9a-f]{32}$/.test(entry.interruptId)
@@ -66,16 +73,19 @@ async function decideInterrupt(
   if (!demand) return answerQuestion(entry, recent)
   if (isForOperator(demand.policy)) return lookAfterOperator(demand, asked, { rooms, recent })
   const sender = senderOf(asked.owner, `@${asked.agent}@${rooms.house.agents.domain}`, 0)
-  const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent && demand.via === 'web'
+  const isOwn = demand.subject === subjectOf(sender) && demand.agent === asked.agent
   // A payment or a login is proven where it is made, and can only be left here.
   const isLeft = demand.kind === 'consent_required' || entry.status === 'cancelled'
   if (!isOwn || !isLeft || !wasDemanded(demand.id, recent)) return unknown
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
-  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver } as const
+  const run = { owner: asked.owner.owner, id: asked.input.runId }
+  const task = { ...run, context: asked.input.threadId, ...(asked.isBegun ? reopens : isNew) }
+  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver, task } as const
   const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
+  if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
   if (resolved.outcome === 'refused') return unknown
-  return { ...nothing, watched: { message: resolved.message, task: undefined } }
+  return { ...nothing, watched: { message: resolved.message, task: run } }
 }
 
 /** Whoever is talking decides nothing here: he is told how it stands. */

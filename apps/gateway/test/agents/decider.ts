@@ -1,0 +1,18 @@
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+/** Asks before it does anything, and does what is allowed as it was told: at once, or until it is stopped. */
+export async function handle(message: NormalizedMessage, context: AgentContext): Promise<PartialResponse | string> {
+  const { policy_resolution: decided, parts } = message
+  if (!decided) {
+    const text = plainTextOf(parts)
+    if (!text.startsWith('may I')) return `heard: ${text}`
+    return context.requireConsent({ message: text, data: { 'test.agents.slowly': text.includes('slowly') } })
+  }
+  if (decided.data?.['test.agents.slowly'] === true) {
+    await new Promise((_resolve, reject) =>
+      context.signal.addEventListener('abort', () => reject(context.signal.reason)),
+    )
+  }
+  return `decided: ${decided.outcome}`
+}

@@ -1,0 +1,92 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { WebHouse } from '../web-house.ts'
+import { name, openWebHouse, readEvents } from '../web-house.ts'
+
+// A run that goes on with what was decided is a run like any other.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({}, { agents: { chat: { use: './agents/decider.ts' } }, default_agent: 'chat' })
+})
+afterAll(() => web.close())
+
+interface Outcome {
+  readonly outcome: { readonly type: string; readonly interrupts?: readonly { readonly id: string }[] }
+}
+
+const outcomeOf = (events: readonly BaseEvent[]) => (events.at(-1) as unknown as Outcome).outcome
+
+async function ask(text: string): Promise<{ threadId: string; interruptId: string }> {
+  const threadId = name('thread')
+  const { interrupts = [] } = outcomeOf(await web.say(text, { threadId }))
+  return { threadId, interruptId: interrupts.at(-1)?.id ?? '' }
+}
+
+const allow = (...ids: readonly string[]) =>
+  ids.map(interruptId => ({ interruptId, status: 'resolved', payload: { approved: true } }))
+
+const resume = (threadId: string, ids: readonly string[], runId = name('run')) =>
+  web.postRun({ threadId, runId, messages: [], resume: allow(...ids) })
+
+const cancel = (runId: string, as?: 'bob') => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`, undefined, as)
+
+test('C-18, C-24: is cancelled by its owner alone, and ends so; what was allowed is not done', async () => {
+  const { threadId, interruptId } = await ask('may I do it slowly?')
+  const runId = name('run')
+  const running = await resume(threadId, [interruptId], runId)
+  await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+  expect((await cancel(runId, 'bob')).status).toBe(404)
+  expect((await cancel(runId)).json).toEqual({ cancelled: true })
+  expect(outcomeOf(await readEvents(running))).toEqual({ type: 'cancelled' })
+  expect(JSON.stringify(await web.readHistory(threadId))).not.toContain('decided: granted')
+  expect((await cancel(runId)).json).toEqual({ cancelled: false })
+})
+
+describe('its run id', () => {
+  test('C-26: counts once, for whatever comes with it', async () => {
+    const [first, second] = [await ask('may I?'), await ask('may I, too?')]
+    const runId = name('run')
+    expect(JSON.stringify(await readEvents(await resume(first.threadId, [first.interruptId], runId)))).toContain(
+      'decided: granted',
+    )
+    const again = await resume(second.threadId, [second.interruptId], runId)
+    expect([again.status, await again.json()]).toMatchObject([409, { code: 'run_repeated' }])
+    const messages = [{ id: name('msg'), role: 'user', content: 'hello' }]
+    expect((await web.postRun({ threadId: name('thread'), runId, messages })).status).toBe(409)
+    const history = await web.readHistory(first.threadId)
+    expect(history.at(-1)?.metadata).toMatchObject({ run_id: runId })
+    expect(outcomeOf(await readEvents(await resume(second.threadId, [second.interruptId])))).toEqual({
+      type: 'success',
+    })
+  })
+
+  test('C-26: of two decisions at once under one id one counts, and the other can still be taken', async () => {
+    const asked = [await ask('may I here?'), await ask('may I there?')]
+    const runId = name('run')
+    const both = await Promise.all(asked.map(({ threadId, interruptId }) => resume(threadId, [interruptId], runId)))
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
+    await Promise.all(both.map(answer => answer.text()))
+    const left = asked[both.findIndex(({ status }) => status === 409)]
+    const events = await readEvents(await resume(left?.threadId ?? '', [left?.interruptId ?? '']))
+    expect(outcomeOf(events)).toEqual({ type: 'success' })
+  })
+
+  test('C-24: one run decides all that a conversation waits for', async () => {
+    const { threadId } = await ask('may I once?')
+    const { interrupts = [] } = outcomeOf(await web.say('may I twice?', { threadId }))
+    expect(interrupts).toHaveLength(2)
+    const events = await readEvents(
+      await resume(
+        threadId,
+        interrupts.map(({ id }) => id),
+      ),
+    )
+    expect(outcomeOf(events)).toEqual({ type: 'success' })
+    const said = (await web.readHistory(threadId)).filter(({ content }) => content === 'decided: granted')
+    expect(said).toHaveLength(2)
+    expect(new Set(said.map(({ metadata }) => metadata.run_id)).size).toBe(1)
+  })
+})
