@@ -1,6 +1,7 @@
 import type { JsonMap } from '../json-difference.ts'
 import type { ClientRoom } from './client-room.ts'
 import { openClientRoom } from './client-room.ts'
+import { createClientTurns } from './client-turns.ts'
 import type { AllCommits } from './forced-commits.ts'
 import { addForcedCommits } from './forced-commits.ts'
 import type { SwarmBans } from './swarm-ban.ts'
@@ -14,8 +15,8 @@ import type { SwarmHistory } from './swarm-history.ts'
 import type { SwarmNavigation } from './swarm-navigation.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
 import { swarmTexts } from './swarm-spec.ts'
-import type { TurnDeps, TurnRequest } from './swarm-turn.ts'
-import { findActiveAgent, runSwarmTurn } from './swarm-turn.ts'
+import type { TurnDeps } from './swarm-turn.ts'
+import { findActiveAgent } from './swarm-turn.ts'
 import { createSwarmVoice } from './swarm-voice.ts'
 
 export interface MessageOptions {
@@ -68,6 +69,9 @@ export interface SwarmClient {
   connect(receive: ReceiveMessage): () => void
 }
 
+/** Tells of a client, in the name of whoever is active. */
+export type TellEvent = (source: BusSource, type: string, told?: Partial<Pick<BusEvent, 'input' | 'output'>>) => void
+
 /** Opens a client of a swarm where it was left: active agent, stack and history are there again. */
 export async function openSwarmClient(spec: SwarmSpec, deps: SwarmDeps, clientId: string): Promise<SwarmClient> {
   return createSwarmClient(spec, deps, await openClientRoom(spec, deps, clientId))
@@ -100,54 +104,15 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
   // What somebody may yet refuse is told when it is whole.
   const mayBeHeard = !policies.some(({ validateOutput }) => validateOutput)
 
-  function tell(source: BusSource, type: string, told: Partial<Pick<BusEvent, 'input' | 'output'>> = {}): void {
+  const tell: TellEvent = (source, type, told = {}) =>
     bus.emit({ type, source, clientId, context: { agentName: navigation.active, swarmName }, ...told })
-  }
 
   function cancel(): void {
     room.life?.abort()
     tell('swarm-bus', 'cancel-output')
   }
 
-  /** `answer` is what the last of the agents said, `rawResult` everything that is heard. */
-  async function giveOutput(mode: string, answer: string, isStored = false, rawResult = answer): Promise<string> {
-    const refusal = await bans.checkMessage('output', rawResult, clientId)
-    const result = refusal ?? rawResult
-    await commits.commitAssistantMessage(refusal ?? answer, { agentName: navigation.active, isStored })
-    tell('agent-bus', 'emit-output', { input: { mode, rawResult }, output: { result } })
-    return result
-  }
-
-  async function answerTurn(request: TurnRequest, own: AbortController): Promise<string> {
-    const answer = await runSwarmTurn(turn, request, own.signal)
-    if (answer === undefined || own.signal.aborted) return ''
-    return await giveOutput(request.mode, answer, request.isStored, request.voice?.finish(answer))
-  }
-
-  async function runTurn(request: TurnRequest): Promise<string> {
-    const { message, mode } = request
-    const refusal = (await bans.findRefusal(clientId)) ?? (await bans.checkMessage('input', message, clientId))
-    if (refusal !== undefined) {
-      tell('session-bus', 'notify', { input: { message: refusal } })
-      return refusal
-    }
-    if (mode === 'user') await navigation.beginTurn()
-    const own = new AbortController()
-    const ended = new Promise<string>(resolve => own.signal.addEventListener('abort', () => resolve('')))
-    room.life = own
-    tell('execution-bus', 'commit-execution-begin')
-    try {
-      const result = await Promise.race([answerTurn(request, own), ended])
-      tell('swarm-bus', 'wait-for-output', { output: { result } })
-      tell('session-bus', 'execute', { input: { message, mode }, output: { result } })
-      return result
-    } finally {
-      own.abort()
-      room.life = undefined
-      tell('execution-bus', 'commit-execution-end')
-    }
-  }
-
+  const turns = createClientTurns({ turn, room, bans, tell })
   return {
     clientId,
     history,
@@ -160,9 +125,9 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
     },
     complete(message, { hear, ...options } = {}) {
       const voice = hear && mayBeHeard ? createSwarmVoice(hear) : undefined
-      return room.queue(() => runTurn({ ...options, message, mode: 'user', voice }))
+      return room.queue(() => turns.run({ ...options, message, mode: 'user', voice }))
     },
-    execute: message => room.queue(() => runTurn({ message, mode: 'tool' })),
+    execute: message => room.queue(() => turns.run({ message, mode: 'tool' })),
     async runStateless(message) {
       const refusal = await bans.findRefusal(clientId)
       if (refusal !== undefined) return refusal
@@ -176,7 +141,7 @@ export function createSwarmClient(spec: SwarmSpec, deps: SwarmDeps, room: Client
       return result
     },
     async emit(message) {
-      await giveOutput('tool', message)
+      await turns.giveOutput('tool', message)
       tell('session-bus', 'emit', { input: { message } })
     },
     async notify(content) {

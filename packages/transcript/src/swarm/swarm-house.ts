@@ -3,6 +3,8 @@ import type { ClientRoom } from './client-room.ts'
 import { openClientRoom } from './client-room.ts'
 import type { MessageOptions, ReceiveMessage, SwarmClient } from './swarm-client.ts'
 import { createSwarmClient } from './swarm-client.ts'
+import type { SwarmHall } from './swarm-hall.ts'
+import { createSwarmHall } from './swarm-hall.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
 
 type Words = Pick<MessageOptions, 'payload' | 'images' | 'hear'>
@@ -68,60 +70,27 @@ export interface Swarm {
 }
 
 export function createSwarm(spec: SwarmSpec, deps: SwarmDeps): Swarm {
-  return createHouse(spec, deps, { rooms: new Map(), users: new Map(), connections: new Map() })
+  return createHouse(spec, deps, createSwarmHall())
 }
 
-/** What a swarm and its scopes have in common, by client. */
-interface Hall {
-  readonly rooms: Map<string, Promise<ClientRoom>>
-  /** Sessions and connections. */
-  readonly users: Map<string, number>
-  readonly connections: Map<string, number>
-}
-
-function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: Hall): Swarm {
-  const { rooms, users, connections } = hall
-  const clients = new Map<string, Promise<SwarmClient>>()
+function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: SwarmHall): Swarm {
+  const { rooms } = hall
+  /** Of each room the one with the agents of this house. */
+  const clients = new WeakMap<Promise<ClientRoom>, Promise<SwarmClient>>()
 
   function open(clientId: string): Promise<SwarmClient> {
-    const known = clients.get(clientId)
-    if (known) return known
-    const room = rooms.get(clientId) ?? openClientRoom(spec, deps, clientId)
-    rooms.set(clientId, room)
-    const client = room.then(opened => createSwarmClient(spec, deps, opened))
-    clients.set(clientId, client)
-    // What could not be opened is tried again by whoever comes next.
-    client.catch(() => {
-      rooms.delete(clientId)
-      clients.delete(clientId)
-    })
+    const room = rooms.get(clientId) ?? openRoom(clientId)
+    const client = clients.get(room) ?? room.then(opened => createSwarmClient(spec, deps, opened))
+    clients.set(room, client)
     return client
   }
 
-  async function dispose(clientId: string): Promise<void> {
-    const room = rooms.get(clientId)
-    rooms.delete(clientId)
-    clients.delete(clientId)
-    ;(await room)?.life?.abort()
-  }
-
-  /** Whoever leaves last closes the client. */
-  function enter(clientId: string, leaving: () => void = () => {}) {
-    users.set(clientId, (users.get(clientId) ?? 0) + 1)
-    let isOver = false
-    return {
-      get isOver() {
-        return isOver
-      },
-      async leave() {
-        if (isOver) return
-        isOver = true
-        leaving()
-        const left = (users.get(clientId) ?? 1) - 1
-        users.set(clientId, left)
-        if (left === 0) await dispose(clientId)
-      },
-    }
+  function openRoom(clientId: string): Promise<ClientRoom> {
+    const room = openClientRoom(spec, deps, clientId)
+    rooms.set(clientId, room)
+    // What could not be opened is tried again by whoever comes next.
+    room.catch(() => rooms.delete(clientId))
+    return room
   }
 
   async function actFor<Result>(
@@ -134,7 +103,7 @@ function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: Hall): Swarm {
   }
 
   async function notify(client: SwarmClient, content: string): Promise<true> {
-    if (!connections.get(client.clientId))
+    if (!hall.isConnected(client.clientId))
       throw new Rejection('no_recipient', 'Cannot notify client: nobody is connected')
     await client.notify(content)
     return true
@@ -142,10 +111,10 @@ function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: Hall): Swarm {
 
   return {
     open,
-    dispose,
+    dispose: hall.close,
     async session(clientId) {
       const client = await open(clientId)
-      const stay = enter(clientId)
+      const stay = hall.enter(clientId)
       return {
         complete: async (message, options) => (stay.isOver ? '' : await client.complete(message, options)),
         dispose: stay.leave,
@@ -154,11 +123,7 @@ function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: Hall): Swarm {
     async makeConnection(receive, clientId) {
       const client = await open(clientId)
       const disconnect = client.connect(receive)
-      connections.set(clientId, (connections.get(clientId) ?? 0) + 1)
-      const stay = enter(clientId, () => {
-        disconnect()
-        connections.set(clientId, (connections.get(clientId) ?? 1) - 1)
-      })
+      const stay = hall.connect(clientId, disconnect)
       return {
         async send(message, options) {
           if (!stay.isOver) await client.complete(message, options)
@@ -190,7 +155,7 @@ function createHouse(spec: SwarmSpec, deps: SwarmDeps, hall: Hall): Swarm {
         onError?.(error)
         return undefined
       } finally {
-        await dispose(clientId)
+        await hall.close(clientId)
       }
     },
     async scope(run, options) {

@@ -1,0 +1,14 @@
+import { expect } from 'vitest'
+import type { BusEvent } from '../src/index.ts'
+
+/** W-10: all six fields, with the agent and the client. */
+export function expectWhole({ payload: _, ...event }: BusEvent, clientId: string): void {
+  expect(event).toEqual({
+    type: expect.any(String),
+    source: expect.any(String),
+    input: expect.any(Object),
+    output: expect.any(Object),
+    context: expect.objectContaining({ agentName: expect.any(String), swarmName: 'desk' }),
+    clientId,
+  })
+}
