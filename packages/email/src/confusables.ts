@@ -64,11 +64,14 @@ export function foldName(name: string): string {
  */
 export function findEdit(left: string, right: string): readonly [left: string, right: string] | undefined {
   const shorter = Math.min(left.length, right.length)
-  if (left === right || Math.max(left.length, right.length) - shorter > 1) return undefined
+  const longer = Math.max(left.length, right.length)
+  if (longer - shorter > 1 || left === right) return undefined
   let start = 0
   while (start < shorter && left[start] === right[start]) start += 1
   let end = 0
   while (end < shorter - start && left[left.length - 1 - end] === right[right.length - 1 - end]) end += 1
+  // Nearly all of thousands end here, and nothing is cut out for them.
+  if (longer - start - end > 2) return undefined
   const [one, other] = [left.slice(start, left.length - end), right.slice(start, right.length - end)]
   const isSwap = one.length === 2 && other.length === 2 && one[0] === other[1] && one[1] === other[0]
   return isSwap || (one.length <= 1 && other.length <= 1) ? [one, other] : undefined

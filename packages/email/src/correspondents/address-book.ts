@@ -27,8 +27,13 @@ interface KnownDomain {
   /** As it is shown. */
   readonly shown: string
   readonly folded: string
-  /** Peers by the local part without its tag, in lower case. */
-  readonly locals: Map<string, string>
+  /** By the local part without its tag, in lower case. */
+  readonly locals: Map<string, KnownLocal>
+}
+
+interface KnownLocal {
+  readonly peer: string
+  readonly folded: string
 }
 
 interface Entry extends Pick<Mailbox, 'domain' | 'name'> {
@@ -54,7 +59,7 @@ export function createAddressBook(): AddressBook {
     entries.set(peer, entry)
     const known = domains.get(entry.domain) ?? describeDomain(entry.domain)
     domains.set(entry.domain, known)
-    if (!known.locals.has(entry.base)) known.locals.set(entry.base, peer)
+    if (!known.locals.has(entry.base)) known.locals.set(entry.base, { peer, folded: foldLetters(entry.base) })
     if (entry.folded) names.set(entry.folded, (names.get(entry.folded) ?? new Set()).add(peer))
   }
 
@@ -63,7 +68,7 @@ export function createAddressBook(): AddressBook {
     if (!entry) return
     entries.delete(peer)
     const { locals } = domains.get(entry.domain) ?? {}
-    if (locals?.get(entry.base) === peer) locals.delete(entry.base)
+    if (locals?.get(entry.base)?.peer === peer) locals.delete(entry.base)
     if (locals?.size === 0) domains.delete(entry.domain)
     const named = names.get(entry.folded)
     named?.delete(peer)
@@ -75,23 +80,26 @@ export function createAddressBook(): AddressBook {
     const found: Likeness[] = []
     for (const [name, known] of domains) {
       const how = name === domain ? undefined : compareDomains({ shown, folded }, known)
-      const peer = known.locals.get(baseOf(local)) ?? known.locals.values().next().value
-      if (how && peer) found.push({ flag: 'lookalike', how, peer })
+      const example = how && (known.locals.get(baseOf(local)) ?? known.locals.values().next().value)
+      if (how && example) found.push({ flag: 'lookalike', how, peer: example.peer })
     }
     return found
   }
 
   function findLikeLocals({ local, domain }: Mailbox): Likeness[] {
     const base = baseOf(local)
-    const locals = domains.get(domain)?.locals ?? new Map<string, string>()
-    return [...locals].flatMap(([known, peer]) => {
-      const how = compareLocals(base, known)
-      return how ? [{ flag: 'lookalike', how, peer } as const] : []
-    })
+    const folded = foldLetters(base)
+    const locals = domains.get(domain)?.locals ?? new Map<string, KnownLocal>()
+    const found: Likeness[] = []
+    for (const [known, other] of locals) {
+      const how = folded === other.folded ? 'its address reads like that' : compareLocals(base, known)
+      if (how) found.push({ flag: 'lookalike', how, peer: other.peer })
+    }
+    return found
   }
 
   function findEntry({ local, domain }: Mailbox): (Entry & { readonly peer: string }) | undefined {
-    const peer = domains.get(domain)?.locals.get(baseOf(local)) ?? ''
+    const peer = domains.get(domain)?.locals.get(baseOf(local))?.peer ?? ''
     const entry = entries.get(peer)
     return entry && { ...entry, peer }
   }
@@ -124,7 +132,7 @@ export function createAddressBook(): AddressBook {
     },
     findOutdated({ domain }) {
       const { locals } = domains.get(domain) ?? {}
-      if (locals && locals.size >= maxOfDomain) return locals.values().next().value
+      if (locals && locals.size >= maxOfDomain) return locals.values().next().value?.peer
       return entries.size >= maxKnown ? entries.keys().next().value : undefined
     },
   }
@@ -158,7 +166,7 @@ function isSameOrganization(labels: readonly string[], others: readonly string[]
 
 /** One letter in one label: of a name long enough, or of what stands behind it (`.com`, `.co`). */
 function isLabelEdited(one: string, other: string): boolean {
-  if (Math.abs(one.length - other.length) > 1) return false
+  if (!findEdit(one, other)) return false
   const [labels, others] = [one.split('.'), other.split('.')]
   if (labels.length !== others.length || isSameOrganization(labels, others)) return false
   const at = labels.findIndex((label, index) => label !== others[index])
@@ -169,7 +177,6 @@ function isLabelEdited(one: string, other: string): boolean {
 }
 
 function compareLocals(one: string, other: string): string | undefined {
-  if (foldLetters(one) === foldLetters(other)) return 'its address reads like that'
   const isLong = Math.max(one.length, other.length) >= shortLocal
   return isLong && isMistaken(one, other) ? 'its address is one letter from that' : undefined
 }

@@ -21,7 +21,7 @@ export interface Correspondents {
 
 export type CorrespondentHouse = Pick<House, 'desk' | 'world'>
 
-const pageSize = 500
+const pageSize = 200
 /** Named to the operator; one message that looks like more is no better. */
 const maxLike = 3
 
