@@ -35,6 +35,11 @@ test('S-30: the catalogue of types is read by machines, too', async () => {
   expect(Object.keys(json.types as object)).toHaveLength(16)
 })
 
+test('S-13: a scope of limits that there is not is refused', async () => {
+  const { status, json } = await call('GET', '/v1/store/x/team?agent_key=a&limit=1&limit_scope=each')
+  expect([status, json.detail]).toEqual([400, 'Cannot read query: limit_scope must be total or per_agent'])
+})
+
 describe('sessions of envelopes over HTTP', () => {
   const open = async () => (await call('POST', '/v1/sessions', { agent_slug: 'desk', title: 'First' })).json
 

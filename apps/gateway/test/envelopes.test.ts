@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken } from './house.ts'
 import type { Answer, WebHouse } from './web-house.ts'
 import { name, openWebHouse } from './web-house.ts'
 
@@ -206,5 +207,30 @@ describe('a session', () => {
     const after = (await web.ask('GET', at)).json
     expect(Date.parse(after.updated_at)).toBeGreaterThanOrEqual(Date.parse(before.updated_at))
     expect(after).toMatchObject({ title: before.title, created_at: before.created_at })
+  })
+})
+
+test('E-13, E-16: what was odd about envelopes that are read in is said, each by its place', async () => {
+  const messages = [
+    { role: 'user', content: 'fine' },
+    { schema: form.schema, type: 'text', role: 'user', content: 'no version', payload: {} },
+    { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
+  ]
+  const query = new URLSearchParams({
+    owner: 'web:["https://agents.test","ann"]',
+    thread: name('copy:thread'),
+    format: 'envelope',
+  })
+  const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${operatorToken}` },
+    body: JSON.stringify({ messages }),
+  })
+  expect(await answer.json()).toMatchObject({
+    added: 3,
+    findings: [
+      { code: 'version_missing', index: 1 },
+      { code: 'schema_unknown', index: 2 },
+    ],
   })
 })

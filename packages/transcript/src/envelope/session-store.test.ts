@@ -168,6 +168,16 @@ describe('createSessionStore()', () => {
     }
   })
 
+  it('a session whose end is no time is refused; one without a zone ends in UTC', async () => {
+    const { sessions } = openRoom()
+    await expect(sessions.create(ann, { expires_at: 'tomorrow' })).rejects.toThrow(
+      new Rejection('malformed', 'Cannot open session: expires_at is no time'),
+    )
+    expect(await sessions.list(ann)).toEqual([])
+    const { expires_at } = await sessions.create(ann, { expires_at: '2026-04-28 12:00:00' })
+    expect(expires_at).toBe('2026-04-28T12:00:00.000Z')
+  })
+
   it('a session whose time is over is not there', async () => {
     const { sessions, pass } = openRoom()
     const { session_id: id } = await sessions.create(ann, { expires_at: '2026-03-13T10:00:01.000Z' })

@@ -1,5 +1,6 @@
 import { type Json, Rejection } from '@postern/core'
 import { z } from 'zod'
+import { parseEntryTime } from '../entry-time.ts'
 import { jsonMapSchema } from '../json-schema.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
 
@@ -66,6 +67,7 @@ export function checkSessionOwner(
   }
 }
 
+/** @throws Rejection malformed for an end that is no time */
 export function buildSessionRow(principal: SessionPrincipal, id: string, now: string, wanted: NewSession): SessionRow {
   return {
     session_id: id,
@@ -84,6 +86,14 @@ export function buildSessionRow(principal: SessionPrincipal, id: string, now: st
     created_at: now,
     updated_at: now,
     last_read_at: null,
-    expires_at: wanted.expires_at ?? null,
+    expires_at: readEnd(wanted.expires_at),
   }
+}
+
+/** A session whose end nobody can read would never end. */
+function readEnd(expires_at: string | undefined): string | null {
+  if (expires_at === undefined) return null
+  const end = parseEntryTime(expires_at)
+  if (end === undefined) throw new Rejection('malformed', 'Cannot open session: expires_at is no time')
+  return end
 }

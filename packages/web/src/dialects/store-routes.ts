@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import type { EntryRange, MessageStore, StoreMessageType, ThreadKey } from '@postern/transcript'
+import type { EntryRange, MessageStore, StoreMessageType, TeamViewOptions, ThreadKey } from '@postern/transcript'
 import { createTranscriptMessageStore, isMessageType, messageTypeNames, messageTypes } from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -41,7 +41,7 @@ export function createStoreRoutes(rooms: WebRooms): Hono {
     .get(
       `${base}/team`,
       view((store, location, c) => {
-        const scope = c.req.query('limit_scope') === 'per_agent' ? ({ limit_scope: 'per_agent' } as const) : {}
+        const scope = readScope(c.req.query('limit_scope'))
         return store.listTeam(location, c.req.queries('agent_key') ?? [], { ...readCut(c), ...readTypes(c), ...scope })
       }),
     )
@@ -90,6 +90,12 @@ function locationOf(c: Context): string {
 
 function readCut(c: Context): { readonly limit?: number | undefined; readonly tail?: number | undefined } {
   return { limit: readNumber(c, 'limit'), tail: readNumber(c, 'tail') }
+}
+
+function readScope(limit_scope: string | undefined): Pick<TeamViewOptions, 'limit_scope'> {
+  if (limit_scope === undefined) return {}
+  if (limit_scope === 'total' || limit_scope === 'per_agent') return { limit_scope }
+  throw new Rejection('malformed', 'Cannot read query: limit_scope must be total or per_agent')
 }
 
 function readTypes(c: Context): { readonly types?: readonly StoreMessageType[] } {
