@@ -88,7 +88,22 @@ describe('what is stored', () => {
     expect(JSON.stringify(next)).toContain('you said: and now?; turns: 2')
   })
 
-  test('C-19: what a step says of itself is what the history says of the message', async () => {
+  test('C-11: a part that only names a file is left out with a warning, and kept as it came', async () => {
+    const content = [
+      { type: 'text', text: 'look' },
+      { type: 'binary', mimeType: 'image/png', id: 'upload-7' },
+    ]
+    const events = await web.say(content)
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({
+      name: 'warning',
+      value: 'a binary part without bytes or address was left out',
+    })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    const [newest] = await web.house.messages()
+    expect(JSON.stringify(await web.house.show(newest?.id ?? ''))).toContain('upload-7')
+  })
+
+  test('C-19, C-32: what a step says of itself is what the history says of the message', async () => {
     const threadId = name('thread')
     const events = await web.say('hello', { threadId, runId: 'run-of-the-step' })
     const { metadata } = findEvent(events, 'STEP_FINISHED')
@@ -98,7 +113,9 @@ describe('what is stored', () => {
       latency_ms: expect.any(Number),
       message_id: findEvent(events, 'TEXT_MESSAGE_START').messageId,
     })
-    expect((await web.readHistory(threadId))[1]?.metadata).toEqual(metadata)
+    const [asked, answered] = await web.readHistory(threadId)
+    expect(answered?.metadata).toEqual(metadata)
+    expect(Date.parse(answered?.timestamp ?? '') - Date.parse(asked?.timestamp ?? '')).toBe(metadata.latency_ms)
   })
 })
 
