@@ -56,8 +56,9 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
     // What comes late reaches nobody.
     signal.throwIfAborted()
     if (turn.isWaiting) return tell({ speaker: client.navigation.active })
-    if (turn.refusal === undefined) return speech.end(speech.restOf(answer))
-    tell({ ...context.refuse({ message: turn.refusal }), speaker: client.navigation.active })
+    const { refusal } = turn
+    if (refusal === undefined || !answer.endsWith(refusal)) return speech.end(speech.restOf(answer))
+    tell({ ...context.refuse({ message: refusal }), speaker: client.navigation.active })
   } finally {
     signal.removeEventListener('abort', cancel)
   }

@@ -116,6 +116,12 @@ describe('the words of a swarm', () => {
     expect(answer?.parts?.[1]).toMatchObject({ policy: { kind: 'forbidden', message: 'I stop here.' } })
   })
 
+  test('W-25: of a refusal that has to be rescued are not heard, and the new ones are no refusal', async () => {
+    const { ask } = await openSwarm([streamOf([{ refusal: 'No: <tool_call>{}' }]), say('Here you are.')])
+    const { answer } = await ask()
+    expect([answer?.status, textOf(answer)]).toEqual([undefined, 'Here you are.'])
+  })
+
   test('are heard when they are whole where a policy looks at them', async () => {
     const policies = { p: { refuse_output: ['sesame'], message: 'No.' } }
     const { ask } = await openSwarm([streamOf(words(long)), streamOf(words(`${long} sesame`))], { policies })

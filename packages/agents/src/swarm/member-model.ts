@@ -64,7 +64,10 @@ export function createMemberModel({ door, settings, seesImages }: MemberModel, t
       const images = seesImages ? await turn.readImages() : []
       return answer(await ask(toChatMessages(rows, { ...heard, images }), tools, hear))
     },
-    run: async rows => answer(await ask(toPlainMessages(rows), [])),
+    async run(rows) {
+      const { text, refusal } = await ask(toPlainMessages(rows), [])
+      return { content: text || refusal }
+    },
   }
 }
 

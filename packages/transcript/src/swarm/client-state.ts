@@ -35,6 +35,9 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, ro
     room.tell('state-bus', { type, context: { stateName }, output: { state } })
   const makeDefault = async () => await spec.getDefault(clientId, stateName)
 
+  /** `null` is a value like any other. */
+  const orDefault = async (state: State | undefined) => (state === undefined ? await makeDefault() : state)
+
   async function makeNext(before: State, change: Parameters<ClientState<State>['set']>[0]): Promise<State> {
     let next = typeof change === 'function' ? await change(before) : change
     for (const step of middlewares) next = await step(next, clientId, stateName)
@@ -43,12 +46,12 @@ export function createClientState<State extends Json>(spec: StateSpec<State>, ro
 
   return {
     async get() {
-      const state = (await record.read()) ?? (await makeDefault())
+      const state = await orDefault(await record.read())
       tell('get-state', state)
       return state
     },
     async set(change) {
-      const state = await record.change(async before => makeNext(before ?? (await makeDefault()), change))
+      const state = await record.change(async before => makeNext(await orDefault(before), change))
       tell('set-state', state)
       return state
     },

@@ -1,13 +1,20 @@
 import type { Json } from '@postern/core'
+import { Unavailable } from '@postern/core'
 import type { RecordShelf, ShelfPlace } from '../transcript-store.ts'
 
 /** One record of the shelf that several write. */
 export interface KeptRecord<Value extends Json> {
   read(): Promise<Value | undefined>
-  /** One after the other; made again of what is there then, when another process was first. A `make` that throws changes nothing. */
+  /**
+   * One after the other; made again of what is there then, when another process was first. A `make` that throws changes nothing.
+   * @throws Unavailable when others were first all the time
+   */
   change(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value>
   clear(): Promise<void>
 }
+
+/** Others are done whenever one is not first: this many of them at once are a fault. */
+const maxTries = 1_000
 
 export function keepRecord<Value extends Json>(
   shelf: Pick<RecordShelf, 'get' | 'insert' | 'swap' | 'remove'>,
@@ -23,12 +30,13 @@ export function keepRecord<Value extends Json>(
   }
 
   async function write(make: (value: Value | undefined) => Promise<Value> | Value): Promise<Value> {
-    for (;;) {
+    for (let left = maxTries; left > 0; left -= 1) {
       const before = await shelf.get(place)
       const value = await make(before?.value as Value | undefined)
       const isFirst = before ? await shelf.swap(place, before.version, value) : await shelf.insert(place, value)
       if (isFirst) return value
     }
+    throw new Unavailable('Cannot keep record: others were first, again and again')
   }
 
   return {

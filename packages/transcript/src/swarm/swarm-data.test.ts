@@ -1,4 +1,4 @@
-import type { Json } from '@postern/core'
+import { type Json, Unavailable } from '@postern/core'
 import { describe, expect, it } from 'vitest'
 import { agent, callOf, openRoom, scripted, swarm, toolOf } from '../../test/swarm-room.ts'
 import type { StateSpec, SwarmSpec } from '../index.ts'
@@ -76,6 +76,24 @@ describe('a state', () => {
     expect(await state.set({ items: 9 })).toEqual({ items: 3 })
     await expect(state.set({ items: Number.NaN })).rejects.toThrow(TypeError)
     expect(await state.get()).toEqual({ items: 3 })
+  })
+
+  it('may be null, which is not its default', async () => {
+    const { open } = openSwarms({ states: [{ stateName: 'note', getDefault: () => 'empty' }] })
+    const note = (await open('c')).data.state('note')
+    await note.set(null)
+    expect(await note.get()).toBeNull()
+    expect(await note.set(before => before)).toBeNull()
+    expect(await note.clear()).toBe('empty')
+  })
+
+  it('is given up where others are always first', async () => {
+    const { open, deps } = openSwarms()
+    const busy = { ...deps.shelf, insert: async () => false }
+    const client = await open('c', { ...deps, shelf: busy })
+    await expect(client.data.state<Cart>('cart').set(add)).rejects.toThrow(
+      new Unavailable('Cannot keep record: others were first, again and again'),
+    )
   })
 
   it('W-09: what the shelf refuses is told to the caller and to nobody else', async () => {
