@@ -25,6 +25,7 @@ import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createBanRoutes } from './operator/ban-routes.ts'
 import { createQuestionRoutes } from './operator/operator-routes.ts'
+import { createFileRoutes } from './operator/file-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
@@ -158,6 +159,7 @@ export async function openGateway(
         createTranscriptRoutes({ desk, world }),
         createViewRoutes({ desk, world }),
         createOwnerRoutes(desk),
+        createFileRoutes(desk),
         createQuestionRoutes(operators),
         createBanRoutes(desk.shelf),
       ],

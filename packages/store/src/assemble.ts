@@ -32,6 +32,8 @@ export interface StoreDesk extends Desk, OwnerForgetting, ChatForgetting {
   readonly transcript: DeskTranscript
   readonly objects: ObjectStore
   readonly shelf: OwnedShelf
+  /** Nothing is left of what was deleted, in no unused room of a file. As long as it takes nothing else is done. */
+  rewriteFiles(): Promise<void>
 }
 
 /** What a desk is made of, whatever the engine. */
@@ -47,12 +49,14 @@ export interface DeskParts {
   onDurable(batch: Batch): void
   /** As `Store.scrub`, where the engine keeps old pages that can be told to go. */
   readonly scrub?: (() => void) | undefined
+  /** Writes all files anew, where that takes out what is left of deleted rows. */
+  readonly rewrite?: (() => void) | undefined
   /** Lets go of the engine, at the end. */
   release(): Promise<void> | void
 }
 
 export function assembleDesk(parts: DeskParts): StoreDesk {
-  const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, release } = parts
+  const { db, transactions, files, notices, now, log, bytes, onDurable, scrub = () => {}, rewrite, release } = parts
   const writer = createWriter(db, onDurable, transactions)
   const { write, writeLightly, writeLast } = writer
   const store: Store = { db, write, writeLightly, writeLast, now, log, files, scrub }
@@ -88,6 +92,9 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
     ...places,
+    async rewriteFiles() {
+      rewrite?.()
+    },
     close() {
       closed ??= closeAll()
       return closed

@@ -6,7 +6,7 @@ import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createNotices } from './notices.ts'
-import { createScrub, openDatabase } from './sqlite.ts'
+import { createRewrite, createScrub, openDatabase } from './sqlite.ts'
 import { createSqliteTransactions } from './transactions.ts'
 import { endAllLeases } from './work.ts'
 
@@ -58,6 +58,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
       files.drop(batch.droppedFiles)
     },
     scrub: createScrub(db),
+    rewrite: createRewrite(db),
     release: unlock,
   })
 }

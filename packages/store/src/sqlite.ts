@@ -28,6 +28,15 @@ export function createScrub(db: DatabaseSync): () => void {
   }
 }
 
+/** Writes the file anew: what was deleted stands not even in the unused room of a page. Takes its time, in which nothing else is done. */
+export function createRewrite(db: DatabaseSync): () => void {
+  const scrub = createScrub(db)
+  return () => {
+    db.exec('VACUUM')
+    scrub()
+  }
+}
+
 /**
  * Opens the file, readable by its owner alone, at the newest schema.
  * @throws ConfigError when it is no database of ours

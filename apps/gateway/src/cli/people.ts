@@ -63,3 +63,14 @@ export async function forgetPerson(
     await client.close()
   }
 }
+
+/** Nothing of what was deleted is left in the files. */
+export async function rewriteFiles(file: ConfigFile, output: Output): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    await client.request('/operator/api/vacuum', { method: 'POST' })
+    output.print('the database is written anew: nothing is left in it of what was deleted')
+  } finally {
+    await client.close()
+  }
+}

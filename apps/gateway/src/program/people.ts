@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { forgetOwner, forgetPerson, printPeople } from '../cli/people.ts'
+import { forgetOwner, forgetPerson, printPeople, rewriteFiles } from '../cli/people.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 
 /** Linked addresses; forgetting. */
@@ -24,4 +24,8 @@ export function addPeopleCommands(program: Command, { file, output }: CommandCon
         ? forgetOwner(await file(), output(options), address)
         : forgetPerson(await file(), output(options), { address, agent: options.agent }),
     )
+  program
+    .command('vacuum')
+    .description('write the database anew, so that nothing is left of what was deleted; nothing else is done meanwhile')
+    .action(async () => rewriteFiles(await file(), output({})))
 }

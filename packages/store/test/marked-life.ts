@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto'
+import type { Answer, Blob, Intake, Part, PersonIdentity, Turn } from '@postern/core'
+import { sketchAnswer, sketchIntake } from '@postern/testing'
+import {
+  createSessionStore,
+  createTranscriptMessageStore,
+  exchangeFormats,
+  exportThread,
+  importThread,
+  type SessionPrincipal,
+} from '@postern/transcript'
+import type { StoreDesk } from '../src/index.ts'
+import type { Dice } from './dice.ts'
+
+/** Somebody all of whose words, ids and names bear his mark. */
+export interface MarkedPerson {
+  readonly mark: string
+  readonly owner: string
+  readonly chat: PersonIdentity
+  readonly account: PersonIdentity
+}
+
+export function createMarked(name: string): MarkedPerson {
+  const mark = `x${name}x`
+  const owner = `web:${JSON.stringify(['https://id.test', mark])}`
+  return {
+    mark,
+    owner,
+    chat: { via: 'web', address: `@${mark}@web.agents.test`, subject: owner },
+    account: { via: 'activitypub', address: `@${mark}@ap.test`, subject: `https://ap.test/${mark}` },
+  }
+}
+
+export interface LifeParts {
+  readonly desk: StoreDesk
+  readonly dice: Dice
+  readonly now: () => number
+}
+
+/** What people do in the five formats and on the fediverse, by dice. */
+export function createMarkedLife({ desk, dice, now }: LifeParts) {
+  const { roll, oneIn, name, pick } = dice
+  const world = { now, randomBytes: (size: number) => Uint8Array.from({ length: size }, () => roll(256)) }
+  const sessions = createSessionStore({ transcript: desk.transcript, shelf: desk.shelf, world })
+  const word = ({ mark }: MarkedPerson) => `${mark} ${name()}`
+
+  function writeFile(person: MarkedPerson): { readonly blobs: readonly Blob[]; readonly part: Part } {
+    const bytes = new TextEncoder().encode(`a file of ${person.mark} ${roll(3)} ${'.'.repeat(oneIn(3) ? 300_000 : 10)}`)
+    const digest = hash('sha256', bytes)
+    const part: Part = {
+      kind: 'file',
+      name: word(person),
+      bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest },
+    }
+    return { blobs: [{ digest, bytes, mime: 'text/plain' }], part }
+  }
+
+  function sketchWords(person: MarkedPerson): Pick<Intake, 'raw' | 'target' | 'blobs'> & { readonly parts: Part[] } {
+    const file = oneIn(3) ? writeFile(person) : undefined
+    const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: word(person) }, ...(file ? [file.part] : [])]
+    const raw = { text: word(person), long: oneIn(5) ? person.mark.repeat(30_000) : '' }
+    return {
+      parts,
+      raw: { bytes: new TextEncoder().encode(JSON.stringify(raw)), form: 'json' },
+      target: { for: word(person) },
+      ...(file && { blobs: file.blobs }),
+    }
+  }
+
+  async function say(person: MarkedPerson, { chat, account }: MarkedPerson = person): Promise<void> {
+    const isChat = oneIn(2)
+    const { address, subject = '' } = isChat ? chat : account
+    const { parts, ...rest } = sketchWords(person)
+    const id = `id of ${word(person)}`
+    const key = isChat ? `chat ${roll(3)} of ${person.mark}` : `public ${roll(2)}`
+    const intake = sketchIntake(id, {
+      ...rest,
+      thread: { scope: isChat ? person.owner : 'public', references: [] },
+      aliases: isChat ? [] : [`object of ${id}`],
+      duplicateKey: `key of ${id}`,
+      authorship: { author: subject, object: `object of ${id}` },
+      proofs: [{ kind: 'bearer', verdict: 'pass', subject }],
+      ...(isChat && { task: { owner: person.owner, id: `run ${id}`, context: key } }),
+      message: {
+        thread_id: key,
+        parts,
+        received_via: isChat ? 'web' : 'activitypub',
+        sender: { address, display_name: person.mark, auth_method: 'none', verified: false },
+      },
+    })
+    await desk.admit(intake, `c ${name()}`)
+  }
+
+  /** Whose words a turn answers, its answer bears. */
+  async function answerOne(people: readonly MarkedPerson[]): Promise<void> {
+    const [turn] = await desk.leaseTurns({ holder: 'worker', limit: 1, leaseMs: 60_000 })
+    if (!turn) return
+    const person = people.find(({ mark }) => turn.content.sender.address.includes(mark))
+    if (!person) throw new Error('nobody said that')
+    await desk.commit(turn, sketchMarkedAnswer(turn, person))
+  }
+
+  function sketchMarkedAnswer(turn: Turn, person: MarkedPerson): Answer {
+    const call = { kind: 'tool_call', id: word(person), name: 'look', args: { at: word(person) }, result: [1] } as const
+    const answer = sketchAnswer(turn, word(person), [`inbox of ${person.mark}`], {
+      ...(turn.via === 'web' && oneIn(2) && { state: { about: word(person) } }),
+      rendering: { to: word(person) },
+      ...(oneIn(3) && { notes: [noteOf(person)] }),
+    })
+    const { response } = answer
+    if (!response) return answer
+    const behind = { trace: [{ ...call, agent: 'helper' }], chat_state: { about: word(person) } }
+    return {
+      ...answer,
+      response: { ...response, ...(oneIn(2) && behind), ...(oneIn(3) && { parts: [call, ...response.parts] }) },
+    }
+  }
+
+  function noteOf(person: MarkedPerson): NonNullable<Answer['notes']>[number] {
+    const body = { kind: 'task', role: 'system', scope: 'agent', content: { value: word(person) } } as const
+    return { name: 'note 1', at: '2026-03-13T10:00:00.000Z', body }
+  }
+
+  async function useSessions(person: MarkedPerson): Promise<void> {
+    const principal: SessionPrincipal = { owner: person.owner, owner_type: 'user', owner_key: person.mark }
+    const wanted = { title: word(person), context: `${person.mark} ${roll(3)}`, metadata: { note: word(person) } }
+    const { session_id } = await sessions.open(principal, wanted)
+    const messages = Array.from({ length: roll(5) }, () => ({ role: 'user', content: word(person), id: word(person) }))
+    await sessions.update(principal, session_id, { messages, model: word(person) })
+    if (oneIn(3)) await sessions.remove(principal, session_id)
+  }
+
+  async function useStore(person: MarkedPerson): Promise<void> {
+    const store = createTranscriptMessageStore({ transcript: desk.transcript, world, owner: person.owner })
+    const location = `location ${roll(3)} of ${person.mark}`
+    const rows = [
+      { type: 'user_message', content: word(person) },
+      { type: 'action', tool: word(person), args: { a: word(person) }, agent_key: person.mark },
+      { type: 'synthesis', content: word(person), from_manager: person.mark },
+    ]
+    await store.add(location, rows.slice(0, 1 + roll(3)))
+    const thread = await desk.transcript.findThread(person.owner, { transport: 'store', key: location })
+    if (thread && oneIn(3)) await desk.transcript.forget(thread)
+  }
+
+  async function importSwarm(person: MarkedPerson): Promise<void> {
+    const thread = await desk.transcript.openThread(person.owner, { transport: 'copy', key: person.mark })
+    const rows = [
+      { role: 'user', agentName: person.mark, content: word(person), mode: 'user', payload: { a: word(person) } },
+    ]
+    await importThread(thread, 'swarm', rows, { transcript: desk.transcript, world })
+  }
+
+  async function upload(person: MarkedPerson): Promise<void> {
+    const bytes = new TextEncoder().encode(`a file of ${person.mark} ${roll(3)} ${'.'.repeat(oneIn(3) ? 300_000 : 10)}`)
+    await desk.objects.putObject({
+      bucket: 'b',
+      path: `${word(person)}`,
+      owner: person.owner,
+      mime: 'text/plain',
+      bytes,
+    })
+  }
+
+  /** As an operator does, who then has the conversation among his threads. */
+  async function exportSome(): Promise<void> {
+    const [message] = await desk.listMessages({ limit: 1 + roll(5) })
+    const record = message && (await desk.findMessage(`#${message.message}`))
+    if (!record) return
+    const thread = await desk.transcript.openThread('operator', { transport: 'desk', key: String(record.thread) })
+    await desk.transcript.bindDesk(thread, record.thread)
+    for await (const _ of exportThread(thread, pick(exchangeFormats), desk));
+  }
+
+  async function readHistory(person: MarkedPerson): Promise<void> {
+    const key = `chat ${roll(3)} of ${person.mark}`
+    const alias = { transport: 'web', key: JSON.stringify(['echo', key]) }
+    const thread = await desk.transcript.openThread(person.owner, alias)
+    const isBound = await desk.transcript.bindDesk(thread, { agent: 'echo', via: 'web', scope: person.owner, key })
+    await desk.transcript.read(thread)
+    if (!isBound) await desk.transcript.forget(thread)
+    else if (oneIn(4)) await desk.forgetChat({ owner: person.owner, agent: 'echo', key })
+  }
+
+  return async (people: readonly MarkedPerson[]): Promise<void> => {
+    const person = pick(people)
+    const doings = [
+      say,
+      say,
+      () => answerOne(people),
+      useSessions,
+      useStore,
+      importSwarm,
+      upload,
+      exportSome,
+      readHistory,
+    ]
+    await pick(doings)(person)
+  }
+}
