@@ -5,7 +5,6 @@ const dialects = 'apps/gateway/test/dialects.test.ts'
 const normalized = 'packages/transcript/src/normalized/normalized.test.ts'
 const views = 'packages/transcript/src/views.test.ts'
 const sessionStore = 'packages/transcript/src/envelope/session-store.test.ts'
-const transcript = 'packages/store/src/transcript/transcript.test.ts'
 const memoryStore = 'packages/transcript/src/memory-store.test.ts'
 const approval = 'apps/gateway/test/approval.test.ts'
 const operatorApproval = 'apps/gateway/test/operator-approval.test.ts'
@@ -14,28 +13,38 @@ const toolPolicies = 'packages/agents/src/openai/tool-policies.test.ts'
 const approvalCrash = 'apps/gateway/test/approval-crash.test.ts'
 const webRules = 'apps/gateway/test/web-rules.test.ts'
 const deskBinding = 'packages/store/src/transcript/desk-binding.test.ts'
+const operatorChat = 'apps/gateway/test/operator-chat.test.ts'
 const web = 'apps/gateway/test/web.test.ts'
 const storage = 'apps/gateway/test/storage.test.ts'
 const agui = 'packages/transcript/src/agui/agui.test.ts'
 const signedUrl = 'packages/web/src/signed-url.test.ts'
 const elsewhere = 'apps/gateway/test/web/elsewhere.test.ts'
+const resumedRuns = 'apps/gateway/test/web/resumed-runs.test.ts'
+const elsewhereCrash = 'apps/gateway/test/web/elsewhere-crash.test.ts'
 const pythonStore = 'clients/python/tests/test_store.py'
 const storeFormat = 'packages/transcript/src/store-format/store-format.test.ts'
+const turnFrames = 'packages/transcript/src/store-format/turn-frames.test.ts'
+const historyViews = 'apps/gateway/test/history-views.test.ts'
 const historyView = 'packages/agents/src/history-view.test.ts'
 const delegationCrash = 'apps/gateway/test/delegation-crash.test.ts'
 const delegation = 'apps/gateway/test/delegation.test.ts'
 const twoGateways = 'apps/gateway/test/two-gateways.test.ts'
 const turnNotes = 'packages/core/src/turn-notes.test.ts'
 const exchange = 'apps/gateway/test/exchange.test.ts'
+const teamViews = 'apps/gateway/test/team-views.test.ts'
+const swarmMessages = 'apps/gateway/test/swarm-messages.test.ts'
 const swarmMessage = 'packages/transcript/src/swarm/swarm-message.test.ts'
+const swarmKeeping = 'apps/gateway/test/swarm-keeping.test.ts'
 const swarm = 'packages/transcript/src/swarm/swarm.test.ts'
 const swarmBus = 'packages/transcript/src/swarm/swarm-bus.test.ts'
+const swarmCommits = 'packages/transcript/src/swarm/swarm-commits.test.ts'
 const swarmData = 'packages/transcript/src/swarm/swarm-data.test.ts'
-const swarmKeeping = 'apps/gateway/test/swarm-keeping.test.ts'
 const testSwarm = 'apps/gateway/test/swarm.test.ts'
 const swarmHouse = 'packages/transcript/src/swarm/swarm-house.test.ts'
 const heard = 'packages/agents/src/swarm/heard.test.ts'
 const speechGate = 'packages/transcript/src/swarm/speech-gate.test.ts'
+const swarmCrash = 'apps/gateway/test/swarm-crash.test.ts'
+const clientStorage = 'packages/transcript/src/swarm/client-storage.test.ts'
 const compositionSwarm = 'apps/gateway/test/composition/swarm.test.ts'
 const swarmHeard = 'apps/gateway/test/swarm-heard.test.ts'
 const swarmRows = 'apps/gateway/test/swarm-rows.test.ts'
@@ -77,46 +86,46 @@ export const seedRows: readonly SeedRow[] = [
   ['E-32', [envelope]],
   ['E-33', [envelopes, envelope, views]],
   ['E-34', [dialects, envelopes, sessionStore]],
-  ['E-35', [dialects, transcript, sessionStore, memoryStore]],
+  ['E-35', [dialects, sessionStore, memoryStore]],
   ['E-36', [dialects, envelopes, sessionStore]],
-  ['E-37', [dialects, transcript, sessionStore, memoryStore]],
+  ['E-37', [dialects, sessionStore, memoryStore]],
   ['E-38', [approval, operatorApproval, approvals, toolPolicies, sessionStore]],
   ['E-39', [approvalCrash, approval, operatorApproval, approvals, sessionStore]],
   ['E-40', [webRules, deskBinding, views]],
   ['E-41', [sessionStore]],
   ['E-42', [sessionStore]],
-  ['E-43', [webRules, sessionStore]],
-  ['E-44', [sessionStore]],
+  ['E-43', [operatorChat, webRules, sessionStore]],
+  ['E-44', [envelope, sessionStore]],
   ['C-01', [web]],
   ['C-02', [storage, webRules, web, agui]],
   ['C-03', [storage, web, agui]],
   ['C-04', [storage, web]],
   ['C-05', [webRules, web]],
   ['C-06', [webRules, web, signedUrl]],
-  ['C-07', [storage, web]],
+  ['C-07', [storage, web, elsewhere]],
   ['C-08', [storage, signedUrl]],
   ['C-09', [storage, webRules, web, signedUrl]],
   ['C-10', [web]],
-  ['C-11', [web, agui]],
+  ['C-11', [webRules, web, agui]],
   ['C-12', [webRules, web]],
   ['C-13', [web]],
   ['C-14', [webRules, web]],
   ['C-15', [web]],
   ['C-16', [webRules, web]],
   ['C-17', [webRules, web]],
-  ['C-18', [webRules, web]],
+  ['C-18', [webRules, web, resumedRuns]],
   ['C-19', [webRules, web, agui]],
   ['C-20', [agui]],
   ['C-21', [web, agui]],
   ['C-22', [web]],
-  ['C-23', [approval, web]],
-  ['C-24', [approval, webRules, web]],
-  ['C-25', [webRules, web]],
-  ['C-26', [webRules, web]],
-  ['C-27', [web]],
+  ['C-23', [approval, operatorChat, web]],
+  ['C-24', [approval, operatorChat, webRules, web, resumedRuns]],
+  ['C-25', [operatorChat, webRules, web]],
+  ['C-26', [webRules, web, elsewhere, resumedRuns]],
+  ['C-27', [web, elsewhere]],
   ['C-28', [web]],
   ['C-29', [webRules, web]],
-  ['C-30', [elsewhere]],
+  ['C-30', [elsewhereCrash, elsewhere]],
   ['C-31', [web]],
   ['C-32', [webRules, web]],
   ['S-01', [dialects, pythonStore, storeFormat]],
@@ -125,24 +134,24 @@ export const seedRows: readonly SeedRow[] = [
   ['S-04', [pythonStore, storeFormat]],
   ['S-05', [pythonStore, storeFormat]],
   ['S-06', [pythonStore, storeFormat]],
-  ['S-07', [storeFormat]],
+  ['S-07', [pythonStore, storeFormat]],
   ['S-08', [pythonStore, storeFormat]],
-  ['S-09', [storeFormat]],
+  ['S-09', [pythonStore, storeFormat, turnFrames]],
   ['S-10', [pythonStore, storeFormat]],
   ['S-11', [pythonStore, storeFormat]],
   ['S-12', [pythonStore, storeFormat]],
-  ['S-13', [pythonStore, storeFormat]],
+  ['S-13', [dialects, pythonStore, storeFormat]],
   ['S-14', [pythonStore, storeFormat]],
   ['S-15', [pythonStore, storeFormat]],
   ['S-16', [pythonStore, storeFormat]],
-  ['S-17', [storeFormat]],
+  ['S-17', [pythonStore, storeFormat]],
   ['S-18', [pythonStore, storeFormat]],
   ['S-19', [pythonStore, storeFormat]],
-  ['S-20', [historyView, storeFormat]],
-  ['S-21', [historyView, storeFormat]],
-  ['S-22', [historyView, storeFormat, views]],
-  ['S-23', [storeFormat]],
-  ['S-24', [storeFormat]],
+  ['S-20', [historyViews, historyView, storeFormat]],
+  ['S-21', [historyViews, historyView, storeFormat]],
+  ['S-22', [historyViews, historyView, storeFormat, views]],
+  ['S-23', [historyViews, storeFormat]],
+  ['S-24', [historyViews, storeFormat]],
   ['S-25', [storeFormat]],
   ['S-26', [pythonStore, storeFormat]],
   ['S-27', [pythonStore, storeFormat]],
@@ -150,31 +159,31 @@ export const seedRows: readonly SeedRow[] = [
   ['S-29', [pythonStore, storeFormat]],
   ['S-30', [dialects, pythonStore, storeFormat]],
   ['S-31', [delegationCrash, delegation, twoGateways, turnNotes]],
-  ['S-32', [storeFormat]],
-  ['S-33', [storeFormat]],
-  ['S-34', [approval, exchange]],
-  ['W-01', [swarmMessage]],
-  ['W-02', [swarmMessage]],
-  ['W-03', [swarmMessage]],
-  ['W-04', [swarmMessage]],
-  ['W-05', [swarmMessage]],
-  ['W-06', [swarmMessage]],
-  ['W-07', [swarmMessage, swarm]],
-  ['W-08', [swarmBus]],
-  ['W-09', [swarmBus, swarmData]],
-  ['W-10', [swarmBus]],
+  ['S-32', [historyViews, storeFormat]],
+  ['S-33', [historyViews, storeFormat]],
+  ['S-34', [approval, exchange, teamViews]],
+  ['W-01', [swarmMessages, swarmMessage]],
+  ['W-02', [swarmMessages, swarmMessage]],
+  ['W-03', [swarmMessages, swarmMessage]],
+  ['W-04', [swarmMessages, swarmMessage]],
+  ['W-05', [swarmMessages, swarmKeeping, swarmMessage]],
+  ['W-06', [swarmMessages, swarmMessage]],
+  ['W-07', [swarmMessages, swarmMessage, swarm]],
+  ['W-08', [swarmBus, swarmCommits]],
+  ['W-09', [swarmCommits, swarmData]],
+  ['W-10', [swarmBus, swarmCommits]],
   ['W-11', [swarmBus]],
   ['W-12', [swarmKeeping, swarm, views]],
   ['W-13', [swarmKeeping, views]],
   ['W-14', [testSwarm, views]],
   ['W-15', [historyView, swarm, views]],
   ['W-16', [swarm, views]],
-  ['W-17', [swarmBus, swarmHouse]],
+  ['W-17', [swarmCommits, swarmHouse]],
   ['W-18', [swarm]],
   ['W-19', [swarm]],
   ['W-20', [swarm]],
   ['W-21', [testSwarm, heard, speechGate, swarm]],
-  ['W-22', [swarmKeeping, testSwarm, swarmData, swarm]],
+  ['W-22', [swarmCrash, swarmKeeping, testSwarm, clientStorage, swarmData, swarm]],
   ['W-23', [testSwarm, deskBinding]],
   ['W-24', [compositionSwarm]],
   ['W-25', [swarmHeard, swarmRows, heard, speechGate, swarm]],
