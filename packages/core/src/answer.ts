@@ -84,6 +84,8 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
     ...next,
     parts,
     ...(acts.length > 0 && { acts }),
+    // Of each name the last one stands.
+    ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
     ...(notes.length > 0 && { notes }),
     ...(trace.length > 0 && { trace }),
   }

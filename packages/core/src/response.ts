@@ -18,6 +18,8 @@ const behindShape = {
   speaker: z.string().max(128).optional(),
   /** What a chat may show of the agent beside its words (AG-UI: `STATE_SNAPSHOT`, `STATE_DELTA`); the last one stands. */
   chat_state: z.record(z.string(), z.json()).optional(),
+  /** What a chat keeps with the message and shows as it is, whatever its names mean (AG-UI: `metadata`). */
+  chat_metadata: z.record(z.string(), z.json()).optional(),
   /** Calls that are no part of the answer, such as those by which agents hand over. */
   trace: traceSchema.optional(),
 }

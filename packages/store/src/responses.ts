@@ -69,7 +69,7 @@ export function createResponseTable(db: Database): ResponseTable {
   )
   const retract = prepareQuery(
     db,
-    "UPDATE responses SET retracted_at = ?, listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.unfinished') WHERE seq = ?",
+    "UPDATE responses SET retracted_at = ?, listed = 0, envelope = json_remove(envelope, '$.trace', '$.chat_state', '$.chat_metadata', '$.unfinished') WHERE seq = ?",
   )
   const find = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.seq = ?`)
   const findByMessage = prepareQuery<ResponseRow>(db, `${selectResponse} WHERE r.message = ?`)

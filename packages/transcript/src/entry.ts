@@ -71,6 +71,8 @@ export const entryBodySchema = z.object({
   latency_ms: z.number().optional(),
   usage: jsonSchema.optional(),
   mode: z.enum(['user', 'tool']).optional(),
+  /** What a chat shows with it, as its writer gave it. */
+  metadata: jsonMapSchema.optional(),
   /** An interrupted stream left it unfinished. */
   is_incomplete: z.literal(true).optional(),
   /** ISO 8601 UTC with milliseconds. */

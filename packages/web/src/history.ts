@@ -86,6 +86,7 @@ async function showEntry(
     ...(agent_key !== undefined && (role === 'assistant' || isAsked(entry)) && { name: agent_key }),
     content: textOfEntry(entry, house.fileAddress),
     metadata: {
+      ...entry.metadata,
       ...showStage(entry),
       ...(entry.is_incomplete && { incomplete: true }),
       ...(files.length > 0 ? { files } : await showAttachments(parts, owner, shelf)),

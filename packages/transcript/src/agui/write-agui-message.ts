@@ -26,7 +26,7 @@ export function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
 /** Entries as a message, by their canonical members alone. */
 export function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
-  const metadata = presentMembers({ run_id, stage, latency_ms })
+  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms }) }
   const named = head.role === 'user' ? undefined : head.agent_key
   return {
     id: head.native_id ?? head.entry_id,

@@ -72,6 +72,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   let open: string | undefined
   /** Those that the text of the open message has links to. */
   let files: readonly ShownFile[] = []
+  /** What the agent has a chat keep with its answer. */
+  let kept: NormalizedResponse['chat_metadata']
   let messageCount = 0
   let isStepOpen = false
   let isOver = false
@@ -86,8 +88,9 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   const isLeft = ({ name, hasEnded }: BegunCall) => !hasEnded && place.clientTools.has(name)
 
   function endMessage(): void {
-    const metadata = files.length > 0 ? { metadata: { files } } : {}
-    if (open !== undefined) emit({ type: EventType.TEXT_MESSAGE_END, messageId: open, ...metadata })
+    const metadata = { ...kept, ...(files.length > 0 && { files }) }
+    const shown = Object.keys(metadata).length > 0 ? { metadata } : {}
+    if (open !== undefined) emit({ type: EventType.TEXT_MESSAGE_END, messageId: open, ...shown })
     open = undefined
     files = []
   }
@@ -235,8 +238,9 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     },
     behind: tellBehind,
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
-    complete({ id, parts, created_at, ...behind }) {
+    complete({ id, parts, created_at, chat_metadata, ...behind }) {
       tellBehind(behind)
+      kept = chat_metadata
       const isUntold = told === '' && begun.size === 0
       for (const part of parts) {
         // Whole parts: what stands apart in it runs not on.

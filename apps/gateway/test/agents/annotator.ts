@@ -1,0 +1,25 @@
+import type { AgentChunk, AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+import { plainTextOf } from '@postern/core'
+
+const chat_state = { mood: 'curious', open: ['17'] }
+
+/** Hands over more than words: what a chat is to keep with a message, and what it shows of the agent. */
+export function handle(
+  { parts, policy_resolution: decided }: NormalizedMessage,
+  { requireConsent }: AgentContext,
+): PartialResponse | AsyncIterable<AgentChunk> {
+  const text = plainTextOf(parts)
+  if (decided) return answer(`decided: ${decided.outcome}`)
+  if (text === 'consent') return { ...requireConsent({ message: 'May I?' }), chat_state }
+  return text === 'in pieces' ? stream() : answer(`heard: ${text}`)
+}
+
+function answer(content: string): PartialResponse {
+  const chat_metadata = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null }, stage: 'mine', run_id: 'mine' }
+  return { parts: [{ kind: 'text', mime: 'text/plain', content }], chat_state, chat_metadata }
+}
+
+async function* stream(): AsyncIterable<AgentChunk> {
+  yield { ...answer('one '), chat_metadata: { intent: 'count', first: 1 } }
+  yield { ...answer('two'), chat_metadata: { intent: 'done' } }
+}

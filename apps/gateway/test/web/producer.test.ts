@@ -1,0 +1,90 @@
+import type { BaseEvent, Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { WebHouse } from '../web-house.ts'
+import { findEvent, name, openWebHouse, typesOf } from '../web-house.ts'
+
+// What an agent hands over beside its words, as the real client hears it, and as it is read back.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({}, { agents: { chat: { use: './agents/annotator.ts' } }, default_agent: 'chat' })
+})
+afterAll(() => web.close())
+
+function openClient(threadId = name('thread')): HttpAgent {
+  const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
+  return new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+}
+
+async function run(client: HttpAgent, input: string | object): Promise<readonly BaseEvent[]> {
+  const events: BaseEvent[] = []
+  if (typeof input === 'string') client.addMessage({ id: name('msg'), role: 'user', content: input })
+  const resume = typeof input === 'string' ? {} : { resume: [input as never] }
+  await client.runAgent({ runId: name('run'), ...resume }, { onEvent: ({ event }) => void events.push(event) })
+  return events
+}
+
+const metadataOf = (message: Message | undefined) => (message as { metadata?: object } | undefined)?.metadata
+const kept = { intent: 'refund', scores: { refund: 0.9, 'naïve ☂': null } }
+
+describe('what an agent has a chat keep with a message', () => {
+  test('C-20: comes with the message, whatever its names are, and comes back unchanged', async () => {
+    const client = openClient()
+    await run(client, 'hello')
+    expect(metadataOf(client.messages.at(-1))).toMatchObject(kept)
+    const [, answer] = await web.readHistory(client.threadId)
+    expect(answer?.metadata).toMatchObject(kept)
+    // What the gateway says of a message stands before what an agent claims of it.
+    expect(answer?.metadata).toMatchObject({ stage: 'execution', run_id: expect.stringMatching(/^run-/) })
+  })
+
+  test('C-20: of pieces it is put together, name by name', async () => {
+    const client = openClient()
+    await run(client, 'in pieces')
+    expect(metadataOf(client.messages.at(-1))).toMatchObject({ intent: 'done', first: 1 })
+    expect((await web.readHistory(client.threadId)).at(-1)?.metadata).toMatchObject({ intent: 'done', first: 1 })
+  })
+
+  test('C-20: is in the snapshot of a client that comes back, and in what is exported', async () => {
+    const client = openClient()
+    await run(client, 'hello')
+    const back = openClient(client.threadId)
+    await run(back, 'again')
+    expect(metadataOf(back.messages[1])).toMatchObject(kept)
+    const thread = `web:${JSON.stringify(['chat', client.threadId])}`
+    const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'agui' })
+    const { messages } = await web.house.ask<{ messages: readonly Message[] }>(`/transcript?${query}`)
+    expect(messages.map(metadataOf)).toContainEqual(expect.objectContaining(kept))
+  })
+})
+
+describe('an interrupt', () => {
+  test('C-23: comes behind snapshots of messages and state for a client that lacks them', async () => {
+    const first = openClient()
+    await run(first, 'hello')
+    const back = openClient(first.threadId)
+    const events = await run(back, 'consent')
+    const types = typesOf(events)
+    const places = ['MESSAGES_SNAPSHOT', 'STATE_SNAPSHOT', 'RUN_FINISHED'].map(type => types.indexOf(type))
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places[0]).toBeGreaterThan(0)
+    expect(findEvent(events, 'STATE_SNAPSHOT').snapshot).toEqual({ mood: 'curious', open: ['17'] })
+    const { outcome } = events.at(-1) as unknown as { outcome: { type: string; interrupts: readonly { id: string }[] } }
+    expect(outcome).toMatchObject({ type: 'interrupt', interrupts: [{ reason: 'confirmation', message: 'May I?' }] })
+    expect(back.messages.map(({ role, content }) => [role, content])).toMatchObject([
+      ['user', 'hello'],
+      ['assistant', 'heard: hello'],
+      ['user', 'consent'],
+      ['assistant', 'May I?'],
+    ])
+    expect(back.state).toEqual({ mood: 'curious', open: ['17'] })
+    // C-24: and a client that has nothing of it goes on with it.
+    const late = openClient(first.threadId)
+    const interruptId = outcome.interrupts[0]?.id
+    const decided = await run(late, { interruptId, status: 'resolved', payload: { approved: true } })
+    expect(typesOf(decided)).toContain('MESSAGES_SNAPSHOT')
+    expect(late.messages.at(-1)).toMatchObject({ role: 'assistant', content: 'decided: granted' })
+  })
+})
