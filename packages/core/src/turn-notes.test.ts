@@ -121,6 +121,14 @@ describe('S-31: a call', () => {
     expect(noting.kept().at(-1)?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
   })
 
+  test('that takes longer than the turn may has failed with it', async () => {
+    const noting = openNoting(asks, { callAgent: () => new Promise(() => {}), deadlineMs: 10 } as Partial<Working>)
+    await noting.work()
+    expect(noting.committed()?.response?.status).toBe('failed')
+    expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
+    expect(noting.kept()[1]?.body).toMatchObject({ error: { message: 'The turn ended before it answered' } })
+  })
+
   test('of a turn that is broken off is left open: it is made again, or nobody’s any more', async () => {
     const noting = openNoting(asks, {
       callAgent: async (_, __, { signal }) =>
@@ -162,6 +170,26 @@ describe('S-31: a call', () => {
       message: 'Cannot call agent: the turn has ended',
     })
     expect(callAgent).not.toHaveBeenCalled()
+  })
+
+  test('that nobody waits for when the turn ends at once does not go out, and has its end', async () => {
+    const callAgent = vi.fn<CallAgent>()
+    const noting = openNoting(
+      (_, { call }) => {
+        call('@one@b.test', 'x').catch(() => undefined)
+        return 'done'
+      },
+      { callAgent },
+    )
+    const { desk, notes } = noting.memory
+    vi.spyOn(desk, 'note').mockImplementation(async (given, kept) => {
+      // The disk takes longer than the agent.
+      await new Promise(resolve => setTimeout(resolve, 5))
+      notes.push({ turn: given, notes: kept })
+    })
+    await noting.work()
+    expect(callAgent).not.toHaveBeenCalled()
+    expect(kindsOf(noting.kept())).toEqual(['delegation', 'observation'])
   })
 
   test('is of whoever asks, where several stand behind one address', async () => {
@@ -228,7 +256,7 @@ describe('a note', () => {
     expect(kindsOf(noting.kept())).toEqual(['director_context', 'delegation', 'observation', 'synthesis'])
   })
 
-  test('of an agent that fails is kept; of a turn that is tried again it is made anew', async () => {
+  test('of an agent that fails is kept, also while its turn waits to be tried again; of one that is broken off it is not', async () => {
     const failing = (error: Error) =>
       openNoting((_, { note }) => {
         note({ type: 'error', content: 'stuck' })
@@ -238,11 +266,12 @@ describe('a note', () => {
     await failed.work()
     expect(kindsOf(failed.kept())).toEqual(['error'])
     expect(failed.committed()?.response?.status).toBe('failed')
-    for (const error of [new Unavailable('later'), new TurnAborted('deleted')]) {
-      const again = failing(error)
-      await again.work()
-      expect(again.memory.notes).toEqual([])
-    }
+    const again = failing(new Unavailable('later'))
+    await again.work()
+    expect([again.memory.releases.length, kindsOf(again.kept())]).toEqual([1, ['error']])
+    const broken = failing(new TurnAborted('deleted'))
+    await broken.work()
+    expect(broken.memory.notes).toEqual([])
   })
 
   test('of a turn that has been tried says how many there are now', async () => {

@@ -16,8 +16,8 @@ export interface TurnNotes {
   has(type: string): boolean
   /** Durable when it resolves, behind all that was noted before. @throws LeaseLost, Unavailable */
   beginCall(call: NotedCall): Promise<CallEnd>
-  /** Keeps now what is not kept yet. @throws LeaseLost, Unavailable */
-  flush(): Promise<void>
+  /** Keeps now what is not kept yet: the turn has failed. @throws LeaseLost, Unavailable */
+  abandon(): Promise<void>
   /** What is to be kept with the answer; nothing is noted after it. @throws LeaseLost, Unavailable */
   end(): Promise<Pick<Answer, 'notes' | 'noted'>>
 }
@@ -31,10 +31,11 @@ export interface CallEnd {
 /** More in one turn is a mistake. */
 const maxNotes = 500
 const maxNoteChars = 64 * 1024
+const afterTurn = 'Cannot call agent: the turn has ended'
 
 type NotesHouse = Pick<Working, 'desk' | 'world' | 'readNote'>
 
-/** Runs a turn with its notes; what a failed one has noted is kept, too, unless it is tried again. */
+/** Runs a turn with its notes; what a failed one has noted is kept, too: if it is tried again, until that gives way to what it notes then. */
 export async function runWithNotes(
   turn: Turn,
   working: NotesHouse,
@@ -45,8 +46,7 @@ export async function runWithNotes(
     const answer = await run(notes)
     return { ...answer, ...(await notes.end()) }
   } catch (error) {
-    const isOver = !(error instanceof Unavailable) && !(error instanceof TurnAborted)
-    if (isOver) await notes.flush().catch(() => undefined)
+    if (!(error instanceof TurnAborted)) await notes.abandon().catch(() => undefined)
     throw error
   }
 }
@@ -71,11 +71,10 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
   }
 
   async function beginCall(call: NotedCall): Promise<CallEnd> {
-    if (hasEnded) throw new Undeliverable('Cannot call agent: the turn has ended')
+    if (hasEnded) throw new Undeliverable(afterTurn)
     const { name, worker, task, agentKey: agent_key } = call
     const call_id = `${formatTurnId(turn.message)}.${name}`
     writer.add(`call ${name}`, { type: 'delegation', worker, task, agent_key }, { call_id })
-    await writer.flush()
     const end: CallEnd = {
       answered: answer => finish(readCallAnswer(answer)),
       failed: error => finish(describeCallFailure(error)),
@@ -87,17 +86,27 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
       writer.add(`told ${name}`, { type: 'global_observation', content, from_worker: worker }, { call_id })
     }
     openCalls.add(end)
+    await writer.flush()
+    // Nobody waits for it any more.
+    if (hasEnded) throw new Undeliverable(afterTurn)
     return end
+  }
+
+  function endCalls(): void {
+    hasEnded = true
+    for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
   }
 
   return {
     note,
     has: type => types.has(type),
     beginCall,
-    flush: () => writer.flush(),
+    abandon() {
+      endCalls()
+      return writer.flush()
+    },
     async end() {
-      for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
-      hasEnded = true
+      endCalls()
       const notes = await writer.end()
       const isRetried = turn.token > 1
       return { ...(notes.length > 0 && { notes }), ...(isRetried && { noted }) }
