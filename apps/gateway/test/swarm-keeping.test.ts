@@ -19,6 +19,7 @@ const answers: readonly (readonly [RegExp, (found: RegExpExecArray, member: stri
   [/^put (\w+)/, ([, item]) => call('put', { item })],
   [/^show$/, () => call('show_basket', {})],
   [/^hand over$/, (_, member) => (member === 'seller' ? call('navigate_to_clerk', {}) : say('Clerk here.'))],
+  [/^hand back$/, (_, member) => (member === 'clerk' ? call('navigate_back', {}) : say('Seller here.'))],
   [/^sum up$/, () => call('sum_up', { text: 'In few words: a lot' })],
   [/^In few words/, () => say('A little.')],
   [/^nothing$/, () => say('')],
@@ -45,7 +46,7 @@ beforeAll(async () => {
     model: { base_url: swarm.model.baseUrl, model: 'stub' },
     members: {
       seller: { prompt: 'I am seller.', tools: './agents/basket.ts', navigates_to: ['clerk'] },
-      clerk: { prompt: 'I am clerk.', tools: './agents/basket.ts', navigates_to: ['seller'] },
+      clerk: { prompt: 'I am clerk.', tools: './agents/basket.ts', navigates_back: true },
     },
     ...settings,
   }
@@ -102,6 +103,18 @@ test('W-22: who speaks, the way there and the history are there after a restart'
   expect(prompts.at(-1)).toContain('seller heard first words')
 })
 
+test('W-20: who may hand back gives the conversation to who had it before, also after a restart', async () => {
+  const thread = nameOne('thread')
+  expect(await ask(thread, 'hand over')).toBe('Clerk here.')
+  await swarm.house.restart()
+  const told = await chat.run(thread, 'hand back')
+  expect(told).toContain('Seller here.')
+  expect(told).toMatch(
+    /"STATE_DELTA".*"path":"\/activeAgent","value":"seller".*"path":"\/navigationStack","value":\[\]/,
+  )
+  expect(await ask(thread, 'who is it')).toBe('seller heard who is it')
+})
+
 test('what a turn that fails has kept for its conversation is not kept; what all share is', async () => {
   const thread = nameOne('thread')
   const before = await ask(thread, 'show')
@@ -134,7 +147,7 @@ test('W-30: what a tool asks the model by the way knows nothing of the conversat
   ])
 })
 
-test('W-12, W-13: what stands before a rescue reaches no model any more, and is there to be read', async () => {
+test('W-12, W-13: what stands before a rescue reaches no model any more, and is there to be read with its reason', async () => {
   const thread = nameOne('thread')
   await ask(thread, 'old words')
   await ask(thread, 'nothing')
@@ -142,8 +155,23 @@ test('W-12, W-13: what stands before a rescue reaches no model any more, and is 
   await ask(thread, 'new words')
   expect(prompts).toHaveLength(1)
   expect(prompts[0]).not.toContain('old words')
-  const rows = await exportNewest('swarm')
-  expect(rows.map(({ content }) => content)).toContain('old words')
+  const [newest] = await swarm.house.messages()
+  const { thread: number } = await swarm.house.show(newest?.id ?? '')
+  const query = new URLSearchParams({ format: 'swarm', owner: 'agent:desk', thread: `swarm:${number}` })
+  const { messages } = await swarm.operate<{ messages: readonly { role: string; content: string }[] }>(
+    `/transcript?${query}`,
+  )
+  expect(messages.map(({ role }) => role)).toEqual([
+    'user',
+    'assistant',
+    'user',
+    'resque',
+    'assistant',
+    'user',
+    'assistant',
+  ])
+  expect(messages.find(({ role }) => role === 'resque')?.content).toBe('empty output')
+  expect(messages[0]?.content).toBe('old words')
 })
 
 test('W-05: a picture that a tool puts into the answer goes out as a file, by mail, by A2A and on the fediverse', async () => {

@@ -30,6 +30,8 @@ const modelMemberSchema = z.strictObject({
   ...toolPolicyShape,
   /** To whom it may hand over. */
   navigates_to: z.array(name).default([]),
+  /** Whether it may hand back to who had the conversation before. */
+  navigates_back: z.boolean().default(false),
   /** How many messages of the past its model is given. */
   keep: z.int().min(0).max(1_000).default(15),
   /** How many calls of one answer run. */

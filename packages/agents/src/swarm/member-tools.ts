@@ -1,6 +1,6 @@
 import type { AgentChunk, ToolCallPart } from '@postern/core'
 import type { JsonMap, SwarmTool, ToolContext as SwarmToolContext } from '@postern/transcript'
-import { createNavigateTool } from '@postern/transcript'
+import { createNavigateBackTool, createNavigateTool } from '@postern/transcript'
 import type { Approvals } from '../approval/approvals.ts'
 import type { ToolRule, ToolRules } from '../approval/config.ts'
 import { readPreview } from '../approval/describe-call.ts'
@@ -61,10 +61,21 @@ function describePart(name: string, { toolId, params, agentName }: SwarmToolCont
 
 /** Hands over to another member. */
 export function createHandOver(to: string, description: string | undefined, turn: ToolTurn): SwarmTool {
-  const tool = createNavigateTool({
-    to,
-    description: `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`,
-  })
+  const about = `Hands the conversation over to ${to}${description ? `: ${description}` : ''}`
+  return showHandOver(createNavigateTool({ to, description: about }), turn)
+}
+
+/** Hands back to who had the conversation before. */
+export function createHandBack(turn: ToolTurn): SwarmTool {
+  return showHandOver(createNavigateBackTool(), turn)
+}
+
+/** With its call in the trace, and who speaks then. */
+function showHandOver(tool: SwarmTool, turn: ToolTurn): SwarmTool {
+  const show = async (hasChanged: Promise<boolean>) => {
+    if (await hasChanged) turn.showState()
+    return hasChanged
+  }
   return {
     ...tool,
     async call(call) {
@@ -72,11 +83,8 @@ export function createHandOver(to: string, description: string | undefined, turn
       turn.tell({ trace: [part] })
       await tool.call({
         ...call,
-        async changeToAgent(name) {
-          const hasChanged = await call.changeToAgent(name)
-          if (hasChanged) turn.showState()
-          return hasChanged
-        },
+        changeToAgent: name => show(call.changeToAgent(name)),
+        changeToPrevious: () => show(call.changeToPrevious()),
         async commitToolOutput(content) {
           await call.commitToolOutput(content)
           turn.tell({ trace: [{ ...part, result: content }] })

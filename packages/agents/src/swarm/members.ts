@@ -7,7 +7,7 @@ import { isModelMember } from './config.ts'
 import type { MemberModel, ModelTurn } from './member-model.ts'
 import { createMemberModel } from './member-model.ts'
 import type { ToolTurn } from './member-tools.ts'
-import { createHandOver, createMemberTool } from './member-tools.ts'
+import { createHandBack, createHandOver, createMemberTool } from './member-tools.ts'
 import type { TurnState } from './turn-state.ts'
 
 /** What a member has for as long as the process lives. */
@@ -71,6 +71,7 @@ function describeModelMember(member: string, settings: ModelMember, room: SpecRo
     tools: [
       ...[...tools.values()].map(tool => createMemberTool(tool, settings.tool_policies, turn)),
       ...listHandOvers(settings, room, turn).map(to => createHandOver(to, members[to]?.description, turn)),
+      ...(settings.navigates_back ? [createHandBack(turn)] : []),
     ],
     keepMessages: settings.keep,
     maxToolCalls: settings.max_tool_calls,

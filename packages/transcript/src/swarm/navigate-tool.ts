@@ -1,17 +1,19 @@
 import type { SwarmTool, ToolContext } from './swarm-spec.ts'
 
-export interface NavigateOptions {
-  /** The agent it hands over to. */
-  readonly to: string
-  /** Default `navigate_to_<to>`. */
+export interface HandOverOptions {
   readonly name?: string | undefined
   readonly description?: string | undefined
-  /** What the next agent is told, made of what the user said last; absent: the user's own words. `undefined`: `answer` is said instead. */
+  /** What the next agent is told, made of what the user said last; absent: the user's own words. */
   readonly handOver?: ((lastUserMessage: string) => string) | undefined
   /** Instead of a hand-over: this is the answer, and the next agent waits for the user. */
   readonly answer?: string | undefined
   /** When the hand-over cannot be. */
   readonly repeat?: string | undefined
+}
+
+export interface NavigateOptions extends HandOverOptions {
+  /** The agent it hands over to. The tool's name: default `navigate_to_<to>`. */
+  readonly to: string
 }
 
 /**
@@ -20,6 +22,37 @@ export interface NavigateOptions {
  */
 export function createNavigateTool(options: NavigateOptions): SwarmTool {
   const { to, name = `navigate_to_${to}`, description = `Hands the conversation over to ${to}` } = options
+  return createHandOverTool(
+    { ...options, name, description },
+    {
+      change: context => context.changeToAgent(to),
+      tell: ({ agentName }) => `Navigated from ${agentName} to ${to}`,
+    },
+  )
+}
+
+/** The same back to who had the conversation before, and in the end to the default agent. */
+export function createNavigateBackTool(options: HandOverOptions = {}): SwarmTool {
+  const { name = 'navigate_back', description = 'Hands the conversation back to whoever had it before' } = options
+  return createHandOverTool(
+    { ...options, name, description },
+    {
+      change: context => context.changeToPrevious(),
+      tell: ({ agentName }) => `Navigated back from ${agentName}`,
+    },
+  )
+}
+
+interface HandOver {
+  change(context: ToolContext): Promise<boolean>
+  tell(context: ToolContext): string
+}
+
+function createHandOverTool(
+  options: HandOverOptions & Pick<SwarmTool, 'name' | 'description'>,
+  { change, tell }: HandOver,
+): SwarmTool {
+  const { name, description } = options
   return {
     name,
     description,
@@ -27,30 +60,22 @@ export function createNavigateTool(options: NavigateOptions): SwarmTool {
     isNavigation: true,
     async call(context) {
       await context.commitStopTools()
-      await context.commitToolOutput(`Navigated from ${context.agentName} to ${to}`)
-      if (await changeQuietly(context, to)) goOn(context, options)
+      await context.commitToolOutput(tell(context))
+      if (await change(context).catch(() => false)) goOn(context, options)
       else await askToRepeat(context, options)
     },
   }
 }
 
-function goOn(context: ToolContext, { answer, handOver = words => words }: NavigateOptions): void {
+function goOn(context: ToolContext, { answer, handOver = words => words }: HandOverOptions): void {
   if (answer === undefined) context.execute(handOver(context.lastUserMessage))
   else context.emit(answer)
 }
 
 async function askToRepeat(
   context: ToolContext,
-  { repeat = 'Please repeat what you would like.' }: NavigateOptions,
+  { repeat = 'Please repeat what you would like.' }: HandOverOptions,
 ): Promise<void> {
   await context.commitFlush()
   context.emit(repeat)
-}
-
-async function changeQuietly(context: ToolContext, to: string): Promise<boolean> {
-  try {
-    return await context.changeToAgent(to)
-  } catch {
-    return false
-  }
 }

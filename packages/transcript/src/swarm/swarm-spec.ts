@@ -47,6 +47,10 @@ export interface ToolContext {
   commitFlush(): Promise<void>
   /** @throws Rejection forbidden for a recursion; false where there is no such agent */
   changeToAgent(agentName: string): Promise<boolean>
+  /** @throws Rejection forbidden for a recursion */
+  changeToDefault(): Promise<boolean>
+  /** False where there is nobody to go back to. */
+  changeToPrevious(): Promise<boolean>
   /** Lets the agent that is active then go on with these words. Without it, and without `emit`, it goes on by itself. */
   execute(message: string): void
   /** Ends the turn: these words are the answer. */

@@ -187,6 +187,9 @@ async function runTool(work: ToolWork, call: SwarmToolCall): Promise<void> {
 function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<ToolContext, 'commitToolOutput'> {
   const { turn, attempt } = work
   const { agentName } = attempt.agent
+  // Who hands over in a turn that was given up would change the agent under the next one.
+  const change = async (make: (navigation: SwarmNavigation) => Promise<boolean>) =>
+    !attempt.signal.aborted && (await make(turn.navigation))
   return {
     clientId: turn.clientId,
     agentName,
@@ -200,8 +203,9 @@ function buildToolContext(work: ToolWork, call: SwarmToolCall): Omit<ToolContext
     async commitFlush() {
       await turn.outer.commitFlush({ agentName })
     },
-    // Who hands over in a turn that was given up would change the agent under the next one.
-    changeToAgent: async name => !attempt.signal.aborted && (await turn.navigation.changeToAgent(name)),
+    changeToAgent: name => change(navigation => navigation.changeToAgent(name)),
+    changeToDefault: () => change(navigation => navigation.changeToDefault()),
+    changeToPrevious: () => change(navigation => navigation.changeToPrevious()),
     execute(message) {
       work.next = message
     },

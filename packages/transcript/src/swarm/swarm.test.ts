@@ -2,6 +2,7 @@ import { type Json, type NormalizedMessage, Rejection } from '@postern/core'
 import { describe, expect, it } from 'vitest'
 import { agent, callOf, openRoom, say, scripted, swarm, toolOf } from '../../test/swarm-room.ts'
 import {
+  createNavigateBackTool,
   createNavigateTool,
   createSwarmAgent,
   diffSwarmState,
@@ -317,6 +318,27 @@ describe('navigation', () => {
       'assistant/refunds:refunding: my money',
     ])
     expect((await client.history.listRaw())[2]?.tool_call_id).toBe('id-navigate_to_refunds')
+  })
+
+  it('W-20: a tool hands back to who had it before, and in the end asks to repeat', async () => {
+    const { deps } = openRoom()
+    const back = () => callOf('navigate_back')
+    const tools = [createNavigateBackTool()]
+    const spec = swarm([
+      agent('D', scripted('D is back', back()), { tools }),
+      agent('A', scripted(back()), { tools }),
+      agent('B', scripted(back()), { tools }),
+    ])
+    const client = await openSwarmClient(spec, deps, 'c')
+    await client.navigation.changeToAgent('A')
+    await client.navigation.changeToAgent('B')
+    expect(await client.complete('hi')).toBe('D is back')
+    expect([client.navigation.active, client.navigation.stack]).toEqual(['D', []])
+    expect(say(await client.history.listRaw()).filter(row => row.startsWith('tool'))).toEqual([
+      'tool/B:Navigated back from B',
+      'tool/A:Navigated back from A',
+    ])
+    expect(await client.complete('hi')).toBe('Please repeat what you would like.')
   })
 
   it('W-21: where the hand-over cannot be, the history is flushed and the user asked to repeat', async () => {
