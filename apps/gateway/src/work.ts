@@ -7,6 +7,7 @@ import { readNote } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments.ts'
 import { readJointLimits } from './config/loops.ts'
 import type { Config } from './config/schema.ts'
+import { createFileFetcher } from './kept-files.ts'
 import { listConcurrency } from './lanes.ts'
 import type { RealWorld } from './world.ts'
 
@@ -49,6 +50,7 @@ export function startWork(house: WorkHouse): Work {
   const { findRunning: findAgent } = agents
   const joint = readJointLimits(config.limits.loop)
   const { demands, people, shelf } = house
+  const fetchFile = createFileFetcher(config, { fetch: world.fetch, now: world.now })
   const working = {
     desk,
     world,
@@ -57,6 +59,7 @@ export function startWork(house: WorkHouse): Work {
     findAgent,
     findChannel,
     callAgent,
+    fetchFile,
     joint,
     demands,
     people,

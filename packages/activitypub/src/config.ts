@@ -23,6 +23,8 @@ export const activityPubConfigSchema = z.strictObject({
   object_proofs: z.boolean().default(true),
   /** Divide what is longer than the asking server's posts (500 characters where that is not known) into a thread. */
   split_posts: z.boolean().default(true),
+  /** Pictures and other files of posts to an agent are fetched and kept with them, as far as `web.attachments` takes such. */
+  keep_files: z.boolean().default(true),
   /** Who may follow agents: everybody at once, whom the operator lets, nobody. */
   follows: z.enum(['open', 'manual', 'closed']).default('open'),
   /** People one post may address; what calls more of them is kept from the agents. */

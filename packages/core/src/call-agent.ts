@@ -10,6 +10,7 @@ import type { HistoryView } from './history.ts'
 import type { SiblingRoom, TurnCallRoom } from './joint-turn.ts'
 import { createTurnCall, joinSiblings } from './joint-turn.ts'
 import type { Json } from './json.ts'
+import { keepFiles } from './keep-files.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { TurnPerson } from './person-turn.ts'
 import { readPast } from './person-turn.ts'
@@ -52,12 +53,13 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     if (kind) clock.abort(new TurnAborted(kind))
   })
   try {
-    await Promise.race([addBackground(turn, working, signal), clock.expired])
+    const before = Promise.all([addBackground(turn, working, signal), keepFiles(turn, working, signal)])
+    const [, kept] = await Promise.race([before, clock.expired])
     const { history } = running
     const moment = await readMoment(turn, history, desk)
     const view = history.view(await readPast(turn, history, desk, parts.known), moment)
     const message = withMembers(turn.content, {
-      parts: working.presentParts(turn.content.parts),
+      parts: working.presentParts(kept),
       history: [...view.turns],
       ...withState(turn.content, working.demands),
     })

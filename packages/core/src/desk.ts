@@ -1,6 +1,7 @@
 import type { DemandDesk } from './demand.ts'
 import type { Admitted, Blob, Intake, PlannedDelivery, TaskKey, TaskWatch } from './intake.ts'
 import type { Json } from './json.ts'
+import type { KeptFile } from './keep-files.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { KeptNote, NotesRequest, TurnNote } from './note.ts'
 import type { PeopleDesk } from './people.ts'
@@ -51,6 +52,8 @@ export interface WorkDesk {
   note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
   /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
+  /** Files that the turn's message points to are part of it from now on. @throws LeaseLost */
+  keepFiles(turn: Turn, files: readonly KeptFile[]): Promise<void>
   /** Whether something in the turn's thread is known by this id. */
   knows(turn: Turn, id: string): Promise<boolean>
   /** What an agent does without being asked, in one transaction. */

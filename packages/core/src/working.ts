@@ -4,6 +4,7 @@ import type { DemandHouse } from './demand.ts'
 import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { JointLimits } from './joint.ts'
+import type { FetchFile } from './keep-files.ts'
 import type { ReadNote } from './note.ts'
 import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { PeopleConfig, PeopleHouse } from './people.ts'
@@ -30,6 +31,8 @@ export interface Working extends ActHouse {
   /** Adds what only the moment of the call can: signed addresses of attachments. */
   presentParts(parts: readonly Part[]): Part[]
   readAttachment(part: FilePart | ArtifactPart, signal: AbortSignal): Promise<AttachmentBytes>
+  /** Absent where files that lie elsewhere stay there. */
+  readonly fetchFile?: FetchFile | undefined
   /** Absent where agents elsewhere cannot be called. */
   readonly callAgent?: CallAgent | undefined
   /** Absent where nothing is noted. */

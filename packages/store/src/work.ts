@@ -5,6 +5,7 @@ import { createCommit } from './commit.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
+import { createFileKeeping } from './kept-files.ts'
 import { createNoting } from './notes.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -25,6 +26,7 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
     ...turns,
     ...deliveries,
     ...createBackground(store, tables),
+    ...createFileKeeping(store, tables),
     ...createCommit(store, tables),
     ...createNoting(store, tables),
     ...createBroadcasts(store, tables),

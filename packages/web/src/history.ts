@@ -2,6 +2,7 @@ import type { ArtifactPart, FilePart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
 import { contentIsEmpty, textOfContent } from '@postern/transcript'
+import { placeOfDeskFile } from './attachments/desk-files.ts'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
@@ -89,7 +90,7 @@ async function showEntry(
       ...entry.metadata,
       ...showStage(entry),
       ...(entry.is_incomplete && { incomplete: true }),
-      ...(files.length > 0 ? { files } : await showAttachments(parts, owner, shelf)),
+      ...(files.length > 0 ? { files } : await showAttachments(entry, owner, shelf)),
     },
     timestamp: at,
   }
@@ -121,21 +122,20 @@ function showStage({ role, run_id, stage, latency_ms, entry_id, native_id, tool 
 }
 
 /** Bucket, path and type of what its owner sent: no address and no token. */
-async function showAttachments(
-  parts: readonly { readonly kind: string }[],
-  owner: string,
-  shelf: WebRooms['shelf'],
-): Promise<object> {
-  const files = parts.filter(
+async function showAttachments(entry: TranscriptEntry, owner: string, shelf: WebRooms['shelf']): Promise<object> {
+  const files = ('parts' in entry.content ? entry.content.parts : []).filter(
     (part): part is FilePart | ArtifactPart => part.kind === 'file' || part.kind === 'artifact',
   )
   // The same bytes may have been sent twice: each message has its own file, which bears the name that the shelf gave it.
   const found = await Promise.all(
-    files.map(async ({ name, bytes_ref }) =>
-      bytes_ref.kind === 'content_addressed' ? shelf.findByDigest(owner, bytes_ref.digest, name) : undefined,
-    ),
+    files.map(async part => {
+      const { name, bytes_ref } = part
+      const object =
+        bytes_ref.kind === 'content_addressed' ? await shelf.findByDigest(owner, bytes_ref.digest, name) : undefined
+      return object ? showPlace(object) : placeOfDeskFile(entry, part)
+    }),
   )
-  const places = found.flatMap(object => (object ? [showPlace(object)] : []))
+  const places = found.filter(place => place !== undefined)
   if (places.length === 0) return {}
   return { user_message_attachments: places[0], ...(places.length > 1 && { user_message_attachments_all: places }) }
 }

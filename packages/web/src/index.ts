@@ -17,6 +17,7 @@ import type { BoundTranscript, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
 
+export { admitsMedia, detectMedia } from './attachments/media-kind.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export { findWebThread } from './history.ts'

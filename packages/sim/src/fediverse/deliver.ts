@@ -24,6 +24,8 @@ export interface NoteDelivery {
   readonly inReplyTo?: string | undefined
   readonly context?: string | undefined
   readonly conversation?: string | undefined
+  /** Put on the author's server, and named by the note. */
+  readonly files?: readonly SentFile[] | undefined
   /** A content warning. */
   readonly summary?: string | undefined
   readonly fault?: Fault | undefined
@@ -33,6 +35,12 @@ export interface NoteDelivery {
   readonly id?: string | undefined
   /** Padding of the fault `oversized`; default 2 MiB. */
   readonly oversizedBytes?: number | undefined
+}
+
+export interface SentFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly bytes: Uint8Array
 }
 
 export interface NoteReceipt {
@@ -48,6 +56,8 @@ export interface NoteReceipt {
 export interface NoteSender extends PostParts {
   /** Notes sent from here, by their id. */
   readonly notes: Map<string, ActivityDocument>
+  /** Files of theirs, by their address. */
+  readonly media: Map<string, SentFile>
   resolve(address: string): Promise<ResolvedRecipient>
   /** Conversation and context of a note sent from here or received. */
   findThread(objectId: string): Pick<NotePlan, 'context' | 'conversation'>
@@ -101,6 +111,13 @@ async function prepare(delivery: NoteDelivery | ActivityDelivery, sender: NoteSe
   return { fault, author, recipient, url }
 }
 
+/** As Mastodon names it. */
+function putFile(file: SentFile, { host }: SimActor, { media }: NoteSender): object {
+  const url = `https://${host}/media/${media.size + 1}`
+  media.set(url, file)
+  return { type: 'Document', mediaType: file.mediaType, url, name: file.name }
+}
+
 function planNote(
   delivery: NoteDelivery,
   { author, recipient, sender }: { author: SimActor; recipient: ResolvedRecipient; sender: NoteSender },
@@ -108,7 +125,9 @@ function planNote(
   const { text, visibility = 'public', id, inReplyTo, summary } = delivery
   const thread = inReplyTo ? sender.findThread(inReplyTo) : {}
   const now = sender.now()
+  const attachment = (delivery.files ?? []).map(file => putFile(file, author, sender))
   return {
+    attachment,
     author,
     recipient,
     text,

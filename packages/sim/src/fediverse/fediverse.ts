@@ -57,7 +57,8 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
   for (const [host, { habits = [] }] of Object.entries(hosts)) {
     for (const habit of habits) misbehaviour.disturb(host, habit)
   }
-  const rooms = { hosts, actors, inbox, notes, checks }
+  const media: NoteSender['media'] = new Map()
+  const rooms = { hosts, actors, inbox, notes, media, checks }
   const server: LoopbackServer = await openLoopbackServer(request =>
     misbehaviour.pass(request, () => answerFediverse(request, rooms)),
   )
@@ -66,6 +67,7 @@ export async function openSimFediverse(loopback: LoopbackFetch, now: () => numbe
     actors,
     loopback,
     notes,
+    media,
     now,
     resolve(address) {
       const known = recipients.get(address) ?? resolveRecipient(address, fetchDocument)

@@ -26,6 +26,7 @@ export interface NotePlan {
   readonly context?: string | undefined
   readonly conversation?: string | undefined
   readonly summary?: string | undefined
+  readonly attachment?: readonly object[] | undefined
 }
 
 export type ActivityDocument = Readonly<Record<string, unknown>> & {
@@ -83,7 +84,7 @@ export function composeCreateNote(plan: NotePlan): ActivityDocument {
       context: plan.context ?? `https://${author.host}/contexts/${statusId}`,
       content,
       contentMap: { en: content },
-      attachment: [],
+      attachment: plan.attachment ?? [],
       tag: [{ type: 'Mention', href: recipient.id, name: `@${recipient.address}` }],
       replies: describeReplies(id),
     },

@@ -2,6 +2,7 @@ import type { SimAnswer, SimRequest } from '../net/loopback-server.ts'
 import { answerJson } from '../net/loopback-server.ts'
 import type { SimActor } from './actor.ts'
 import { describeActor, describeBareKey, describeKeyStub } from './actor.ts'
+import type { SentFile } from './deliver.ts'
 import type { SimInbox } from './inbox.ts'
 import type { ActivityDocument } from './note.ts'
 import { publicCollection } from './note.ts'
@@ -16,6 +17,8 @@ export interface FediverseRooms {
   readonly inbox: SimInbox
   /** Notes by their id. */
   readonly notes: ReadonlyMap<string, ActivityDocument>
+  /** Files by their address. */
+  readonly media: ReadonlyMap<string, SentFile>
   /** By host. */
   readonly checks: ReadonlyMap<string, SignatureChecks>
 }
@@ -38,6 +41,7 @@ const routes: readonly Route[] = [
   { method: 'GET', path: /^\/(?:users|moved)\/([^/]+)$/, handle: answerActor },
   { method: 'GET', path: /^\/users\/([^/]+)\/statuses\/([^/]+)(\/activity)?$/, handle: answerNote },
   { method: 'GET', path: /^\/users\/([^/]+)\/(followers|following|outbox)$/, handle: answerCollection },
+  { method: 'GET', path: /^\/media\/\d+$/, handle: answerFile },
   { method: 'POST', path: /^\/inbox$/, handle: (request, { inbox }) => inbox.accept(request) },
   { method: 'POST', path: /^\/users\/([^/]+)\/inbox$/, handle: answerInbox },
 ]
@@ -68,6 +72,12 @@ async function answerWebFinger(request: SimRequest, rooms: FediverseRooms): Prom
     { rel: 'self', type: activityType, href: actor.id },
   ]
   return answerJson({ subject: `acct:${actor.address}`, aliases: [actor.id], links }, 'application/jrd+json')
+}
+
+async function answerFile({ host, path }: SimRequest, { media }: FediverseRooms): Promise<SimAnswer> {
+  const file = media.get(`https://${host}${path}`)
+  if (!file) return notFound
+  return { status: 200, headers: { 'content-type': file.mediaType }, body: Buffer.from(file.bytes) }
 }
 
 async function answerActor(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {

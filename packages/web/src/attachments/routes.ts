@@ -5,6 +5,7 @@ import { Hono } from 'hono'
 import type { WebRooms } from '../rooms.ts'
 import { createOpenRuns } from '../runs/open-runs.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
+import { findDeskFile, readDeskFile } from './desk-files.ts'
 import { readForm } from './read-form.ts'
 import type { Upload } from './shelf.ts'
 import { showPlace } from './shelf.ts'
@@ -15,7 +16,8 @@ const wrapping = 64 * 1024
 const uploadsAtOnce = 4
 
 /** Uploads, fresh signed URLs, and the bytes behind them. */
-export function createAttachmentRoutes({ config, house, readOwner, shelf, openBody }: WebRooms): Hono {
+export function createAttachmentRoutes(rooms: WebRooms): Hono {
+  const { config, house, readOwner, shelf, openBody } = rooms
   const { log } = house.world
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
@@ -53,12 +55,13 @@ export function createAttachmentRoutes({ config, house, readOwner, shelf, openBo
     .get(
       '/api/v1/agent/attachments/signed-url',
       answer(async c => {
-        const { owner } = await readOwner(c.req.header('authorization'))
+        const owner = await readOwner(c.req.header('authorization'))
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
-        const object = place && (await shelf.findOwn(owner, place))
-        if (!object) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
-        const { bucket, path } = showPlace(object)
-        return c.json({ bucket, path, ...(await shelf.signer.sign(object)) }, 200, noStore)
+        const object = place && (await shelf.findOwn(owner.owner, place))
+        const found = object ?? (place && (await findDeskFile(owner, place, rooms)))
+        if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
+        const { bucket, path } = object ? showPlace(object) : found
+        return c.json({ bucket, path, ...(await shelf.signer.sign(found)) }, 200, noStore)
       }),
     )
     .delete(
@@ -78,9 +81,11 @@ export function createAttachmentRoutes({ config, house, readOwner, shelf, openBo
         const named = parseSignedUrl(c.req.url)
         const isHeld = named !== undefined && (await shelf.signer.holds(named, named.token))
         if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
-        const bytes = await shelf.readObject(named)
+        const kept = await readDeskFile(named, rooms)
+        const bytes = kept?.bytes ?? (await shelf.readObject(named))
         if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-        return c.body(new Uint8Array(bytes), 200, bytesHeaders((await shelf.describe(named))?.mime))
+        const mime = kept ? kept.mime : (await shelf.describe(named))?.mime
+        return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
       }),
     )
 }

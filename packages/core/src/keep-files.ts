@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import type { Blob } from './intake.ts'
+import type { Part } from './part.ts'
+import type { Turn } from './work.ts'
+import type { Working } from './working.ts'
+
+/** A file of a message that lay elsewhere. */
+export interface KeptFile extends Blob {
+  readonly url: string
+}
+
+/** The bytes behind an address, if they are such as are kept; undefined: they are left where they are. @throws Unavailable, Undeliverable */
+export type FetchFile = (url: string, signal: AbortSignal) => Promise<Pick<Blob, 'bytes' | 'mime'> | undefined>
+
+/** Of one message. */
+const mostFiles = 4
+
+/**
+ * Keeps what a message points to with the message: where it lies, it may be gone tomorrow. A help, not a condition: what cannot be had stays an
+ * address. Gives the parts as they are now.
+ */
+export async function keepFiles(turn: Turn, working: Working, signal: AbortSignal): Promise<readonly Part[]> {
+  const { parts, sender } = turn.content
+  const urls = parts.flatMap(part =>
+    part.kind === 'file' && part.bytes_ref.kind === 'url' ? [part.bytes_ref.url] : [],
+  )
+  const { fetchFile, desk } = working
+  if (!fetchFile || !sender.verified || urls.length === 0) return parts
+  const fetched = await Promise.all(
+    [...new Set(urls)].slice(0, mostFiles).map(url => fetchOne(url, turn, working, signal)),
+  )
+  const files = fetched.flat()
+  if (files.length > 0) await desk.keepFiles(turn, files)
+  return pointToKept(parts, files)
+}
+
+async function fetchOne(
+  url: string,
+  { correlationId }: Turn,
+  { fetchFile, world }: Working,
+  signal: AbortSignal,
+): Promise<readonly KeptFile[]> {
+  try {
+    const file = await fetchFile?.(url, signal)
+    return file ? [{ ...file, url, digest: hash('sha256', file.bytes) }] : []
+  } catch (error) {
+    signal.throwIfAborted()
+    world.log.info({ correlation_id: correlationId, err: error }, 'a file of a message cannot be had')
+    return []
+  }
+}
+
+/** By digest in the place of an address. */
+export function pointToKept(parts: readonly Part[], files: readonly KeptFile[]): readonly Part[] {
+  const byUrl = new Map(files.map(file => [file.url, file]))
+  return parts.map((part): Part => {
+    const file = part.kind === 'file' && part.bytes_ref.kind === 'url' ? byUrl.get(part.bytes_ref.url) : undefined
+    if (!file || part.kind !== 'file') return part
+    const { digest, mime, bytes } = file
+    const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
+    return { ...part, ...(mime !== undefined && { mime }), size: bytes.byteLength, bytes_ref }
+  })
+}
