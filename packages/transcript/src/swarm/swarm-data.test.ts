@@ -56,6 +56,23 @@ describe('a state', () => {
     expect(await states[0]?.get()).toEqual({ items: 30 })
   })
 
+  it('is changed by one at a time, each once', async () => {
+    const { open } = openSwarms()
+    const state = (await open('c')).data.state<Cart>('cart')
+    let running = 0
+    let count = 0
+    const slowly = async (before: Cart) => {
+      running += 1
+      count += 1
+      expect(running).toBe(1)
+      await new Promise(resolve => setImmediate(resolve))
+      running -= 1
+      return add(before)
+    }
+    await Promise.all([state.set(slowly), state.set(slowly), state.set(slowly)])
+    expect([await state.get(), count]).toEqual([{ items: 3 }, 3])
+  })
+
   it('may be read by what changes it; what that throws changes nothing and holds up nobody', async () => {
     const { open, bus, events } = openSwarms()
     const state = (await open('c')).data.state<Cart>('cart')
