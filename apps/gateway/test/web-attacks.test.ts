@@ -365,7 +365,7 @@ test('forgetting a person who chats leaves nothing of his, be it the newest thin
   })
   expect(answer.status).toBe(200)
   expect((await history(threadId, { as: 'flo' })).status).toBe(404)
-  expect(await answer.json()).toMatchObject({ runs: 3, threads: 2 })
+  expect(await answer.json()).toMatchObject({ runs: 4, threads: 2 })
   const left = (await house.messages()).filter(({ sender }) => sender === '@flo@web.agents.test')
   expect(left).toEqual([])
   expect(JSON.stringify(await house.ask('/demands'))).not.toContain('@flo@')
