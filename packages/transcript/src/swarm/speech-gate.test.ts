@@ -113,6 +113,13 @@ describe('the gate', () => {
     for (const size of [1, 7, 1_000]) expect(hear(cut(text, size))).toBe('')
   })
 
+  it('lets nothing through of what has the beginning of a mark at the end of its beginning', () => {
+    const text = `${plain.slice(0, 155)}<tool_call>{}`
+    for (const size of [1, 5, 160]) expect(hear(cut(text, size))).toBe('')
+    const harmless = `${plain.slice(0, 155)}<b>${plain}`
+    expect(hear(cut(harmless, 1))).toBe(harmless)
+  })
+
   it.each([
     '<tool_call>{"name":"refund"}',
     '<|python_tag|>',

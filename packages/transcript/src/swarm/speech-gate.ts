@@ -12,7 +12,7 @@ export interface SpeechGate {
 }
 
 /**
- * Passes on what of an answer is plainly sound. Nothing is heard of its first 160 characters until they are there, and nothing at all of
+ * Passes on what of an answer is plainly sound. Nothing is heard of its first 160 characters until no mark can begin in them, and nothing at all of
  * one that may be a call as a whole before it has ended (then the caller tells it). From there words go through as they come; where a mark
  * of a call may begin, they wait until it is plain that it is none. At a mark the gate is shut for good.
  */
@@ -22,10 +22,11 @@ export function createSpeechGate(rules: AnswerRules, tell: (words: string) => vo
   let stage: 'opening' | 'open' | 'shut' = 'opening'
 
   function begin(): void {
-    if (text.length < opening) return
     const mark = findMark(text, rules)
-    const isUnsound = isOpenBeginning(text, rules) || (mark !== undefined && mark.at < opening)
-    stage = isUnsound ? 'shut' : 'open'
+    const isUnsound = mark !== undefined && mark.at < opening
+    if (isUnsound) stage = 'shut'
+    // A mark may have begun in it and not be there yet.
+    else if (findSafeLength(text) >= opening) stage = isOpenBeginning(text, rules) ? 'shut' : 'open'
   }
 
   function pass(): void {
