@@ -20,6 +20,7 @@ const agui = 'packages/transcript/src/agui/agui.test.ts'
 const signedUrl = 'packages/web/src/signed-url.test.ts'
 const elsewhere = 'apps/gateway/test/web/elsewhere.test.ts'
 const resumedRuns = 'apps/gateway/test/web/resumed-runs.test.ts'
+const producer = 'apps/gateway/test/web/producer.test.ts'
 const elsewhereCrash = 'apps/gateway/test/web/elsewhere-crash.test.ts'
 const pythonStore = 'clients/python/tests/test_store.py'
 const storeFormat = 'packages/transcript/src/store-format/store-format.test.ts'
@@ -115,10 +116,10 @@ export const seedRows: readonly SeedRow[] = [
   ['C-17', [webRules, web]],
   ['C-18', [webRules, web, resumedRuns]],
   ['C-19', [webRules, web, agui]],
-  ['C-20', [agui]],
+  ['C-20', [producer, agui]],
   ['C-21', [web, agui]],
   ['C-22', [web]],
-  ['C-23', [approval, operatorChat, web]],
+  ['C-23', [approval, operatorChat, web, producer]],
   ['C-24', [approval, operatorChat, webRules, web, resumedRuns]],
   ['C-25', [operatorChat, webRules, web]],
   ['C-26', [webRules, web, elsewhere, resumedRuns]],
@@ -166,7 +167,7 @@ export const seedRows: readonly SeedRow[] = [
   ['W-02', [swarmMessages, swarmMessage]],
   ['W-03', [swarmMessages, swarmMessage]],
   ['W-04', [swarmMessages, swarmMessage]],
-  ['W-05', [swarmMessages, swarmKeeping, swarmMessage]],
+  ['W-05', [swarmKeeping, swarmMessages, swarmMessage]],
   ['W-06', [swarmMessages, swarmMessage]],
   ['W-07', [swarmMessages, swarmMessage, swarm]],
   ['W-08', [swarmBus, swarmCommits]],
@@ -181,7 +182,7 @@ export const seedRows: readonly SeedRow[] = [
   ['W-17', [swarmCommits, swarmHouse]],
   ['W-18', [swarm]],
   ['W-19', [swarm]],
-  ['W-20', [swarm]],
+  ['W-20', [swarmKeeping, swarm]],
   ['W-21', [testSwarm, heard, speechGate, swarm]],
   ['W-22', [swarmCrash, swarmKeeping, testSwarm, clientStorage, swarmData, swarm]],
   ['W-23', [testSwarm, deskBinding]],

@@ -271,6 +271,12 @@ class Builders(unittest.TestCase):
     def test_S_29_S_30_the_catalogue(self) -> None:
         self.assertEqual(len(AVAILABLE_MESSAGE_TYPES), 16)
         self.assertIsNone(get_message_type_info("nope"))
+        for name, info in AVAILABLE_MESSAGE_TYPES.items():
+            self.assertIs(get_message_type_info(name), info)
+            self.assertTrue(info["description"])
+            arguments = {argument: {} if argument == "tool_args" else "x" for argument in info["required"]}
+            built = getattr(message_builder, info["builder"])(**arguments)
+            self.assertEqual(set(built), {"type", "timestamp", *info["fields"]})
 
 
 if __name__ == "__main__":

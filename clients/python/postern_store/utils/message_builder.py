@@ -102,12 +102,20 @@ def create_global_observation_entry(
     return _build(constants.GLOBAL_OBSERVATION, {"content": content, **optional}, timestamp, turn_id, extra)
 
 
-def _describe(description: str, builder: str, required: List[str], optional: Optional[List[str]] = None) -> Message:
+def _describe(
+    description: str,
+    builder: str,
+    required: List[str],
+    optional: Optional[List[str]] = None,
+    fields: Optional[List[str]] = None,
+) -> Message:
+    """``required`` and ``optional`` are the builder's arguments; ``fields`` what a message must have beside its type."""
     return {
         "description": description,
         "builder": builder,
         "required": required,
         "optional": [*(optional or []), "timestamp", "turn_id"],
+        "fields": fields or required,
     }
 
 
@@ -115,14 +123,14 @@ AVAILABLE_MESSAGE_TYPES: Dict[str, Message] = {
     constants.USER_MESSAGE: _describe("What the user said", "create_user_message", ["content"]),
     constants.ASSISTANT_MESSAGE: _describe("What the assistant answered", "create_assistant_message", ["content"]),
     constants.TASK: _describe("Start of a turn of execution", "create_task_entry", ["content"]),
-    constants.ACTION: _describe("Call of a tool", "create_action_entry", ["tool_name", "tool_args"]),
+    constants.ACTION: _describe("Call of a tool", "create_action_entry", ["tool_name", "tool_args"], fields=["tool", "args"]),
     constants.OBSERVATION: _describe("What a tool gave", "create_observation_entry", ["content"]),
     constants.ERROR: _describe("What went wrong", "create_error_entry", ["content"], ["error_type"]),
     constants.FINAL: _describe("End of the work", "create_final_entry", ["content"]),
     constants.SYNTHESIS: _describe(
         "A manager's summary of its workers", "create_synthesis_entry", ["content", "from_manager"], ["phase_id"]
     ),
-    constants.STRATEGIC_PLAN: _describe("A plan made here", "create_strategic_plan_entry", ["plan"]),
+    constants.STRATEGIC_PLAN: _describe("A plan made here", "create_strategic_plan_entry", ["plan"], fields=["content"]),
     constants.SUGGESTED_PLAN: _describe("A plan given from outside", "create_suggested_plan_entry", ["content"]),
     constants.SCRIPT_PLAN: _describe("A plan with steps", "create_script_plan_entry", ["content"]),
     constants.SCRIPT_INSTRUCTION: _describe("A given script", "create_script_instruction_entry", ["content"]),
@@ -156,7 +164,6 @@ def prepare_history_from_job_data(job: Message) -> List[Message]:
 
 _JOB_ROLES = {"user": constants.USER_MESSAGE, "assistant": constants.ASSISTANT_MESSAGE}
 _JOB_TRACES = (constants.TASK, constants.ACTION, constants.OBSERVATION)
-_FIELDS = {constants.ACTION: ("tool", "args")}
 
 
 def _maps(value: Any) -> List[Message]:
@@ -164,4 +171,4 @@ def _maps(value: Any) -> List[Message]:
 
 
 def _has_fields(message: Message) -> bool:
-    return all(name in message for name in _FIELDS.get(message["type"], ("content",)))
+    return all(name in message for name in AVAILABLE_MESSAGE_TYPES[message["type"]]["fields"])
