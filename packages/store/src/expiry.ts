@@ -124,7 +124,7 @@ function createMessageRemoval(db: Database, tables: Pick<Tables, 'blobs' | 'note
     const message = find.get(number)
     if (!message) return undefined
     const { id, agent, via, scope, thread_id, owner, bytes } = message
-    const noteBytes = tables.notes.remove(number)
+    const noteBytes = tables.notes.remove(batch, number)
     const { responses, blobBytes } = endRows(batch, number)
     for (const name of [id, ...responses.map(response => response.id)]) endName.run(name, agent, via, scope, number)
     for (const { seq } of responses) endLines(seq)

@@ -30,7 +30,7 @@ export function createForget(
     // Of one that is forgotten already there may be more by now: what the agent changed of its answer is on its way.
     erase.run(message, now)
     entries.erase(message)
-    notes.remove(message)
+    notes.remove(batch, message)
     blobs.release(batch, message)
     turns.cancelOf(batch, message, now, 'deleted')
     endBroadcasts.run(now, message)

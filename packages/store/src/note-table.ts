@@ -25,8 +25,11 @@ export interface NoteTable {
   keep(batch: Batch, notes: readonly NoteDraft[], place: NotePlace): void
   /** Of a turn that was tried again: notes of its own beyond so many are an earlier try's. */
   dropBeyond(batch: Batch, count: number, place: NotePlace): void
-  /** All notes of a message's turn, for good. @returns how many bytes they had */
-  remove(message: number): number
+  /**
+   * All notes of a message's turn, for good; where it was answered together with another, of that turn, too. @returns how many bytes those had that
+   * are the message's own: they are still to be booked
+   */
+  remove(batch: Batch, message: number): number
 }
 
 interface NoteRow {
@@ -45,7 +48,14 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
     db,
     `SELECT seq, native_id AS name, octet_length(content) AS bytes FROM entries WHERE ${isTrace}`,
   )
-  const findThread = prepareQuery<{ thread_id: number }>(db, 'SELECT thread_id FROM messages WHERE number = ?')
+  const findPlace = prepareQuery<{ thread_id: number; owner: string | null }>(
+    db,
+    'SELECT m.thread_id, k.owner FROM messages m LEFT JOIN tasks k ON k.id = m.task_id WHERE m.number = ?',
+  )
+  const findLeader = prepareQuery<{ leader: number | null }>(
+    db,
+    'SELECT merged_into AS leader FROM turns WHERE message = ?',
+  )
   const retime = prepareQuery(db, 'UPDATE entries SET at = ? WHERE seq = ?')
   const removeEntry = createEntryRemoval(db)
   // What was said meanwhile was taken back: nothing of the turn stays.
@@ -69,6 +79,13 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
     entries.append(draft, { thread, task: undefined, answers: message })
   }
 
+  function removeAll(message: number) {
+    const { thread_id, owner } = findPlace.get(message) ?? {}
+    const notes = thread_id === undefined ? [] : list.all(thread_id, message)
+    for (const { seq } of notes) removeEntry(seq)
+    return { owner, bytes: notes.reduce((sum, { bytes }) => sum + bytes, 0) }
+  }
+
   return {
     keep(batch, notes, place) {
       if (notes.length === 0 || isRetracted.get(place.message)) return
@@ -82,12 +99,11 @@ export function createNoteTable(db: Database, { entries }: { readonly entries: E
         removeEntry(seq)
       }
     },
-    remove(message) {
-      const { thread_id } = findThread.get(message) ?? {}
-      if (thread_id === undefined) return 0
-      const notes = list.all(thread_id, message)
-      for (const { seq } of notes) removeEntry(seq)
-      return notes.reduce((sum, { bytes }) => sum + bytes, 0)
+    remove(batch, message) {
+      const { leader } = findLeader.get(message) ?? {}
+      const taken = leader ? removeAll(leader) : undefined
+      if (taken?.owner) addTaskBytes(batch, taken.owner, -taken.bytes)
+      return removeAll(message).bytes
     },
   }
 }

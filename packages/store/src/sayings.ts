@@ -118,7 +118,7 @@ export function createSayingTable(
       forgetWires.run(message, seq)
       responses.retract(seq, now)
       bookChange(batch, message, () => {
-        notes.remove(message)
+        notes.remove(batch, message)
         entries.erase(seq)
         blobs.releaseUnnamed(batch, message, seq)
       })

@@ -2,6 +2,7 @@ import type { Desk, KeptNote, NoteBody, Turn, TurnNote } from '@postern/core'
 import { isoTime, LeaseLost } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { sketchDeletion } from './act-sketches.ts'
+import { provenSender } from './lanes.ts'
 import { mine } from './task-sketches.ts'
 import type { OpenDesk } from './under-test.ts'
 import {
@@ -178,6 +179,28 @@ function describeGoing(open: OpenDesk): void {
       expect(await textsOf(desk, turn)).toEqual(['early of m2', 'late of m2'])
       await desk.act([sketchDeletion('answer to m2')], 'c')
       expect(await textsOf(desk, turn)).toEqual([])
+    }),
+  )
+  test(
+    'they go with each of the messages that were answered together',
+    withDesk(open, async ({ desk }) => {
+      const admit = (id: string) => {
+        const authorship = { author: 'https://peer.test/ada', object: `https://peer.test/notes/${id}` }
+        const message = { sender: provenSender('ada') }
+        return desk.admit(sketchIntake(id, inThread('t', { authorship, lane: { mode: 'merge' }, message })), 'c')
+      }
+      await admit('m1')
+      const first = await leaseOnlyTurn(desk)
+      await admit('m2')
+      await admit('m3')
+      await desk.commit(first, sketchAnswer(first, 'done'))
+      const both = await leaseOnlyTurn(desk)
+      expect(both.merged).toHaveLength(1)
+      await desk.commit(both, sketchAnswer(both, 'done', [], { notes: [sketchNote('note 1', 'of both')] }))
+      await desk.withdraw('a2a', [
+        { kind: 'forget', author: 'https://peer.test/ada', object: 'https://peer.test/notes/m2' },
+      ])
+      expect(await textsOf(desk, both)).toEqual([])
     }),
   )
   test(
