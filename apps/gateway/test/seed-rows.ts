@@ -1,5 +1,6 @@
 /** Tests of the rows of the reference on the seeds (E: message envelopes; C: chat; S: message stores; W: swarms), by their files. */
 const envelopes = 'apps/gateway/test/envelopes.test.ts'
+const channelRows = 'apps/gateway/test/channel-rows.test.ts'
 const envelope = 'packages/transcript/src/envelope/envelope.test.ts'
 const dialects = 'apps/gateway/test/dialects.test.ts'
 const normalized = 'packages/transcript/src/normalized/normalized.test.ts'
@@ -85,7 +86,7 @@ export const seedRows: readonly SeedRow[] = [
   ['E-30', [envelopes, envelope]],
   ['E-31', [envelope]],
   ['E-32', [envelope]],
-  ['E-33', [envelopes, envelope, views]],
+  ['E-33', [envelopes, envelope, views, channelRows]],
   ['E-34', [dialects, envelopes, sessionStore]],
   ['E-35', [dialects, sessionStore, memoryStore]],
   ['E-36', [dialects, envelopes, sessionStore]],
@@ -93,8 +94,8 @@ export const seedRows: readonly SeedRow[] = [
   ['E-38', [approval, operatorApproval, approvals, toolPolicies, sessionStore]],
   ['E-39', [approvalCrash, approval, operatorApproval, approvals, sessionStore]],
   ['E-40', [webRules, deskBinding, views]],
-  ['E-41', [sessionStore]],
-  ['E-42', [sessionStore]],
+  ['E-41', [sessionStore, channelRows]],
+  ['E-42', [sessionStore, channelRows]],
   ['E-43', [operatorChat, webRules, sessionStore]],
   ['E-44', [envelope, sessionStore]],
   ['C-01', [web]],
@@ -142,7 +143,7 @@ export const seedRows: readonly SeedRow[] = [
   ['S-11', [pythonStore, storeFormat]],
   ['S-12', [pythonStore, storeFormat]],
   ['S-13', [dialects, pythonStore, storeFormat]],
-  ['S-14', [pythonStore, storeFormat]],
+  ['S-14', [pythonStore, storeFormat, channelRows]],
   ['S-15', [pythonStore, storeFormat]],
   ['S-16', [pythonStore, storeFormat]],
   ['S-17', [pythonStore, storeFormat]],
@@ -194,5 +195,5 @@ export const seedRows: readonly SeedRow[] = [
   ['W-29', [swarmRows, speechGate, swarm]],
   ['W-30', [swarmKeeping, swarmHouse, swarm]],
   ['W-31', [approval, swarmHeard, swarm]],
-  ['W-32', [swarmData, swarm]],
+  ['W-32', [swarmData, swarm, channelRows]],
 ]

@@ -1,11 +1,14 @@
-import type { AgentDirectory, Proof } from '@postern/core'
+import type { AgentDirectory, Desk, Proof } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './activity.ts'
 import { parseActivity } from './activity.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
+import { parsePostIri } from './inbox/own-post.ts'
+import { isOnOrigin } from './iri.ts'
 import { verifyObjectProof } from './object-integrity.ts'
+import { parsePieceId } from './pieces.ts'
 import { idOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
 import type { RequestProof } from './signature/request-proof.ts'
@@ -38,7 +41,7 @@ export interface ProvenActivity {
 
 /**
  * `gone`: the farewell of an actor whose origin says the same (410). `nothing`: one of an actor that cannot be found; there is
- * nobody left to prove it.
+ * nobody left to prove it. Or a post of our own that comes back.
  */
 export type VerifiedDelivery = ProvenActivity | GoneActor | 'nothing'
 
@@ -49,6 +52,7 @@ export interface GoneActor {
 
 export interface VerifyParts {
   readonly agents: Pick<AgentDirectory, 'find'>
+  readonly desk: Pick<Desk, 'findResponse'>
   readonly actors: RemoteActors
   readonly isBlocked: IsBlocked
   /** The configured origin that peers sign for. */
@@ -75,13 +79,28 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   const proof = readRequestProof(toSignedRequest(request, parts.origin))
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
   proof.checkBody(bytes)
-  const activity = parseActivity(parseBoundedJson(bytes, { maxDepth, what: 'activity' }), proof.keyId)
+  const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
+  if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'
+  const activity = parseActivity(document, proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
   const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity, parts.actors)
   const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
   const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
   return prove({ activity, actor: signer, bytes, receivedAt: parts.now() }, proof, objectProof)
+}
+
+/** A post of ours that somebody else hands on comes back to us, too: it is known, and no fault of whoever brings it. */
+async function isOwnReturned(
+  document: unknown,
+  keyId: string,
+  { agents, desk, origin }: Pick<VerifyParts, 'agents' | 'desk' | 'origin'>,
+): Promise<boolean> {
+  const id = idOf(document)
+  const named = id === undefined || isOnOrigin(keyId, origin) ? undefined : parsePostIri(id, { origin })
+  if (!named || !agents.find(named.agent)) return false
+  const found = await desk.findResponse(parsePieceId(named.id).responseId)
+  return found?.agent === named.agent && found.via === 'activitypub'
 }
 
 function checkAddressee({ agent }: InboxRequest, agents: VerifyParts['agents']): void {

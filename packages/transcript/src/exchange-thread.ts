@@ -6,6 +6,7 @@ import { type EntryBody, entryBodySchema, type TranscriptEntry } from './entry.t
 import { createImportIds } from './import-ids.ts'
 import type { JsonMap } from './json-difference.ts'
 import { type FormatName, formatNames } from './kind.ts'
+import { findOrphanEntries } from './pair-repair.ts'
 import { listClaimed } from './read-known.ts'
 import type { ThreadKey, TranscriptStore } from './transcript-store.ts'
 
@@ -116,22 +117,39 @@ async function readDialect(
   { transcript, world, findings }: Reading,
 ): Promise<readonly EntryBody[]> {
   const codec = codecs[format]
+  const places: number[] = []
   const ids = await createImportIds(thread, format, messages)
   const before = await readBefore(thread, ids.first, transcript)
   const entries: EntryBody[] = []
   for await (const { slice, at } of takeSlices(messages)) {
     const known = await listClaimed(transcript, thread, codec.listClaims(slice))
-    const read = codec.read(slice, {
-      thread_id: thread.thread_id,
-      at: isoTime(world.now()),
-      newId: ids.next,
-      before: [...before, ...entries.slice(-recent)].slice(-recent),
-      find: id => known.get(id),
-      report: finding => findings.push({ ...finding, index: at + finding.index }),
-    })
-    entries.push(...read)
+    for (const [index, message] of slice.entries()) {
+      const read = codec.read([message], {
+        thread_id: thread.thread_id,
+        at: isoTime(world.now()),
+        newId: ids.next,
+        before: [...before, ...entries.slice(-recent)].slice(-recent),
+        find: id => known.get(id),
+        report: finding => findings.push({ ...finding, index: at + index }),
+      })
+      entries.push(...read)
+      places.push(...read.map(() => at + index))
+    }
   }
+  findings.push(...findHalves(before, entries, places))
   return entries
+}
+
+/** Calls without their result, and results without their call, by the place of their message: they are stored, but no model sees them. */
+function findHalves(
+  before: readonly EntryBody[],
+  entries: readonly EntryBody[],
+  places: readonly number[],
+): readonly Finding[] {
+  return findOrphanEntries([...before, ...entries]).flatMap(finding => {
+    const index = places[finding.index - before.length]
+    return index === undefined ? [] : [{ ...finding, index }]
+  })
 }
 
 /** What stands before the messages: of an import that was cut off, before what there is of it already. */
