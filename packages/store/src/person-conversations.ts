@@ -57,7 +57,7 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
   }
 
   function isOwn({ via, scope, begun_by }: ThreadRow, { scopes, subjects }: OwnThreads): boolean {
-    if (begun_by !== null && subjects.includes(begun_by)) return true
+    if (begun_by && subjects.includes(begun_by)) return true
     const isSame = (other: string) =>
       other === scope || (via === 'email' && other.toLowerCase() === scope.toLowerCase())
     return scope !== 'public' && scopes.some(each => each.via === via && isSame(each.scope))

@@ -56,6 +56,12 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
     db,
     `DELETE FROM records WHERE person IN (SELECT value FROM json_each(?2)) AND (owner = 'agent:' || ?1 OR ?1 IS NULL)`,
   )
+  // Others take part there, whoever began it.
+  const endBeginnings = prepareQuery(
+    db,
+    `UPDATE threads SET begun_by = '' WHERE (?1 IS NULL OR agent = ?1) AND (begun_by IN (SELECT value FROM json_each(?2))
+       OR begun_by IN (SELECT 'mailto:' || substr(value, 8) FROM json_each(?3) WHERE substr(value, 1, 7) = 'email @'))`,
+  )
   return (batch: Batch, { agent, subjects, keys }: Rest): number => {
     const named = JSON.stringify(subjects)
     for (const peer of subjects) {
@@ -67,6 +73,7 @@ export function createRestRemoval({ db, now }: Store, tables: Pick<Tables, 'turn
     endBackground.run(agent, named)
     disown.run(agent, named)
     endRecords.run(agent, JSON.stringify(keys))
+    endBeginnings.run(agent, named, JSON.stringify(keys))
     blankBroadcast.run()
     endBroadcasts.run()
     return endRelations.run(agent, named, JSON.stringify(keys)).changes

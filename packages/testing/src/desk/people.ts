@@ -1,6 +1,7 @@
 import type { LinkRequest, PersonIdentity } from '@postern/core'
 import { linkLimits } from '@postern/core'
 import { describe, expect, test } from 'vitest'
+import { describeOwnThreads } from './own-threads.ts'
 import { describeForgetting } from './people-forgetting.ts'
 import { describeSharing } from './people-sharing.ts'
 import { account, ada, adasMail, addressesOf, confirm, eve, link, mailbox, sketchRequest } from './people-sketches.ts'
@@ -13,6 +14,7 @@ export function peopleContract(open: OpenDesk): void {
     describeLinks(open)
     describeSharing(open)
     describeForgetting(open)
+    describeOwnThreads(open)
   })
 }
 
