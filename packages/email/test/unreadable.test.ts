@@ -1,3 +1,4 @@
+import type { Agent } from '@postern/core'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
@@ -6,12 +7,13 @@ import { keyRecord, makeKey, signText } from './sign.ts'
 // Mail that nobody here can read (reference/email.md §4.9): its author is told, once.
 
 const key = makeKey(2048)
+const mute: Agent = { handle: () => undefined }
 let house: MailHouse
 let counter = 0
 afterEach(() => house.close())
 
 const open = async (config = {}) => {
-  house = await openMailHouse({ works: true, agents: { echo: { handle: () => undefined } }, config })
+  house = await openMailHouse({ works: true, agents: { echo: mute, helper: mute }, config })
   for (const name of ['open.test', 'other.test']) house.sim.dns.set(`s1._domainkey.${name}`, { TXT: [keyRecord(key)] })
 }
 
@@ -91,6 +93,20 @@ describe('somebody proven', () => {
     const id = await write(pgpMime, { header })
     expect((await house.sim.mail.awaitReply(id, 5_000)).envelope.to).toEqual(['ann@open.test'])
     expect((await readSent(id)).map(({ to }) => to)).toEqual(['ann@open.test'])
+  })
+
+  test('is told alone, whoever else would be answered, and by each agent that he wrote to', async () => {
+    await open({ reply_all: true })
+    const message = `From: ann@open.test\r\nTo: echo@${domain}, helper@${domain}\r\nCc: bob@other.test\r\nSubject: x\r\nMessage-ID: <many@open.test>\r\n${pgpMime}\r\n`
+    const fields = ['from', 'to', 'cc', 'subject', 'message-id']
+    const signed = signText(message, { domain: 'open.test', key, fields })
+    await house.post(signed, { to: [`echo@${domain}`, `helper@${domain}`] })
+    await vi.waitFor(() => expect(house.sim.mail.received).toHaveLength(2), 5_000)
+    const sent = house.sim.mail.received
+    expect(sent.map(({ envelope }) => envelope.to)).toEqual([['ann@open.test'], ['ann@open.test']])
+    expect(sent.flatMap(({ headers }) => [headers.get('to'), headers.get('cc')])).not.toContainEqual(
+      expect.arrayContaining([expect.stringContaining('bob')]),
+    )
   })
 
   test('is told once in a conversation, and once a day', async () => {
