@@ -20,6 +20,8 @@ interface SaidRow {
 
 const columns = 'id, agent, via, scope, key, begun_by'
 const longestBeginning = 120
+/** Of a thread in which very many speak only its end is looked at for when he did last. */
+const mostLooked = 500
 
 /** What is somebody's own of all that an agent has talked about. */
 export function createOwnThreadDesk(db: Database): OwnThreadDesk {
@@ -40,7 +42,10 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
   )
   const findLast = prepareQuery<SaidRow>(
     db,
-    `SELECT e.at, '' AS content FROM ${own} ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+    `SELECT e.at, '' AS content FROM (SELECT * FROM entries WHERE thread_id = ?1 AND scope = 'conversation'
+         ORDER BY coalesce(answers, seq) DESC, seq DESC LIMIT ${mostLooked}) e
+       JOIN messages m ON m.number = coalesce(e.answers, e.seq) AND m.thread_id = e.thread_id
+     WHERE ${isOwnMessage('?2')} ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )
   const findTarget = prepareQuery<{ target: string }>(
     db,
@@ -49,8 +54,8 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
 
   function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
     const first = findFirst.get(id, subjects)
-    const last = findLast.get(id, subjects)
-    if (!first || !last) return []
+    if (!first) return []
+    const last = findLast.get(id, subjects) ?? first
     const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
     const place = { id, via, scope, key, isShared: begun_by !== null }
     return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]
