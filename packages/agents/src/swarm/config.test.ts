@@ -27,12 +27,44 @@ describe('the configuration of a swarm', () => {
     await expect(openTestHouse({ desk: { use: 'swarm', ...config } })).rejects.toThrow(`agents.desk.${problem}`)
   })
 
+  test.each([
+    ['a state that there is not', {}, 'the compute "total": there is no state "cart"'],
+    [
+      'a state that is not shared',
+      { states: { cart: { default: [] } } },
+      'the compute "total": it is shared, and the state "cart" is not',
+    ],
+  ])('says which compute is made of %s', async (_, settings, problem) => {
+    const config = { use: 'swarm', default_agent: 'one', model, members: { one }, computes: './computes/sums.ts' }
+    await expect(openTestHouse({ desk: { ...config, ...settings } })).rejects.toThrow(
+      `agents.desk.computes: ${problem}`,
+    )
+  })
+
+  test.each([
+    ['states', { states: { '../cart': {} } }, /states/],
+    ['storages', { storages: { '': {} } }, /storages/],
+    ['rescue_checks', { rescue_checks: ['manners'] }, /rescue_checks\.0/],
+    ['computes', { computes: './computes/none.ts' }, /computes: "\.\/computes\/none\.ts" cannot be loaded/],
+  ])('refuses what %s cannot be', async (_, settings, problem) => {
+    const config = { use: 'swarm', default_agent: 'one', model, members: { one }, ...settings }
+    await expect(openTestHouse({ desk: config })).rejects.toThrow(problem)
+  })
+
   test('is the same when it is read again', async () => {
     const config = {
       use: 'swarm',
       default_agent: 'one',
       model,
-      members: { one: { ...one, navigates_to: ['eve'] }, eve: { operator: true }, far: { address: '@two@b.test' } },
+      states: { cart: { default: [], shared: true } },
+      storages: { notes: {} },
+      computes: './computes/sums.ts',
+      rescue_checks: ['braces'],
+      members: {
+        one: { ...one, navigates_to: ['eve'], navigates_back: true },
+        eve: { operator: true },
+        far: { address: '@two@b.test' },
+      },
     }
     const house = await openTestHouse({ desk: config })
     expect(house.find('desk')?.name).toBe('desk')

@@ -1,0 +1,7 @@
+import type { ComputeDefinition } from '../../src/index.ts'
+
+export const total: ComputeDefinition = {
+  depends_on: ['cart'],
+  shared: true,
+  compute: ({ cart }: { readonly cart: readonly unknown[] }) => cart.length,
+}
