@@ -142,6 +142,20 @@ describe('workTurn()', () => {
     expect(memory.commits[0]?.answer.error).toBe('No answer')
   })
 
+  test('keeps what was heard of an answer that breaks off for good', async () => {
+    const breakOff = async function* () {
+      yield 'half '
+      yield 'of it'
+      throw new Unavailable('No answer', { retryAfter: 7_200 })
+    }
+    const { memory, working } = openBench(() => breakOff())
+    await workTurn(turn(1), working, running)
+    expectNeutral(memory.commits[0]?.answer)
+    expect(memory.commits[0]?.answer.response?.unfinished).toEqual([
+      { kind: 'text', mime: 'text/markdown', content: 'half of it' },
+    ])
+  })
+
   test('answers a turn that never came to an end as failed, without running it again', async () => {
     const handle = vi.fn(() => 'hi')
     const { memory, working } = openBench(handle)

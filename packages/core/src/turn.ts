@@ -22,8 +22,10 @@ import { isoTime, randomHex } from './world.ts'
 /** history → agent.handle → commit. `stop` aborts when the process shuts down: the turn is then given back. */
 export async function workTurn(turn: Turn, working: Working, stop: AbortSignal): Promise<void> {
   const { desk, world, retry } = working
+  let draft: AnswerDraft | undefined
   try {
-    const answer = await answerTurn(turn, working, stop)
+    draft = await startDraft(turn, working)
+    const answer = await answerTurn(turn, { working, draft, stop })
     await commitAnswer(turn, answer, working)
     world.log.info(
       { correlation_id: turn.correlationId, message: turn.message, agent: turn.agent, status: answer.response?.status },
@@ -40,7 +42,7 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
       chance: (world.randomBytes(1)[0] ?? 0) / 256,
     }
     const settlement = settlementFor(failed, retry)
-    if (settlement.state !== 'later') return commitFailure(turn, working, error)
+    if (settlement.state !== 'later') return commitFailure(turn, working, { error, draft })
     world.log.warn(
       { correlation_id: turn.correlationId, agent: turn.agent, err: error, due_at: isoTime(settlement.dueAt) },
       'agent unavailable',
@@ -62,8 +64,7 @@ async function commitAnswer(turn: Turn, answer: Answer, working: Working): Promi
   }
 }
 
-async function answerTurn(turn: Turn, working: Working, stop: AbortSignal): Promise<Answer> {
-  const draft = await startDraft(turn, working)
+async function answerTurn(turn: Turn, { working, draft, stop }: Omit<Run, 'running' | 'notes'>): Promise<Answer> {
   const running = working.findAgent(turn.agent)
   if (!running || turn.crashes >= working.maxCrashes) {
     const reason = running ? `gave up after ${working.maxCrashes} crashes` : 'there is no such agent any more'
@@ -136,7 +137,13 @@ async function resumeDraft(turn: Turn, { desk, world }: Working): Promise<Answer
   return { id: response.id, said: { createdAt: response.created_at, rendering } }
 }
 
-async function commitFailure(turn: Turn, working: Working, error: unknown): Promise<void> {
-  const draft = await resumeDraft(turn, working)
-  await working.desk.commit(turn, planFailure(turn, working, describeFailure(error), draft))
+interface FailedTurn {
+  readonly error: unknown
+  /** What was heard of it as it came is kept. */
+  readonly draft: AnswerDraft | undefined
+}
+
+async function commitFailure(turn: Turn, working: Working, { error, draft }: FailedTurn): Promise<void> {
+  const begun = draft ?? (await resumeDraft(turn, working))
+  await working.desk.commit(turn, planFailure(turn, working, describeFailure(error), begun))
 }

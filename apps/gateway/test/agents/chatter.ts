@@ -1,5 +1,5 @@
 import type { AgentContext, NormalizedMessage, Part } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import { plainTextOf, Unavailable } from '@postern/core'
 
 type Reply = string | undefined | object
 
@@ -27,6 +27,10 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     async *boom() {
       yield 'half of '
       throw new Error('secret detail')
+    },
+    async *fade() {
+      yield 'half of '
+      throw new Unavailable('Cannot reach the model: it is gone', { retryAfter: 30 * 86_400 })
     },
     silence: () => undefined,
     async *wait(_, { signal }) {
