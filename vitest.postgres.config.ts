@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['packages/store/test/postgres/*.on-postgres.ts', 'apps/gateway/test/postgres/*.on-postgres.ts'],
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
+    // Most of the time goes by with waiting: for a server, for leases to end.
+    maxWorkers: 4,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

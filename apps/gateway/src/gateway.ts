@@ -8,7 +8,7 @@ import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
 import { openPolicy } from '@postern/policy'
 import type { StoreDesk } from '@postern/store'
-import { openSqliteDesk } from '@postern/store'
+import { isPostgresUrl, openPostgresDesk, openSqliteDesk } from '@postern/store'
 import { openS3Bytes } from '@postern/web'
 import type { Hono } from 'hono'
 import { createAttachmentShelf } from './attachments.ts'
@@ -24,8 +24,8 @@ import { createLimits } from './limits.ts'
 import { listenHttp, toListenError } from './listen.ts'
 import { createMetrics } from './metrics.ts'
 import { createBanRoutes } from './operator/ban-routes.ts'
-import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createFileRoutes } from './operator/file-routes.ts'
+import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
@@ -225,11 +225,12 @@ export async function openGateway(
 }
 
 async function openDesk({ data, store, web }: Config, baseDir: string, world: RealWorld): Promise<StoreDesk> {
-  if (store !== 'sqlite') throw new ConfigError('store', 'is not a store this version has', 'Use "sqlite".')
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
   const { now, log } = world
   const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
+  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, bytes })
+  if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }
 

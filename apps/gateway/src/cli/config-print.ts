@@ -9,7 +9,11 @@ export async function printConfig(file: ConfigFile, output: Output): Promise<voi
   output.print(JSON.stringify(maskSecrets(effectiveConfig(file)), null, 2))
 }
 
+/** What stands between name and host of a URL. */
+const urlPassword = /^([a-z+]+:\/\/[^/?#@:]*):[^/?#]*@/
+
 export function maskSecrets(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(urlPassword, '$1:(set)@')
   if (Array.isArray(value)) return value.map(maskSecrets)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

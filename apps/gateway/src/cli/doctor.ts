@@ -7,6 +7,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { createWorld } from '../world.ts'
 import type { Check } from './check.ts'
 import { checkHandleHost } from './check-handle-host.ts'
+import { checkStore } from './check-store.ts'
 import type { Output } from './commands.ts'
 import type { Finding, Verdict } from './finding.ts'
 import { failure, ok, warning } from './finding.ts'
@@ -27,6 +28,7 @@ const checks: readonly Check[] = [
             'Start it with "postern start" (or "npm start" for dev mode).',
           ),
   },
+  { id: 'store.database', run: ({ config }) => checkStore(config, Date.now) },
   { id: 'discovery.webfinger', run: checkWebFinger },
   { id: 'discovery.actor', run: checkActor },
   { id: 'discovery.agent_card', run: checkAgentCard },

@@ -32,7 +32,11 @@ export interface LineThreadData {
 }
 
 /** What the thread of the connection tells without being asked. */
-export type LineEvent = { readonly heard: string } | { readonly lost: string } | { readonly open: true }
+export type LineEvent =
+  | { readonly heard: string }
+  | { readonly lost: string }
+  | { readonly open: true }
+  | { readonly listening: true }
 
 export interface BlockingLine {
   /** Waits for the answer, and nothing else runs in this thread meanwhile. @throws Unavailable, Rejection, StatementFailed */
@@ -64,7 +68,8 @@ export function openBlockingLine(
 
   function receive(): Answered {
     answered += 1
-    if (Atomics.wait(answers, 0, answered - 1, longestWaitMs) === 'timed-out') throw toStatementError(loseLine('the connection hangs'))
+    if (Atomics.wait(answers, 0, answered - 1, longestWaitMs) === 'timed-out')
+      throw toStatementError(loseLine('the connection hangs'))
     return (receiveMessageOnPort(port1) as { readonly message: Answered }).message
   }
 

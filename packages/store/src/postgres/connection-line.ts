@@ -5,6 +5,8 @@ import type { KnownStatements, Step, StepResult } from './pipelined-run.ts'
 import { createPipelinedRun } from './pipelined-run.ts'
 
 export interface Line {
+  /** Once it has been tried to open it. */
+  readonly opened: Promise<void>
   /** `isBeginning`: what ran before on a connection that is gone does not matter. @throws PostgresFailure */
   run(steps: readonly Step[], isBeginning: boolean): Promise<readonly StepResult[]>
   close(): Promise<void>
@@ -85,6 +87,7 @@ export function openLine({ client: config, setUp, onNotification, onOpen, onLost
   }
 
   return {
+    opened,
     run,
     async close() {
       await last

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
+import { Rejection } from '@postern/core'
 import { assembleDesk } from '../assemble.ts'
 import { noBlobFiles } from '../blob-files.ts'
 import { createNotices } from '../notices.ts'
@@ -41,7 +42,8 @@ function writeLog(level: keyof Log, fields: Parameters<Log['info']>[0], text: st
 let isLost = false
 
 function hear(event: LineEvent): void {
-  if ('heard' in event) {
+  if ('listening' in event) emit({ kind: 'ready', rooms: namesInRooms() })
+  else if ('heard' in event) {
     const notice = hints.read(event.heard)
     if (notice) emit({ kind: 'notice', notice })
   } else if ('lost' in event) {
@@ -82,6 +84,9 @@ const desk = assembleDesk({
   onDurable: batch => {
     for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
   },
+  rewrite() {
+    throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
+  },
   release: () => line.close(),
 })
 
@@ -109,8 +114,7 @@ parentPort?.on('message', (message: ToDesk) => {
   else line.announce(hints.write([message.notice]))
 })
 
-const namesOf = (room: Methods) => Object.keys(room).filter(name => typeof room[name] === 'function')
-emit({
-  kind: 'ready',
-  rooms: Object.fromEntries(Object.entries(rooms).map(([name, room]) => [name, namesOf(room)])),
-})
+function namesInRooms(): Readonly<Record<string, readonly string[]>> {
+  const namesOf = (room: Methods) => Object.keys(room).filter(name => typeof room[name] === 'function')
+  return Object.fromEntries(Object.entries(rooms).map(([name, room]) => [name, namesOf(room)]))
+}

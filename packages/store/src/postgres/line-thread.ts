@@ -28,6 +28,9 @@ const hints = openLine({
   onNotification: payload => emit({ heard: payload }),
 })
 
+// From here on nothing is missed that others tell.
+void hints.opened.then(() => emit({ listening: true }))
+
 function answer(answered: Answered): void {
   port.postMessage(answered)
   Atomics.add(answers, 0, 1)

@@ -12,7 +12,7 @@ import { translateSchema } from './translate-schema.ts'
 
 const oldestServer = 130_000
 /** Leases are given by one gateway's clock and end by another's. */
-const mostSkewMs = 2_000
+export const mostSkewMs = 2_000
 
 interface Surroundings {
   readonly now: () => number
@@ -45,14 +45,42 @@ export async function preparePostgres(url: string, { now, log }: Surroundings): 
   }
 }
 
-async function withClient(settings: PostgresSettings, work: (client: Client) => Promise<void>): Promise<void> {
+/** What an operator may want to know of a database that is good enough. */
+export interface PostgresStanding {
+  /** As `15`. */
+  readonly version: number
+  /** Host, port and database. */
+  readonly place: string
+  /** How far its clock is from ours, ms. */
+  readonly skewMs: number
+  /** What is said to it can be read on its way. */
+  readonly isExposed: boolean
+}
+
+/** Looks at a database and changes nothing. @throws ConfigError `store` */
+export async function inspectPostgres(url: string, now: () => number): Promise<PostgresStanding> {
+  const settings = readPostgresUrl(url)
+  const { place, server } = settings
+  const isNear = server.host.startsWith('/') || /^(localhost|127\..*|::1)$/.test(server.host)
+  try {
+    return await withClient(settings, async client => {
+      const { version, at } = await checkServer(client)
+      const isExposed = !isNear && server.tls.mode === 'disable'
+      return { version: Math.floor(version / 10_000), place, skewMs: Math.round(Math.abs(at - now())), isExposed }
+    })
+  } catch (error) {
+    throw toConfigError(error, place)
+  }
+}
+
+async function withClient<T>(settings: PostgresSettings, work: (client: Client) => Promise<T>): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client(toClientConfig(settings.server))
   // A connection that breaks makes the statement fail that it was for.
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await work(client)
+    return await work(client)
   } finally {
     await client.end().catch(() => undefined)
   }

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
+import type { Cluster } from '@postern/testing/postgres-cluster'
+import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPostgresDesk } from '../../src/index.ts'
 import { silentLog } from '../open-test-desk.ts'
-import type { Cluster } from './cluster.ts'
-import { createCluster, password } from './cluster.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
 import { askServer, testServer } from './test-server.ts'
 
@@ -80,7 +80,8 @@ describe('openPostgresDesk() says what is wrong with', () => {
   })
 
   test('a user without rights', async () => {
-    await askServer(`CREATE DATABASE locked; CREATE ROLE guest LOGIN PASSWORD 'guest'`)
+    await askServer('CREATE DATABASE locked')
+    await askServer("CREATE ROLE guest LOGIN PASSWORD 'guest'")
     const url = withUrl(at => {
       at.pathname = '/locked'
       at.username = 'guest'
@@ -116,7 +117,7 @@ describe('a connection', () => {
   let cluster: Cluster
   let certificate: string
   beforeAll(async () => {
-    const programs = process.env.POSTERN_TEST_POSTGRES_PROGRAMS ?? ''
+    const programs = process.env.TEST_POSTGRES_PROGRAMS ?? ''
     cluster = await createCluster({
       programs,
       settings: ['fsync=off', 'ssl=on', 'ssl_cert_file=../crt', 'ssl_key_file=../key'],

@@ -1,4 +1,4 @@
-import { LeaseLost, Unavailable } from '@postern/core'
+import { LeaseLost, Rejection, Unavailable } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { StoreDesk } from '../../src/index.ts'
@@ -41,7 +41,7 @@ describe('two desks at one database', () => {
 
   test('tell each other what an agent says meanwhile, however long it is and whatever it holds', async () => {
     const { desk, other, close } = await openTwo()
-    const chunk = { kind: 'part', chunk: 'ä🦆\0\u001a\ud800'.repeat(20_000) }
+    const chunk = { kind: 'part', chunk: 'ä🦆\0\u001a\ud800'.repeat(10_000) }
     const heard = nextNotice(other, 'message:7')
     desk.notify('message:7', chunk)
     expect(await heard).toEqual(chunk)
@@ -88,6 +88,14 @@ async function answerAll(desk: StoreDesk): Promise<readonly string[]> {
     ids.push(...turns.map(({ content }) => content.id))
   }
 }
+
+test('what lies in the files of a server is not ours to write anew, and nobody is told it was', async () => {
+  const { desk } = await openPostgresTestDesk()
+  await expect(desk.rewriteFiles()).rejects.toThrow(
+    new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it"),
+  )
+  await desk.close()
+})
 
 test('letters that PostgreSQL does not keep are kept', async () => {
   const { desk } = await openPostgresTestDesk()

@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 /** The server that `npm run test:postgres` has started. */
-const url = process.env.POSTERN_TEST_POSTGRES ?? ''
+const url = process.env.TEST_POSTGRES ?? ''
 
 let connected: Promise<pg.Client> | undefined
 

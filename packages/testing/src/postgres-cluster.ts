@@ -5,7 +5,6 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
 
 export interface Cluster {
   readonly port: number
@@ -48,11 +47,9 @@ export async function createCluster({ programs, settings = [], initdb = [] }: Cl
     const own = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, `port=${port}`, ...settings]
     server = spawn(join(programs, 'postgres'), ['-D', data, ...own.flatMap(each => ['-c', each])], {
       ...as,
-      stdio: 'ignore',
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
-    const ended = once(server, 'exit').then(() => Promise.reject(new Error('the server did not start')))
-    await Promise.race([untilReady(url), ended])
-    ended.catch(() => undefined)
+    await untilReady(server)
   }
 
   async function stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
@@ -98,15 +95,13 @@ async function findPort(): Promise<number> {
   return port
 }
 
-async function untilReady(url: string): Promise<void> {
-  for (;;) {
-    const client = new pg.Client(url)
-    try {
-      await client.connect()
-      await client.end()
-      return
-    } catch {
-      await new Promise(resolve => setTimeout(resolve, 50))
-    }
-  }
+function untilReady(server: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let told = ''
+    server.stderr?.on('data', (text: Buffer) => {
+      told += text.toString()
+      if (told.includes('ready to accept connections')) resolve()
+    })
+    server.once('exit', () => reject(new Error(`the server did not start: ${told}`)))
+  })
 }

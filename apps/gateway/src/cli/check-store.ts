@@ -1,0 +1,24 @@
+import { ConfigError } from '@postern/core'
+import { inspectPostgres, isPostgresUrl, mostSkewMs } from '@postern/store'
+import type { Config } from '../config/schema.ts'
+import type { Verdict } from './finding.ts'
+import { failure, ok, warning } from './finding.ts'
+
+/** Whether the database is there and good enough, seen from here. */
+export async function checkStore({ store }: Pick<Config, 'store'>, now: () => number): Promise<Verdict> {
+  if (!isPostgresUrl(store)) return ok('the store is a file in the data folder')
+  try {
+    const { version, place, skewMs, isExposed } = await inspectPostgres(store, now)
+    if (skewMs > mostSkewMs) {
+      return warning(`the database server's clock is ${skewMs / 1000} s away from ours`, 'Let both keep time by NTP.')
+    }
+    if (isExposed) {
+      const mend = 'Add ?sslmode=verify-full (and sslrootcert=…) to the URL of "store".'
+      return warning(`what is said to the database ${place} goes over the network as it is`, mend)
+    }
+    return ok(`the database ${place} answers, PostgreSQL ${version}`)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return failure(error.message, error.mend)
+  }
+}

@@ -1,0 +1,138 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { Cluster } from '@postern/testing/postgres-cluster'
+import { createCluster } from '@postern/testing/postgres-cluster'
+import { afterEach, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { Answer, ClientMessage, Pair, PairedGateway } from './pair.ts'
+import { openPair } from './pair.ts'
+
+const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
+
+let cluster: Cluster | undefined
+let pair: Pair | undefined
+afterEach(async () => {
+  await pair?.close()
+  await cluster?.remove()
+})
+
+/** A server that keeps its promises, and two gateways at it. */
+async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  pair = await openPair(cluster.url, { stubborn })
+  return { pair, cluster }
+}
+
+/** What is not acknowledged is sent again, by either door. */
+async function untilAcknowledged(gateways: readonly PairedGateway[], message: ClientMessage): Promise<Answer> {
+  let at = 0
+  return eventually(async () => {
+    at += 1
+    const answer = await gateways[at % gateways.length]?.send(message).catch(() => undefined)
+    return answer?.status === 200 && answer
+  }, 60_000)
+}
+
+async function listMessages(gateway: PairedGateway): Promise<readonly MessageSummary[]> {
+  const pages: MessageSummary[] = []
+  let after = ''
+  for (;;) {
+    const { messages } = await gateway.ask<{ messages: MessageSummary[] }>(`/messages?limit=500${after}`)
+    pages.push(...messages)
+    const last = messages.at(-1)
+    if (!last || messages.length < 500) return pages
+    after = `&after=${last.message}`
+  }
+}
+
+function untilAllAnswered(gateway: PairedGateway, count: number): Promise<readonly MessageSummary[]> {
+  return eventually(async () => {
+    const messages = await listMessages(gateway)
+    const isDone = messages.length === count && messages.every(({ state }) => state === 'answered')
+    return isDone && messages
+  }, 100_000)
+}
+
+test('two gateways at one database answer 500 messages, each once, those of one conversation in their order', {
+  timeout: 240_000,
+}, async () => {
+  const { gateways } = (await openHouse()).pair
+  const [one, two] = gateways
+  // Each conversation is told by both doors in turn; the last word of each waits for its answer.
+  const conversations = Array.from({ length: 50 }, async (_, number) => {
+    for (let at = 0; at < 10; at += 1) {
+      const id = `c${number}-${at}`
+      const answer = await gateways[at % 2]?.send({ id, text: id, context: `c${number}`, isDetached: at < 9 })
+      expect(answer?.status, answer?.text).toBe(200)
+      if (at === 9) expect(answer?.text).toContain(`heard ${id}`)
+    }
+  })
+  await Promise.all(conversations)
+  const messages = await untilAllAnswered(two, 500)
+  expect(new Set(messages.map(({ id }) => id)).size).toBe(500)
+  const threads = new Map<number, { readonly id: string; readonly at: string | undefined }[]>()
+  for (const { id } of messages) {
+    const record = await one.ask<MessageRecord>(`/messages/${encodeURIComponent(id)}`)
+    expect(JSON.stringify(record.response?.parts)).toContain(`heard ${id}`)
+    threads.set(record.thread, [...(threads.get(record.thread) ?? []), { id, at: record.response?.created_at }])
+  }
+  expect(threads.size).toBe(50)
+  for (const told of threads.values()) {
+    const inOrder = told.toSorted((a, b) => Number(a.id.split('-')[1]) - Number(b.id.split('-')[1]))
+    const times = inOrder.map(({ at }) => at)
+    expect(times).toEqual(times.toSorted())
+  }
+})
+
+test('a gateway that is killed between taking a turn and its end is taken over by the other, which answers once', {
+  timeout: 240_000,
+}, async () => {
+  const { pair } = await openHouse()
+  const [one, two] = pair.gateways
+  // The other one is away while the turn is taken.
+  await two.kill()
+  await one.send({ id: 'm1', text: `hang ${pair.directory}`, isDetached: true })
+  await eventually(async () => existsSync(join(pair.directory, 'hung')))
+  await one.kill()
+  await two.start()
+  const [message] = await untilAllAnswered(two, 1)
+  expect(message?.id).toBe('m1')
+  expect(await untilAcknowledged([two], { id: 'm1', text: `hang ${pair.directory}` })).toMatchObject({ status: 200 })
+  const record = await two.ask<MessageRecord>('/messages/m1')
+  expect([record.state, record.duplicates]).toEqual(['answered', 1])
+})
+
+test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {
+  timeout: 240_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const { gateways } = pair
+  let [isAway, isOver, refused, number] = [false, false, 0, 0]
+  const acknowledged: string[] = []
+  const senders = Array.from({ length: 4 }, async () => {
+    while (!isOver) {
+      number += 1
+      const message = { id: `m${number}`, text: `m${number}`, isDetached: true }
+      const first = await gateways[number % 2]?.send(message)
+      if (first?.status !== 200) {
+        expect([first?.status, isAway]).toEqual([503, true])
+        refused += 1
+        await untilAcknowledged(gateways, message)
+      }
+      acknowledged.push(message.id)
+    }
+  })
+  await eventually(async () => acknowledged.length > 40)
+  isAway = true
+  await cluster.stop('immediate')
+  await eventually(async () => refused >= 4)
+  await cluster.start()
+  const before = acknowledged.length
+  await eventually(async () => acknowledged.length > before + 40, 60_000)
+  isOver = true
+  await Promise.all(senders)
+  const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+})
