@@ -19,6 +19,7 @@ export interface GatewayPlan {
   readonly limits?: Tree
   readonly email?: Tree
   readonly activitypub?: Tree
+  readonly web?: Tree
 }
 
 export interface Gateways {
@@ -52,7 +53,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
   const directories: string[] = []
   const gateways = new Map<string, { readonly gateway: Gateway; readonly smtp: number }>()
 
-  function describe(host: string, { agents, limits, email, activitypub }: GatewayPlan) {
+  function describe(host: string, { agents, limits, email, activitypub, web }: GatewayPlan) {
     const data = mkdtempSync(join(tmpdir(), 'postern-composition-'))
     directories.push(data)
     const others = hosts.filter(other => other !== host)
@@ -71,6 +72,7 @@ export async function openGateways(plans: Readonly<Record<string, GatewayPlan>>)
       operator_token: 'operator-token-of-the-tests',
       agents,
       ...(limits && { limits }),
+      ...(web && { web }),
       activitypub: { bot_turns_per_hour: 100, swift_turns_per_hour: 100, ...activitypub },
       a2a: { auth: { issuers: others.map(trust), api_keys: [{ name: 'tester', sha256: hash('sha256', apiKey) }] } },
       email: { budgets: noMailBudgets, listen: { port: 0 }, submit: world.mail.submit, ...email },

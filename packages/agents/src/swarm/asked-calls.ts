@@ -6,6 +6,7 @@ import { endDecidedCall } from '../approval/decided-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
 import { formatToolResult } from '../openai/tool-result.ts'
 import type { ToolContext } from '../openai/tools.ts'
+import { createMemberContext } from './member-context.ts'
 import type { OpenedMember } from './members.ts'
 
 export interface AskedRoom {
@@ -35,8 +36,10 @@ export async function endAskedCalls(
   }
   const decided = await approvals.findDecided(heard.message)
   if (decided) {
-    const tools = opened.get(decided.shown.agent ?? client.navigation.active)?.tools ?? new Map()
-    const { part, outcome } = await endDecidedCall(decided, { tools, approvals, context })
+    const member = decided.shown.agent ?? client.navigation.active
+    const tools = opened.get(member)?.tools ?? new Map()
+    const ended = { tools, approvals, context: createMemberContext(context, member) }
+    const { part, outcome } = await endDecidedCall(decided, ended)
     heard.tell(decided.isOfOperator ? { trace: [part] } : part)
     await end(decided.shown.agent, part.id, outcome, decided.edited)
   }

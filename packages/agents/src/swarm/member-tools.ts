@@ -8,6 +8,7 @@ import { runTool } from '../openai/run-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
 import { formatToolResult } from '../openai/tool-result.ts'
 import type { Tool, ToolContext } from '../openai/tools.ts'
+import { createMemberContext } from './member-context.ts'
 
 /** What tools of members need of the turn. */
 export interface ToolTurn {
@@ -35,7 +36,9 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
       const part = describePart(tool.name, call)
       turn.tell({ trace: [part] })
       const outcome: ToolOutcome =
-        fault === undefined ? await runTool(tool, call.params, turn.context) : { error: { message: fault } }
+        fault === undefined
+          ? await runTool(tool, call.params, createMemberContext(turn.context, call.agentName))
+          : { error: { message: fault } }
       turn.tell({ trace: [{ ...part, ...outcome }] })
       await call.commitToolOutput(formatToolResult(outcome))
     },

@@ -82,8 +82,15 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
   }
   const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content: contentOfText(''), tool: ended }
   if (continues === undefined) return [call, end]
-  // What it waited for is over: accepted where it was run, whatever came of it.
-  return [{ ...end, wait: { id: continues, reason: 'approval', state: isRefused(error) ? 'rejected' : 'accepted' } }]
+  // What it waited for is over: accepted where it was run, whatever came of it; with what it was run, which may be other than what was asked.
+  const ran = isObject ? { ...ended, args: args as Record<string, Json> } : ended
+  return [
+    {
+      ...end,
+      tool: ran,
+      wait: { id: continues, reason: 'approval', state: isRefused(error) ? 'rejected' : 'accepted' },
+    },
+  ]
 }
 
 function isRefused(error: ToolCallPart['error']): boolean {

@@ -1,0 +1,25 @@
+import type { ToolDefinition } from '@postern/agents'
+import { plainTextOf } from '@postern/core'
+
+export { refund } from './till.ts'
+
+/** What the manager of refunds does before anything is paid: a plan, two who look, and what it comes to. */
+export const consult: ToolDefinition = {
+  description: 'Has an order looked at from all sides',
+  parameters: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },
+  async run({ order }: { readonly order: string }, { call, note }) {
+    const phases = ['look it up', 'look at what is in stock']
+    note({
+      type: 'strategic_plan',
+      content: { primary_worker: 'ledger', task_type: 'refund', phases, rationale: order },
+    })
+    const ask = async (worker: string, task: string) =>
+      plainTextOf((await call(worker, task, { broadcast: true, phaseId: 0 })).parts)
+    const [paid, stock] = await Promise.all([
+      ask('@ledger@a.test', `Was order ${order} paid?`),
+      ask('@stock@b.test', `Is order ${order} back in stock?`),
+    ])
+    note({ type: 'synthesis', content: `${paid} ${stock}`, from_manager: 'refunds', phase_id: 0 })
+    return { paid, stock }
+  },
+}

@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import { eve, evesToken, findEvents, newName, openChat, outcomeOf, runChat } from '../operator-house.ts'
+import { picture } from '../picture.ts'
+import { annsToken } from '../swarm-house.ts'
+import type { Gateways } from './gateways.ts'
+import { openGateways, settle } from './gateways.ts'
+
+// seed-systems.md §5.6, to the letter: a picture from the fediverse, a swarm whose manager plans and has others look, one of them on another
+// host; an operator who changes and allows a call in his chat; the answer on the fediverse and by mail; and every format, out and in.
+
+const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
+const png = Buffer.from(picture, 'base64')
+const alice = 'https://mastodon.test/users/alice'
+let gateways: Gateways
+let model: ModelServer
+
+beforeAll(async () => {
+  process.env.TILL = till
+  model = await openModelServer(({ body: { messages } }) => {
+    const { role, content } = messages.at(-1) ?? {}
+    if (/^I am triage\./m.test(String(messages[0]?.content))) return call('navigate_to_refunds', {})
+    if (role !== 'tool') return call('consult', { order: '17' })
+    if (String(content).includes('refunded')) return say('The money for your lamp is on its way.')
+    return call('refund', { order: '17' })
+  })
+  const desk = {
+    use: 'swarm',
+    default_agent: 'triage',
+    people: { link: true, mail: 'decided' },
+    model: { base_url: model.baseUrl, model: 'stub' },
+    members: {
+      triage: { prompt: 'I am triage.', navigates_to: ['refunds'] },
+      refunds: {
+        prompt: 'I am refunds.',
+        tools: './agents/refund-desk.ts',
+        tool_policies: { refund: { policy: 'preview', approve: 'operator', notify: eve } },
+      },
+    },
+  }
+  const worker = { use: './agents/foreman.ts' }
+  const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
+  gateways = await openGateways({
+    'a.test': {
+      agents: { desk, ledger: worker },
+      email: { write_to: [eve] },
+      web: {
+        enabled: true,
+        trace: true,
+        auth: { tokens: [token('ann', annsToken), token('eve', evesToken)] },
+        operators: [{ token: 'eve' }],
+      },
+    },
+    'b.test': { agents: { stock: worker } },
+  })
+})
+afterAll(async () => {
+  process.env.TILL = ''
+  await gateways.close()
+  await model.close()
+})
+
+const url = (path: string) => gateways.url('a.test') + path
+const codeIn = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]
+
+async function operate<Answer>(path: string, body?: object): Promise<Answer> {
+  const headers = { authorization: `Bearer ${'x'.repeat(20)}` }
+  const answer = await fetch(url(`/operator/api${path}`), {
+    headers,
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+  expect(answer.status, path).toBe(200)
+  return (await answer.json()) as Answer
+}
+
+async function chat<Answer>(path: string): Promise<Answer> {
+  const answer = await fetch(url(`/api/v1/agents/desk${path}`), { headers: { authorization: `Bearer ${annsToken}` } })
+  expect(answer.status, path).toBe(200)
+  return (await answer.json()) as Answer
+}
+
+interface Note {
+  readonly inReplyTo?: string
+  readonly content: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly tag: readonly { readonly type: string; readonly href: string; readonly name: string }[]
+}
+
+const notes = (): readonly Note[] =>
+  gateways.world.fediverse.received.flatMap(({ activity, verified }) =>
+    verified && activity.type === 'Create' ? [activity.object as Note] : [],
+  )
+const mailsTo = (address: string) =>
+  gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes(address))
+
+/** Alice’s account, her mailbox and her chat are one person, by codes that each of them was sent. */
+async function linkAll(): Promise<void> {
+  const { fediverse } = gateways.world
+  const tell = (text: string) => fediverse.deliver({ to: 'desk@a.test', text, visibility: 'direct' })
+  await tell('link alice@alice.test')
+  const mailed = await eventually(async () => mailsTo('alice@alice.test').map(({ text }) => codeIn(text ?? ''))[0])
+  const { objectId } = await tell(`confirm ${mailed}`)
+  await fediverse.awaitReply(objectId, 10_000)
+  const linking = openChat(url('/api/v1/agents/desk/runs'), annsToken)
+  linking.addMessage({ id: newName('msg'), role: 'user', content: 'link acct:alice@mastodon.test' })
+  await runChat(linking)
+  const posted = await eventually(async () => notes().flatMap(({ content }) => codeIn(content) ?? [])[0])
+  linking.addMessage({ id: newName('msg'), role: 'user', content: `confirm ${posted}` })
+  await runChat(linking)
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+test('§5.6: fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
+  await linkAll()
+  const { fediverse } = gateways.world
+  const { objectId, activityId } = await fediverse.deliver({
+    to: '@desk@a.test',
+    text: 'My lamp is broken, look',
+    visibility: 'public',
+    files: [{ name: 'the lamp', mediaType: 'image/png', bytes: png }],
+  })
+  const asked = await fediverse.awaitReply(objectId, 20_000)
+  expect((asked.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
+  expect(JSON.stringify(asked.activity)).not.toMatch(/actions\/|Give 20/)
+
+  // The operator’s web chat: an interrupt, with the call; he changes it and allows it.
+  const operator = openChat(url('/api/v1/operator/runs'), evesToken, 'approvals')
+  const [interrupt] = outcomeOf(await runChat(operator)).interrupts ?? []
+  expect(interrupt).toMatchObject({
+    reason: 'tool_call',
+    message: 'Give 20.00 back for order 17?',
+    metadata: { address: '@alice@mastodon.test', via: 'activitypub', tool: 'refund', arguments: { order: '17' } },
+  })
+  const payload = { approved: true, editedArgs: { order: '18' } }
+  const decided = await runChat(operator, [{ interruptId: String(interrupt?.id), status: 'resolved', payload }])
+  expect(findEvents(decided, 'TOOL_CALL_RESULT')).toMatchObject([
+    { toolCallId: interrupt?.toolCallId, content: '{"refunded":"18"}' },
+  ])
+  expect(outcomeOf(decided).type).toBe('success')
+  await settle(gateways, ['a.test', 'b.test'])
+  expect(readFileSync(till, 'utf8')).toBe('begun 18\ndone 18\n')
+
+  // The answer: to her on the fediverse, and to the mailbox she has linked; once each.
+  const words = 'The money for your lamp is on its way.'
+  const answers = notes().filter(({ content }) => content.includes(words))
+  expect(answers).toMatchObject([{ inReplyTo: objectId, tag: [{ type: 'Mention', href: alice }] }])
+  expect([...(answers[0]?.to ?? []), ...(answers[0]?.cc ?? [])]).toContain(alice)
+  const copies = gateways.world.mail.received.filter(({ text }) => text?.includes(words))
+  expect(copies.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
+  expect(mailsTo(eve)).toHaveLength(1)
+
+  // Seed 001: the history of who has linked it, with her picture by bucket and path.
+  const { threads } = await chat<{ threads: readonly Row[] }>('/threads')
+  const threadId = String(threads.find(({ via }) => via === 'activitypub')?.threadId)
+  const { messages: history } = await chat<{ messages: readonly Row[] }>(
+    `/history?threadId=${encodeURIComponent(threadId)}`,
+  )
+  const first = history.find(({ content }) => content === 'My lamp is broken, look')
+  const place = (first?.metadata as Record<string, Record<string, string>> | undefined)?.user_message_attachments
+  expect(place).toEqual({ bucket: expect.any(String), path: expect.any(String), mime_type: 'image/png' })
+  const { bucket = '', path = '' } = place ?? {}
+  const signed = await fetch(url(`/api/v1/agent/attachments/signed-url?${new URLSearchParams({ bucket, path })}`), {
+    headers: { authorization: `Bearer ${annsToken}` },
+  })
+  const { pathname, search } = new URL(((await signed.json()) as { url: string }).url)
+  expect(Buffer.from(await (await fetch(url(pathname + search))).arrayBuffer())).toEqual(png)
+  expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
+
+  // Seed 000: the call, what it waited for in place of its result, the decision, the result.
+  const read = async (format: string, thread = activityId, more: Record<string, string> = {}) =>
+    (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread, ...more })}`))
+      .messages
+  const envelopes = (await read('envelope')) as readonly (Row & { payload: Row; metadata: Row })[]
+  const ofRefund = envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
+  expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])
+  expect(ofRefund[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
+  expect(ofRefund[2]).toMatchObject({
+    payload: { success: true, tool_data: { refunded: '18' } },
+    metadata: { action_status: 'accepted', tool_call_id: interrupt?.toolCallId },
+  })
+  expect(envelopes.at(-1)).toMatchObject({ type: 'text', role: 'assistant', content: words })
+
+  // Seed 002: four views.
+  const view = async (name: string, more: Record<string, string> = {}) =>
+    (
+      await operate<{ messages: readonly Row[] }>(
+        `/transcript/views/${name}?${new URLSearchParams({ thread: activityId, ...more })}`,
+      )
+    ).messages
+  const typesOf = (rows: readonly Row[]) => rows.map(({ type }) => type)
+  const conversation = await view('conversation')
+  expect(conversation[0]).toMatchObject({ type: 'user_message' })
+  expect(conversation.at(-1)).toMatchObject({ type: 'assistant_message', content: words })
+  const manager = await view('agent', { agent_key: 'refunds' })
+  expect(typesOf(manager)).toEqual(expect.arrayContaining(['strategic_plan', 'delegation', 'observation', 'action']))
+  const delegations = manager.filter(({ type }) => type === 'delegation')
+  expect(delegations.map(({ worker }) => worker).toSorted()).toEqual(['@ledger@a.test', '@stock@b.test'])
+  const global = await view('global')
+  expect(typesOf(global)).toEqual(['global_observation', 'global_observation', 'synthesis'])
+  expect(JSON.stringify(global.at(-1))).toContain('@stock@b.test has done')
+  expect(typesOf(await view('team', { agent_key: 'refunds' }))).toEqual(expect.arrayContaining(['delegation']))
+
+  // Seed 003: who spoke, who handed over to whom.
+  const swarm = await read('swarm')
+  expect(
+    swarm.some(
+      ({ agentName, tool_calls }) =>
+        agentName === 'triage' && JSON.stringify(tool_calls)?.includes('navigate_to_refunds'),
+    ),
+  ).toBe(true)
+  expect(swarm.at(-1)).toMatchObject({ role: 'assistant', agentName: 'refunds', content: words })
+
+  // Each export, read in again, changes nothing.
+  const whole = await read('jsonl')
+  expect(whole.find(({ kind, tool }) => kind === 'tool_result' && (tool as Row).name === 'refund')).toMatchObject({
+    tool: { args: { order: '18' }, result: { refunded: '18' } },
+  })
+  for (const format of exchangeFormats) {
+    const messages = await read(format)
+    expect(JSON.stringify(messages), format).toContain(words)
+    const query = new URLSearchParams({ format, thread: activityId })
+    expect((await operate<{ added: number }>(`/transcript?${query}`, { messages })).added, format).toBe(0)
+  }
+  expect(await read('jsonl')).toEqual(whole)
+}, 60_000)
