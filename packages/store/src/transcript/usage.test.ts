@@ -1,0 +1,113 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { EntryBody, OwnerRoom } from '@postern/transcript'
+import { describe, expect, test } from 'vitest'
+import type { Dice } from '../../test/dice.ts'
+import { createDice } from '../../test/dice.ts'
+import { openTestDesk } from '../../test/open-test-desk.ts'
+import { findUnsound } from '../../test/soundness.ts'
+import type { StoreDesk } from '../index.ts'
+import { migrateDatabase, migrations } from '../migrate.ts'
+
+const most: OwnerRoom = { threads: 4, entries: 30, bytes: 12_000 }
+
+function sketchEntries(thread_id: string, ids: readonly string[], size: number): readonly EntryBody[] {
+  return ids.map(entry_id => ({
+    entry_id,
+    thread_id,
+    ...({ scope: 'conversation', kind: 'text', role: 'user' } as const),
+    content: { parts: [{ kind: 'text', mime: 'text/plain', content: 'ü'.repeat(size) }] },
+    at: '2026-03-13T10:00:00.000Z',
+  }))
+}
+
+/** What people do with their threads, within their room; `countRefused` of it was too much. */
+function createChanger({ transcript }: StoreDesk, { roll, oneIn, name }: Dice) {
+  let refused = 0
+  const tooMuch = /^Cannot store: with it you would have more than \d+ (threads|entries|bytes)$/
+
+  function tolerate(error: { readonly code?: string; readonly message?: string }): void {
+    // What is forgotten at the same time is no thread any more.
+    if (error.code === 'forbidden') return
+    expect(error).toMatchObject({ code: 'too_large', message: expect.stringMatching(tooMuch) })
+    refused += 1
+  }
+
+  async function change(owner: string): Promise<unknown> {
+    const alias = { transport: 'x', key: `k${roll(6)}` }
+    const known = await transcript.findThread(owner, alias)
+    if (!known) return transcript.openThread(owner, alias, most)
+    if (oneIn(8)) return transcript.forget(known)
+    const ids = Array.from({ length: roll(8) }, () => (oneIn(4) ? 'again' : name()))
+    const entries = sketchEntries(known.thread_id, [...new Set(ids)], roll(400))
+    return oneIn(3) ? transcript.replace(known, entries, { most }) : transcript.append(known, entries, { most })
+  }
+
+  return { change: (owner: string) => change(owner).catch(tolerate), countRefused: () => refused }
+}
+
+function isWithin(used: OwnerRoom): boolean {
+  return used.threads <= most.threads && used.entries <= most.entries && used.bytes <= most.bytes
+}
+
+describe('what an owner has', () => {
+  test.each([1, 2, 3, 4, 5])(
+    'is what a scan counts, and never more than he may, whatever comes at once (seed %i)',
+    async seed => {
+      const { desk, file } = await openTestDesk()
+      const { transcript } = desk
+      const dice = createDice(seed)
+      const { change, countRefused } = createChanger(desk, dice)
+      for (let step = 0; step < 60; step += 1) {
+        await Promise.all(Array.from({ length: 1 + dice.roll(4) }, () => change(dice.oneIn(4) ? 'bob' : 'ann')))
+        for (const owner of ['ann', 'bob']) expect(await transcript.readUsage(owner)).toSatisfy(isWithin)
+      }
+      expect(findUnsound(file)).toEqual([])
+      expect(countRefused()).toBeGreaterThan(0)
+      for (const owner of ['ann', 'bob']) await transcript.forgetOwner(owner)
+      expect(await transcript.readUsage('ann')).toEqual({ threads: 0, entries: 0, bytes: 0 })
+      expect(findUnsound(file)).toEqual([])
+      await desk.close()
+    },
+  )
+
+  test('a list that is too long is refused whole, and the one before stays', async () => {
+    const { desk } = await openTestDesk()
+    const { transcript } = desk
+    const thread = await transcript.openThread('ann', { transport: 'x', key: 'k' }, most)
+    await transcript.replace(thread, sketchEntries(thread.thread_id, ['first'], 10), { most })
+    const many = Array.from({ length: 31 }, (_, index) => `e${index}`)
+    await expect(transcript.replace(thread, sketchEntries(thread.thread_id, many, 1), { most })).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'Cannot store: with it you would have more than 30 entries',
+    })
+    expect((await transcript.read(thread)).map(({ entry_id }) => entry_id)).toEqual(['first'])
+    expect((await transcript.readUsage('ann')).entries).toBe(1)
+    await desk.close()
+  })
+
+  test('what was stored by an earlier release is counted, too', () => {
+    const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+    for (const migration of migrations.slice(0, 14)) db.exec(migration)
+    db.exec(`PRAGMA user_version = 14;
+      INSERT INTO transcript_threads (id, thread_id, owner) VALUES (1, 't1', 'ann'), (2, 't2', 'ann');
+      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, body) VALUES
+        (1, 1, 'a', 'agent', 'task', 'system', '{"ü":1}'), (1, 2, 'b', 'agent', 'task', 'system', '{}');
+      INSERT INTO transcript_entries (thread, seq, entry_id, scope, kind, role, desk_seq, piece) VALUES (2, 1, 'desk-7', 'conversation', 'text', 'user', 7, 0);
+      INSERT INTO entries VALUES (7, 'x', 'https://peer.test/7', 1, NULL, 'conversation', 'user', NULL, '{}', '[]', '');
+      INSERT INTO tasks (id, owner, native_id, agent, context, state, updated_at) VALUES (1, 'ann', 'r', 'echo', 'c', 'completed', 0);`)
+    migrateDatabase(db)
+    expect(db.prepare('SELECT * FROM transcript_usage').all()).toEqual([
+      { owner: 'ann', threads: 2, entries: 2, bytes: 10 },
+    ])
+    expect(db.prepare('SELECT entries, bytes FROM transcript_threads ORDER BY id').all()).toEqual([
+      { entries: 2, bytes: 10 },
+      { entries: 0, bytes: 0 },
+    ])
+    expect(db.prepare('SELECT owner, bytes, tasks FROM task_bytes').all()).toEqual([
+      { owner: 'ann', bytes: 0, tasks: 1 },
+    ])
+    expect(db.prepare('SELECT thread, name, seq FROM transcript_names').all()).toEqual([
+      { thread: 2, name: '["normalized","https://peer.test/7"]', seq: 1 },
+    ])
+  })
+})
