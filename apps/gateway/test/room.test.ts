@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
-import { openTestHouse, origin } from './house.ts'
+import { eventually, openTestHouse, origin } from './house.ts'
+import { listTraces } from './traces.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 const limits = { threads_per_owner: 4, entries_per_owner: 12, bytes_per_owner: 40_000 }
@@ -159,6 +160,16 @@ describe('a chat that is deleted by its owner', () => {
       json: { detail: 'Cannot delete thread: it began elsewhere, and others have it, too' },
     })
     expect((await fetch(`${house.url()}/api/v1/agent/threads/t-7`, { method: 'DELETE' })).status).toBe(401)
+  })
+
+  test('breaks off the run that is under way in it, and leaves nothing of it', async () => {
+    const going = run('t-8', 'r-9', 'wait')
+    await eventually(async () => (await readUsage()).used.entries === 2)
+    await call('DELETE', '/api/v1/agent/threads/t-8')
+    expect((await going).status).toBe(200)
+    expect((await call('GET', '/api/v1/agent/history?threadId=t-8')).status).toBe(404)
+    expect((await readUsage()).used.entries).toBe(1)
+    expect(listTraces(house.dataDir, 'm-r-9')).toEqual([])
   })
 
   test('may be begun anew under the same name', async () => {
