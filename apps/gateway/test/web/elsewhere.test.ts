@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import { readConfided } from '../people-house.ts'
-import type { ChatHouse } from './chat-house.ts'
+import type { ChatHouse, Shown, Thread } from './chat-house.ts'
 import { name, openChatHouse } from './chat-house.ts'
 
 // C-30, seed-systems.md §2.4: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
@@ -115,6 +115,41 @@ describe('a thread that began on the fediverse', () => {
     await house.linkAccount('alice@mastodon.test')
     expect((await house.read(threadId)).slice(0, 2).map(({ seq }) => seq)).toEqual([1, 2])
   })
+
+  test('is read in stretches, and deleted by nobody from the chat', async () => {
+    const page = await house.call(`/api/v1/agent/history?threadId=${threadId}&limit=2`)
+    const { messages, next_before_seq } = (await page.json()) as { messages: readonly Shown[]; next_before_seq: number }
+    expect(messages.map(({ seq }) => seq)).toEqual([next_before_seq, next_before_seq + 1])
+    const before = await house.call(`/api/v1/agent/history?threadId=${threadId}&before_seq=${next_before_seq}&limit=1`)
+    expect(await before.json()).toMatchObject({ messages: [{ seq: next_before_seq - 1 }] })
+    const deleted = await house.call(`/api/v1/agent/threads/${threadId}`, { method: 'DELETE' })
+    expect([deleted.status, await deleted.json()]).toMatchObject([403, { code: 'forbidden' }])
+    expect(await house.read(threadId)).not.toEqual([])
+  })
+
+  test('C-30: who has the account after him sees what was said from there, not what another said in his chat', async () => {
+    await house.dm('unlink @ann@web.agents.test')
+    await house.linkAccount('alice@mastodon.test', { as: 'bob' })
+    const contents = (await house.read(threadId, 'bob')).map(({ content }) => content).join('\n')
+    expect(contents).toContain('my order is late')
+    expect(contents).not.toContain('is it on its way?')
+    await house.dm('unlink @bob@web.agents.test')
+  })
+})
+
+test('threads are listed page by page, the newest first, each once', async () => {
+  for (const words of ['one', 'two', 'three']) await house.chat(words, { agent: 'plain' })
+  const list = async (query: string) => {
+    const answer = await house.call(`/api/v1/agents/plain/threads?${query}`)
+    return (await answer.json()) as { threads: readonly Thread[]; next_before?: number }
+  }
+  const first = await list('limit=2')
+  expect(first.threads.map(({ beginning }) => beginning)).toEqual(['three', 'two'])
+  const rest = await list(`limit=2&before=${first.next_before}`)
+  expect([rest.threads.map(({ beginning }) => beginning), rest.next_before]).toEqual([['one'], undefined])
+  const wrong = await house.call('/api/v1/agents/plain/threads?before=-1')
+  expect([wrong.status, await wrong.json()]).toMatchObject([400, { code: 'malformed' }])
+  expect((await fetch(`${house.house.url()}/api/v1/agent/threads`)).status).toBe(401)
 })
 
 describe('a thread before everybody', () => {
