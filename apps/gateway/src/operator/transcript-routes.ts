@@ -8,6 +8,7 @@ import { findWebThread } from '@postern/web'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
+import { findConversation } from './conversations.ts'
 import { readOperatorRequest } from './request.ts'
 
 export interface TranscriptRouteOptions {
@@ -20,27 +21,15 @@ const importSchema = z.strictObject({ messages: z.array(z.unknown()).max(100_000
 const maxImport = 64 * 1024 * 1024
 const linesType = 'application/x-ndjson'
 
-/** Whose the threads are that an operator opens over conversations of the desk. */
-const operatorOwner = 'operator'
-
 /** Conversations in every dialect of the transcript, out and in. */
 export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions): Hono {
   const { transcript } = desk
 
   async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
     const { thread = '', owner } = context.req.query()
-    const found = owner === undefined ? await findConversation(thread) : await findOwned(owner, thread, isMade)
+    const found = owner === undefined ? await findConversation(thread, desk) : await findOwned(owner, thread, isMade)
     if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     return found
-  }
-
-  /** The conversation that a message is part of, by its number or its id. */
-  async function findConversation(name: string): Promise<ThreadKey | undefined> {
-    const record = await desk.findMessage(name)
-    if (!record) return undefined
-    const thread = await transcript.openThread(operatorOwner, { transport: 'desk', key: String(record.thread) })
-    await transcript.bindDesk(thread, record.thread)
-    return thread
   }
 
   /** By transport and key, as its owner has named it. */
