@@ -6,6 +6,8 @@ import type { Config } from './config/schema.ts'
 const mostOfHost = 256 * 1024 * 1024
 const dayMs = 24 * 3_600_000
 const mostHosts = 10_000
+/** Their bytes are in memory. */
+const atOnce = 8
 const request = { timeoutMs: 15_000, redirects: 3 } as const
 
 /** Files that messages point to, as far as they are such as people may attach in the chat; public addresses alone. */
@@ -15,14 +17,36 @@ export function createFileFetcher(
 ): FetchFile | undefined {
   if (!keep_files) return undefined
   const spent = createDayBudget(now)
+  const takeTurn = createQueue(atOnce)
   return async (url, signal) => {
     const { host } = new URL(url)
     if (spent.of(host) >= mostOfHost) return undefined
-    const { status, body } = await fetch(url, { ...request, signal, maxBytes: attachments.max_bytes })
+    const asked = { ...request, signal, maxBytes: attachments.max_bytes }
+    // One that breaks off may have sent as much as is taken of a file.
+    const { status, body } = await takeTurn(() => fetch(url, asked)).catch(error => {
+      spent.add(host, attachments.max_bytes)
+      throw error
+    })
     spent.add(host, body.byteLength)
     const mime = detectMedia(body)
     const isKept = status === 200 && body.byteLength > 0 && admitsMedia(attachments.types, mime)
     return isKept ? { bytes: body, mime } : undefined
+  }
+}
+
+/** So many at a time; the others wait. */
+function createQueue(most: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const waiting: (() => void)[] = []
+  let running = 0
+  return async work => {
+    if (running >= most) await new Promise<void>(resolve => waiting.push(resolve))
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+      waiting.shift()?.()
+    }
   }
 }
 

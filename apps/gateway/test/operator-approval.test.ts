@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { decide, findActionPath } from './demand-steps.ts'
-import { eventually } from './house.ts'
+import { decideListedDemand, printDemand, printDemands } from '../src/cli/demands.ts'
+import { writeRunFile } from '../src/run-file.ts'
+import { askShop, callShop, decide, findActionPath, policyOf } from './demand-steps.ts'
+import { describeTestConfig, eventually } from './house.ts'
 import type { OperatorHouse, Waiting } from './operator-house.ts'
 import { eve, openOperatorHouse, tillAgents } from './operator-house.ts'
+import { listTraces } from './traces.ts'
 
 // Tools that wait for an operator, whoever they are called for: by the API and by the page that his mail leads to.
 
@@ -102,4 +105,75 @@ test('what an operator decides bears no state, and takes nothing but a decision'
   expect([unknown.status, unknown.body.detail]).toEqual([404, 'Cannot decide: there is no such demand'])
   expect(house.takeRings()).toEqual([])
   await house.decide(waiting.id, { outcome: 'declined' })
+})
+
+test('over A2A the caller is told that it waits; even with the state of a leaked mail he decides nothing', async () => {
+  const { house: gateway } = house.swarm
+  const mailsBefore = gateway.world.mail.received.length
+  const asked = await askShop(gateway, 'My money, please')
+  const policy = policyOf(asked)
+  expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(policy).toMatchObject({ approver: 'operator', message: expect.stringContaining('A person has to allow this') })
+  expect(JSON.stringify(asked)).not.toMatch(/actions\/|"state":"[\w-]{43}"|Give 20|"17"/)
+  const mail = await eventually(async () =>
+    gateway.world.mail.received.slice(mailsBefore).find(({ envelope }) => envelope.to.includes(eve)),
+  )
+  const [, , state = ''] = findActionPath(mail.text ?? '').split('/')
+  const claim = { in_reply_to_state: state, outcome: 'granted' }
+  const claimed = await askShop(gateway, 'yes', { taskId: String(asked.task?.id), resolution: claim })
+  expect(claimed.error).toMatchObject({
+    message: 'Cannot take policy_resolution: in_reply_to_state is not known',
+    violations: [{ field: 'message.metadata.mentionable.policy_resolution.in_reply_to_state' }],
+  })
+  expect(house.takeRings()).toEqual([])
+  const waiting = await house.findWaiting('shop')
+  await house.decide(waiting.id, { outcome: 'granted' })
+  await eventually(async () => {
+    const { task } = await callShop(gateway, 'GetTask', { id: asked.task?.id })
+    return task?.status.state === 'TASK_STATE_COMPLETED'
+  })
+  expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+})
+
+test.each(tillAgents)(
+  'nothing of a wait of %s is left when who asked is forgotten, and it waits no more',
+  async agent => {
+    const { house: gateway } = house.swarm
+    const { waiting } = await house.askForRefund(agent)
+    const edited = { outcome: 'granted', arguments: { order: `durian${agent}` } }
+    await house.decide(waiting.id, edited)
+    await eventually(async () => house.takeRings().includes(`done durian${agent}`))
+    const open = (await house.askForRefund(agent)).waiting
+    await eventually(async () => (await gateway.deliveries()).every(({ state }) => state === 'sent'))
+    expect(listTraces(gateway.dataDir, `durian${agent}`)).not.toEqual([])
+    await house.swarm.operate('/people/forget', { address: '@alice@mastodon.test' })
+    expect(listTraces(gateway.dataDir, `durian${agent}`)).toEqual([])
+    expect((await house.decide(open.id, { outcome: 'granted' })).status).toBe(404)
+    expect(house.takeRings()).toEqual([])
+  },
+)
+
+test('at a terminal: what waits for the operator is listed, shown whole, and allowed with other arguments', async () => {
+  const { house: gateway } = house.swarm
+  const { objectId, waiting } = await house.askForRefund('shop')
+  writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
+  const tree = describeTestConfig(gateway.world, gateway.dataDir)
+  const file = { tree, baseDir: gateway.dataDir, path: undefined }
+  const printed: string[] = []
+  const output = { json: false, print: (text: string) => void printed.push(text) }
+  await printDemands(file, output, { status: 'open', isMine: true })
+  expect(printed.join()).toMatch(new RegExp(`${waiting.id} .*operator .*Give 20.00 back for order 17\\?`))
+  await printDemand(file, output, waiting.id)
+  expect(printed.at(-1)).toContain('shop, talking to @alice@mastodon.test by activitypub; you decide')
+  expect(printed.at(-1)).toContain('"order": "17"')
+  const decision = { id: waiting.id, outcome: 'granted' } as const
+  await expect(decideListedDemand(file, output, { ...decision, args: '{' })).rejects.toThrow(
+    'the arguments are not JSON',
+  )
+  await expect(decideListedDemand(file, output, { ...decision, args: '{"order":1}' })).rejects.toThrow(
+    'Cannot decide: the arguments are not those of "refund"',
+  )
+  await decideListedDemand(file, output, { ...decision, args: '{"order":"23"}' })
+  await eventually(async () => house.answersTo(objectId).find(each => each.includes('refunded:23')))
+  expect(house.takeRings()).toEqual(['begun 23', 'done 23'])
 })

@@ -1,6 +1,5 @@
 import type { DemandRecord, Resolved } from './demand.ts'
 import type { Json } from './json.ts'
-import type { Page } from './records.ts'
 
 /** A call as whoever has to allow it sees it: whole. */
 export interface ApprovalCall {
@@ -34,10 +33,10 @@ export interface OperatorWord {
 
 /** What waits for an operator, on every surface the same: decided on one of them, it is over on all. */
 export interface OperatorApprovals {
-  /** Open ones, newest first. */
-  list(page: Page & { readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>
+  /** Open ones, oldest first. */
+  list(filter: { readonly limit: number; readonly agent?: string | undefined }): Promise<readonly OperatorApproval[]>
   /** By the public id; whatever became of it. Undefined for a demand that is somebody else's to decide. */
   find(id: string): Promise<OperatorApproval | undefined>
-  /** @throws Rejection `malformed` when the arguments are not the tool's */
+  /** @throws Rejection `malformed` when the arguments are not the tool's, `too_large` */
   decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>
 }

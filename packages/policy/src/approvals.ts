@@ -14,29 +14,31 @@ import { decideDemand } from './decide.ts'
 /** The call that a demand is about, whole; undefined when it is about something else. */
 export type FindCall = (demand: DemandRecord) => Promise<ApprovalCall | undefined>
 
-/** So much of what others wait for is looked through for one agent's. */
 const pageSize = 100
+/** More are not looked through. */
+const mostOpen = 5_000
+/** Of changed arguments, characters of JSON. */
+const longestArgs = 65_536
 
 export function createOperatorApprovals(deciding: Deciding, findCall: FindCall): OperatorApprovals {
   const { desk } = deciding
   const withCall = async (demand: DemandRecord): Promise<OperatorApproval> => ({ demand, call: await findCall(demand) })
 
-  async function listOpen(limit: number, after: number | undefined, agent: string | undefined) {
+  async function listOpen(agent: string | undefined): Promise<readonly DemandRecord[]> {
     const found: DemandRecord[] = []
-    for (let place = after; found.length < limit; ) {
-      const page = { status: 'open', subject: operatorSubject, limit: pageSize, after: place } as const
+    for (let after: number | undefined; found.length < mostOpen; ) {
+      const page = { status: 'open', subject: operatorSubject, limit: pageSize, after } as const
       const demands = await desk.listDemands(page)
-      found.push(...demands.filter(demand => agent === undefined || demand.agent === agent))
+      found.push(...demands)
       if (demands.length < pageSize) break
-      place = demands.at(-1)?.place
+      after = demands.at(-1)?.place
     }
-    return found.slice(0, limit)
+    return found.filter(demand => agent === undefined || demand.agent === agent)
   }
 
   return {
-    async list({ limit, after, agent }) {
-      return Promise.all((await listOpen(limit, after, agent)).map(withCall))
-    },
+    // Who has waited longest stands first, however many come behind him.
+    list: async ({ limit, agent }) => Promise.all((await listOpen(agent)).toReversed().slice(0, limit).map(withCall)),
     async find(id) {
       const demand = await desk.findDemand({ id })
       return demand && isForOperator(demand.policy) ? withCall(demand) : undefined
@@ -58,7 +60,9 @@ async function decideApproval(
 /** Undefined where they are the call's own. @throws Rejection `malformed` */
 function readEdited(call: ApprovalCall | undefined, args: Json): Json | undefined {
   if (!call) throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
-  if (JSON.stringify(args) === JSON.stringify(call.args)) return undefined
+  const text = JSON.stringify(args)
+  if (text === JSON.stringify(call.args)) return undefined
+  if (text.length > longestArgs) throw new Rejection('too_large', 'Cannot decide: the arguments are too long')
   const fault = call.findFault(args)
   if (fault === undefined) return args
   throw new Rejection('malformed', `Cannot decide: the arguments are not those of "${call.tool}": ${fault}`, {

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
 import type { AgentDirectory, DemandKind, Desk, Log, PlannedDemand, Policy, Turn } from '@postern/core'
-import { subjectOf } from '@postern/core'
+import { isForOperator, operatorSubject, subjectOf } from '@postern/core'
 import { toProblem } from '@postern/http'
 import { openSqliteDesk } from '@postern/store'
 import { sketchIntake, sketchResponse } from '@postern/testing'
-import type { PaymentsConfig, PolicyRoom } from '../src/index.ts'
+import type { FindCall, PaymentsConfig, PolicyRoom } from '../src/index.ts'
 import { demandsConfigSchema, openPolicy } from '../src/index.ts'
 
 export const origin = 'https://agents.test'
@@ -38,13 +38,13 @@ export interface PolicyHouse {
   close(): Promise<void>
 }
 
-export async function openPolicyHouse(payments?: PaymentsConfig): Promise<PolicyHouse> {
+export async function openPolicyHouse(payments?: PaymentsConfig, findCall?: FindCall): Promise<PolicyHouse> {
   let passed = 0
   const now = () => Date.now() + passed
   const desk = await openSqliteDesk({ path: ':memory:', now, log: silent })
   const world = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
   const demands = demandsConfigSchema.parse({})
-  const policy = await openPolicy({ demands, payments, baseDir: import.meta.dirname, desk, world, agents })
+  const policy = await openPolicy({ demands, payments, baseDir: import.meta.dirname, desk, world, agents, findCall })
   policy.routes.onError(error => toProblem(error))
   const server = createAdaptorServer({ fetch: policy.routes.fetch }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -55,7 +55,8 @@ export async function openPolicyHouse(payments?: PaymentsConfig): Promise<Policy
     const id = `demand-${count}`
     const digest = policy.demands.digestOf(policy.demands.stateOf(id))
     const stored = { kind, message: 'May I?', ...words, demand: id }
-    return { id, digest, kind, policy: stored, subject: subjectOf(turn.content.sender), expiresAt: now() + 3_600_000 }
+    const subject = isForOperator(stored) ? operatorSubject : subjectOf(turn.content.sender)
+    return { id, digest, kind, policy: stored, subject, expiresAt: now() + 3_600_000 }
   }
 
   return {

@@ -36,7 +36,7 @@ export async function listWaiting(
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
   const [, id] = threadOfOne.exec(input.threadId) ?? []
-  if (id === undefined) return (await approvals.list({ limit: mostWaiting, agent })).toReversed()
+  if (id === undefined) return approvals.list({ limit: mostWaiting, agent })
   const approval = await approvals.find(id)
   const isMeant = approval && (agent === undefined || approval.demand.agent === agent)
   return isMeant && approval.demand.status === 'open' ? [approval] : []

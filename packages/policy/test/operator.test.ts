@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PolicyHouse } from './house.ts'
+import { openPolicyHouse } from './house.ts'
+
+// What operators decide: by their own doors, or by the page that a mail to one of them leads to.
+
+let house: PolicyHouse
+const evil = `</textarea><script>alert(1)</script>`
+
+beforeAll(async () => {
+  house = await openPolicyHouse(undefined, async () => ({
+    id: 'call-1',
+    tool: 'refund',
+    summary: evil,
+    args: { order: evil },
+    schema: { type: 'object' },
+    findFault: args => (typeof args === 'object' && args !== null && 'order' in args ? undefined : 'order: is missing'),
+  }))
+})
+afterAll(() => house.close())
+
+const ask = () => house.demand('consent_required', { approver: 'operator' })
+const decide = (path: string, form: Record<string, string>) =>
+  fetch(house.url + path, { method: 'POST', body: new URLSearchParams(form) })
+const operator = { method: 'operator', isGranted: true } as const
+
+async function find(id: string) {
+  const approval = await house.policy.approvals.find(id)
+  if (!approval) throw new Error('there is none')
+  return approval
+}
+
+test('whatever stands in a call is text on its page', async () => {
+  const { path } = await ask()
+  const html = await (await fetch(house.url + path)).text()
+  expect(html).toContain('&lt;script&gt;')
+  expect(html).not.toContain('<script')
+})
+
+test('E-39: one whose time is over is nobody’s to decide, and changes nothing', async () => {
+  const { path, planned } = await ask()
+  const approval = await find(planned.id)
+  house.advance(3_600_000)
+  expect(await house.policy.approvals.decide(approval, operator)).toMatchObject({
+    outcome: 'refused',
+    reason: 'expired',
+  })
+  for (const answer of [await fetch(house.url + path), await decide(path, { decision: 'grant' })]) {
+    expect([answer.status, await answer.text()]).toEqual([410, expect.stringContaining('<h1>This is over</h1>')])
+  }
+  expect((await house.policy.approvals.list({ limit: 9 })).map(({ demand }) => demand.id)).not.toContain(planned.id)
+  expect(await house.countTurns()).toBe(0)
+})
+
+test('arguments are those of the tool, JSON, and not too long; what they were is in the decision', async () => {
+  const { path, planned } = await ask()
+  for (const [text, words] of [
+    ['{', 'Cannot read arguments'],
+    ['{}', 'Cannot decide: the arguments are not those of &quot;refund&quot;: order: is missing'],
+    [JSON.stringify({ order: 'x'.repeat(70_000) }), 'Cannot decide: the arguments are too long'],
+  ] as const) {
+    const answer = await decide(path, { decision: 'grant', arguments: text })
+    const page = await answer.text()
+    expect(answer.status, words).toBe(text.length > 65_536 ? 413 : 400)
+    if (text !== '{') expect(page).toContain(words)
+  }
+  const resolved = await house.policy.approvals.decide(await find(planned.id), { ...operator, args: { order: '18' } })
+  if (resolved.outcome !== 'resolved') throw new Error(resolved.reason)
+  const told = await house.desk.findMessage(`#${resolved.message}`)
+  expect(told?.message.policy_resolution).toMatchObject({
+    outcome: 'granted',
+    approver: 'operator',
+    args: { order: '18' },
+  })
+  await house.countTurns()
+})
+
+test('who has waited longest is shown first, however many come behind him', async () => {
+  const first = await ask()
+  for (let count = 0; count < 4; count += 1) await ask()
+  const [shown] = await house.policy.approvals.list({ limit: 1 })
+  expect(shown?.demand.id).toBe(first.planned.id)
+  expect(await house.policy.approvals.list({ limit: 9, agent: 'another' })).toEqual([])
+})
+
+test('an operator consents for no sender, and no sender for him', async () => {
+  const { planned } = await house.demand('consent_required')
+  const demand = await house.desk.findDemand({ id: planned.id })
+  if (!demand) throw new Error('there is none')
+  await expect(house.policy.decide(demand, { method: 'operator', outcome: 'granted' })).rejects.toMatchObject({
+    code: 'forbidden',
+    message: 'Cannot decide: "consent_required" is not granted this way',
+  })
+  expect(await house.policy.approvals.find(planned.id)).toBeUndefined()
+  const own = await house.desk.findDemand({ id: (await ask()).planned.id })
+  if (!own) throw new Error('there is none')
+  await expect(house.policy.decide(own, { method: 'principal', outcome: 'granted' })).rejects.toMatchObject({
+    code: 'forbidden',
+    message: 'Cannot decide: "consent_required" is not granted this way',
+  })
+})
