@@ -45,27 +45,28 @@ function openForgetting(
   { people, codes, endLinks: endLinksOf, removeMessage, tables, forgetChats }: ForgettingParts,
 ): PeopleDesk['forgetPerson'] {
   const { db, write, now } = store
-  const endLinks = createLinkForgetting(db, people, endLinksOf)
+  const links = createLinkForgetting(db, people, endLinksOf)
   const endMessages = createWordRemoval(store, removeMessage)
   const endThreads = createThreadRemoval(store)
   const listChats = createChatFinder(db)
   const endRest = createRestRemoval(store, tables)
 
   return async ({ agent, addresses, except = 0 }): Promise<Forgotten> => {
-    const { links, keys, all } = await write(batch => {
-      const ended = endLinks(batch, { agent, addresses }, now())
-      codes.forget(batch, agent, ended.keys, now())
-      return ended
-    })
+    const { persons, keys, all } = links.find({ agent, addresses })
     const whose = nameAll(agent, all)
     const { messages, threads, authors } = await endMessages(whose, except)
     const chats = new Set([...listChats(threads), ...whose.subjects.filter(subject => subject.startsWith('web:'))])
     for (const owner of chats) await forgetChats(owner, agent)
     await endThreads([...threads], except)
     const subjects = [...new Set([...whose.subjects, ...authors])]
-    const relations = await write(batch => endRest(batch, { agent: whose.agent, subjects, keys }))
+    // Last: cut off before, it is done again for all of his addresses.
+    const ended = await write(batch => {
+      codes.forget(batch, agent, keys, now())
+      const relations = endRest(batch, { agent: whose.agent, subjects, keys })
+      return { links: links.end(batch, persons, now()), relations }
+    })
     store.scrub()
-    return { messages, links, relations }
+    return { messages, ...ended }
   }
 }
 
@@ -121,9 +122,14 @@ function nameAll(agent: string | undefined, all: readonly PersonAddress[]): Whos
   }
 }
 
-interface EndedLinks {
-  readonly links: number
-  /** All addresses of the person, as keys. */
+interface LinkedPerson {
+  readonly agent: string
+  readonly keys: readonly string[]
+}
+
+interface FoundPersons {
+  readonly persons: readonly LinkedPerson[]
+  /** All addresses of them, as keys. */
   readonly keys: readonly string[]
   readonly all: readonly PersonAddress[]
 }
@@ -142,25 +148,29 @@ function createLinkForgetting(db: Database, people: PersonTable, endLinks: EndLi
     return people.findKeys(agent, key).map(each => readPersonKey(each, people.findSubject(agent, each)?.subject))
   }
 
-  function endPerson(batch: Batch, agent: string, keys: readonly string[], now: number): number {
+  function endPerson(batch: Batch, { agent, keys }: LinkedPerson, now: number): number {
     for (const key of keys) people.endState(agent, key)
     const ended = keys.reduce((sum, key) => sum + endLinks(batch, { agent, key }, now), 0)
     people.dropUnlinked(agent, keys)
     return ended
   }
 
-  return (batch: Batch, { agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>, now: number): EndedLinks => {
-    const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
-    let links = 0
-    for (const address of addresses) {
-      const named = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
-      for (const each of new Set(named)) {
-        const person = listPerson(each, address)
-        for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
-        links += endPerson(batch, each, person.map(formatPersonKey), now)
+  return {
+    find({ agent, addresses }: Pick<Forgetting, 'agent' | 'addresses'>): FoundPersons {
+      const all = new Map(addresses.map(each => [formatPersonKey(each), each]))
+      const persons: LinkedPerson[] = []
+      for (const address of addresses) {
+        const named = agent === undefined ? findAgents.all(formatPersonKey(address)).map(row => row.agent) : [agent]
+        for (const each of new Set(named)) {
+          const person = listPerson(each, address)
+          for (const known of person) all.set(formatPersonKey(known), { ...known, ...all.get(formatPersonKey(known)) })
+          persons.push({ agent: each, keys: person.map(formatPersonKey) })
+        }
       }
-    }
-    return { links, keys: [...all.keys()], all: [...all.values()] }
+      return { persons, keys: [...all.keys()], all: [...all.values()] }
+    },
+    end: (batch: Batch, persons: readonly LinkedPerson[], now: number): number =>
+      persons.reduce((sum, person) => sum + endPerson(batch, person, now), 0),
   }
 }
 
