@@ -11,6 +11,7 @@ import { probeMailOut } from './mailout/probe.ts'
 import { probeMemory } from './memory/probe.ts'
 import { probeTasks } from './memory/tasks.ts'
 import type { Job } from './options.ts'
+import { probePostgres } from './postgres/probe.ts'
 import { probeStall } from './stall/probe.ts'
 import { probeTranscript } from './transcript/probe.ts'
 
@@ -36,6 +37,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   calls: probeCalls,
   tasks: probeTasks,
   transcript: probeTranscript,
+  postgres: probePostgres,
 }
 
 export function isRace(job: Job): job is RaceJob {

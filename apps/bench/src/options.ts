@@ -16,11 +16,12 @@ export const jobs = [
   'start',
   'calls',
   'tasks',
+  'postgres',
 ] as const
 export type Job = (typeof jobs)[number]
 
 /** Done only when they are named. */
-const detailed: readonly Job[] = ['calls', 'tasks']
+const detailed: readonly Job[] = ['calls', 'tasks', 'postgres']
 const usual = jobs.filter(job => !detailed.includes(job))
 
 export interface BenchOptions {

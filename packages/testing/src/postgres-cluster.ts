@@ -1,10 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 
 export interface Cluster {
   readonly port: number
@@ -16,6 +25,17 @@ export interface Cluster {
   stop(mode?: 'fast' | 'immediate'): Promise<void>
   /** Stops it, and nothing of it is left. */
   remove(): Promise<void>
+}
+
+/** The folder of PostgreSQL's programs: of the PATH, else the newest that Debian's packages have put below `root`. */
+export function findPostgres(root = '/'): string | undefined {
+  const folder = join(root, 'usr/lib/postgresql')
+  const versions = existsSync(folder) ? readdirSync(folder).toSorted((a, b) => Number(b) - Number(a)) : []
+  const links = root === '/' ? (process.env.PATH ?? '').split(delimiter).map(path => join(path, 'initdb')) : []
+  const named = links.filter(path => existsSync(path)).map(path => dirname(realpathSync(path)))
+  return [...named, ...versions.map(version => join(folder, version, 'bin'))].find(path =>
+    existsSync(join(path, 'postgres')),
+  )
 }
 
 export interface ClusterPlan {

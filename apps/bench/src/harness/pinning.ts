@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, cpus } from 'node:os'
 
 /** Which core the measured server gets to itself, and which one everything else keeps to. */
 export interface Cores {
@@ -21,4 +21,9 @@ export function pinCommand(command: readonly string[], core: number | undefined)
 /** Keeps the main thread of this process to one core. Its thread pool stays free: it signs between the rounds. */
 export function pinThisThread(core: number): void {
   spawnSync('taskset', ['-pc', String(core), String(process.pid)])
+}
+
+/** Lets it go where it likes again, and with it what it starts from now on. */
+export function freeThisThread(): void {
+  spawnSync('taskset', ['-pc', `0-${cpus().length - 1}`, String(process.pid)])
 }

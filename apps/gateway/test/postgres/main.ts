@@ -4,29 +4,19 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createCluster } from '@postern/testing/postgres-cluster'
+import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
 import { CannotRun, isDebianRoot, openPackageLists } from '../peers/debian.ts'
-import { runCommand, tryCommand } from '../peers/run-command.ts'
+import { runCommand } from '../peers/run-command.ts'
 
 // `npm run test:postgres [words of vitest]`: what a desk has to keep to, and several gateways on one database, at a real PostgreSQL server.
 // The machine's own, else Debian's package, unpacked; nothing is installed, and no server of the machine is touched.
 
-const debianPrograms = 'usr/lib/postgresql'
-
 /** @throws CannotRun */
 async function findPrograms(directory: string): Promise<string> {
-  const { status, text } = await tryCommand('sh', ['-c', 'dirname "$(readlink -f "$(command -v initdb)")"'])
-  if (status === 0 && existsSync(join(text.trim(), 'postgres'))) return text.trim()
-  const own = findNewest('/')
+  const own = findPostgres()
   if (own) return own
   if (!(await isDebianRoot())) throw new CannotRun('PostgreSQL is not installed, and only root on Debian can fetch it')
   return unpackServer(directory)
-}
-
-function findNewest(root: string): string | undefined {
-  const folder = join(root, debianPrograms)
-  const versions = existsSync(folder) ? readdirSync(folder).toSorted((a, b) => Number(b) - Number(a)) : []
-  return versions.map(version => join(folder, version, 'bin')).find(path => existsSync(join(path, 'initdb')))
 }
 
 async function unpackServer(directory: string): Promise<string> {
@@ -43,7 +33,7 @@ async function unpackServer(directory: string): Promise<string> {
   await runCommand('chmod', ['-R', 'a+rX', directory])
   const libraries = ['usr/lib', 'lib'].flatMap(folder => listMachineFolders(join(tree, folder)))
   process.env.LD_LIBRARY_PATH = libraries.join(':')
-  const programs = findNewest(tree)
+  const programs = findPostgres(tree)
   if (!programs) throw new CannotRun('the package postgresql holds no server')
   return programs
 }

@@ -65,16 +65,19 @@ export function openBlockingLine(
   worker.on('error', error => onEvent({ lost: String(error) }))
   port1.unref()
   let answered = 0
+  let isBroken = false
 
   function receive(): Answered {
     answered += 1
-    if (Atomics.wait(answers, 0, answered - 1, longestWaitMs) === 'timed-out')
-      throw toStatementError(loseLine('the connection hangs'))
+    // What comes later would be taken for the answer to the next question: none is asked any more.
+    isBroken = Atomics.wait(answers, 0, answered - 1, longestWaitMs) === 'timed-out'
+    if (isBroken) throw toStatementError(loseLine('the connection hangs'))
     return (receiveMessageOnPort(port1) as { readonly message: Answered }).message
   }
 
   return {
     ask(asked) {
+      if (isBroken) throw toStatementError(loseLine('the connection hangs'))
       port1.postMessage({ ...asked, isAwaited: true } satisfies Asked)
       const answer = receive()
       if ('failure' in answer) throw toStatementError(answer.failure)

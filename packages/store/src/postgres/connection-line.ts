@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, ClientConfig, Notification } from 'pg'
 import pg from 'pg'
 import { failureOf, loseLine } from './line-failure.ts'
@@ -23,6 +24,7 @@ export interface LineOptions {
 }
 
 const [firstWaitMs, longestWaitMs] = [100, 2_000]
+const longestGoodbyeMs = 2_000
 /** What takes longer has been forgotten by a server that is gone. */
 const longestRunMs = 70_000
 
@@ -93,7 +95,8 @@ export function openLine({ client: config, setUp, onNotification, onOpen, onLost
       await last
       isClosed = true
       clearTimeout(timer)
-      await current?.client.end()
+      // One that is gone does not say goodbye.
+      await Promise.race([current?.client.end(), delay(longestGoodbyeMs)])
     },
   }
 }

@@ -17,8 +17,9 @@ test('nobody hears himself', () => {
   expect(hints.write([notice(1)]).map(payload => hints.read(payload))).toEqual([undefined])
 })
 
-test('what is too long is not told, and what is broken not heard', () => {
+test('what is too long or no JSON is not told, and what is broken not heard', () => {
   const hints = createHints('a')
+  expect(hints.write([{ topic: 'a', payload: 1n }])).toEqual([])
   expect(hints.write([notice(100_000)])).toEqual([])
   expect(['', 'x', 'b 1 0 1 [', 'b 2 0 1 [7]', 'b 3 0 2 []'].map(payload => hints.read(payload))).toEqual(
     Array.from({ length: 5 }, () => undefined),

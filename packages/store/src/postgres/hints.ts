@@ -20,9 +20,9 @@ export function createHints(own: string = randomUUID()): Hints {
   const begun = new Map<string, string[]>()
 
   function formatPieces({ topic, payload }: Notice): readonly string[] {
-    const text = escapeLetters(JSON.stringify([topic, payload]))
+    const text = formatNotice(topic, payload)
     const count = Math.ceil(text.length / pieceLength)
-    if (count > mostPieces) return []
+    if (count === 0 || count > mostPieces) return []
     last += 1
     return Array.from({ length: count }, (_, at) => {
       const piece = text.slice(at * pieceLength, (at + 1) * pieceLength)
@@ -50,6 +50,15 @@ export function createHints(own: string = randomUUID()): Hints {
       const text = join(`${from} ${number}`, { at: Number(at), count: Number(count), piece })
       return text === undefined ? undefined : parseNotice(text)
     },
+  }
+}
+
+/** Empty for what cannot be told. */
+function formatNotice(topic: string, payload: unknown): string {
+  try {
+    return escapeLetters(JSON.stringify([topic, payload]))
+  } catch {
+    return ''
   }
 }
 

@@ -2,10 +2,11 @@ import { Worker } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import type { StoreDesk } from '../assemble.ts'
+import type { Notice } from '../batch.ts'
 import { createNotices } from '../notices.ts'
 import type { DeskThreadData, FromDesk, Outcome, ToDesk } from './between-threads.ts'
 import { byteStoreMethods, createWaiting, outcomeOf } from './between-threads.ts'
-import { receiveError, type SentError } from './errors-between-threads.ts'
+import { receiveError, type SentError, sendError } from './errors-between-threads.ts'
 import { preparePostgres } from './prepare.ts'
 
 export interface PostgresDeskOptions {
@@ -34,12 +35,24 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
 
   const post = (message: ToDesk) => worker.postMessage(message)
 
+  function tellOthers(notice: Notice): void {
+    try {
+      post({ kind: 'hint', notice })
+    } catch (error) {
+      log.warn({ err: error, topic: notice.topic }, 'a hint cannot be told to other gateways')
+    }
+  }
+
   function call(room: string, name: string, args: readonly unknown[]): Promise<unknown> {
     if (whyNot) return Promise.reject(whyNot)
     const { id, promise } = calls.add()
     const marked = args.map((arg, at) => (typeof arg === 'function' ? { functionAt: at } : leaveOutRaw(arg)))
     if (args.some(arg => typeof arg === 'function')) functions.set(id, args)
-    post({ kind: 'call', id, room, name, args: marked, now: now() })
+    try {
+      post({ kind: 'call', id, room, name, args: marked, now: now() })
+    } catch (error) {
+      calls.settle(id, { error: sendError(error) })
+    }
     return promise.finally(() => functions.delete(id))
   }
 
@@ -90,7 +103,7 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
     listen: notices.listen,
     notify(topic: string, payload: unknown) {
       notices.notify(topic, payload)
-      if (!whyNot) post({ kind: 'hint', notice: { topic, payload } })
+      if (!whyNot) tellOthers({ topic, payload })
     },
     close() {
       closed ??= close()

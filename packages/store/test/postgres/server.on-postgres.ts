@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmodSync, chownSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/core'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -155,5 +155,16 @@ describe('a connection', () => {
     const user = `user=postern&host=${cluster.directory}&port=${cluster.port}`
     const told = await refusalOf(`postgres:///nowhere?${user}`)
     expect(told).toMatch(/does not let us in|cannot use the database "nowhere"/)
+  })
+
+  test('to a server that goes away: who asks is told so at once, and the desk closes all the same', async () => {
+    const desk = await open(`${cluster.url}?schema=left`)
+    await cluster.stop('immediate')
+    await expect(desk.hasSecret('none')).rejects.toThrow(
+      new Unavailable('Cannot store: the database does not answer now'),
+    )
+    await expect(desk.secret('key', async () => 'made')).rejects.toThrow(Unavailable)
+    await desk.close()
+    await expect(desk.hasSecret('none')).rejects.toThrow('closed')
   })
 })

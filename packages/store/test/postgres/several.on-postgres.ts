@@ -1,8 +1,12 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { ByteStore } from '@postern/core'
 import { LeaseLost, Rejection, Unavailable } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
 import { describe, expect, test } from 'vitest'
 import type { StoreDesk } from '../../src/index.ts'
-import { openPostgresTestDesk, schemaOf } from './open-postgres-test-desk.ts'
+import { openPostgresDesk } from '../../src/index.ts'
+import { silentLog } from '../open-test-desk.ts'
+import { makeDatabase, openPostgresTestDesk, schemaOf } from './open-postgres-test-desk.ts'
 import { askServer } from './test-server.ts'
 
 const request = { holder: 'worker', limit: 10, leaseMs: 30_000 }
@@ -88,6 +92,52 @@ async function answerAll(desk: StoreDesk): Promise<readonly string[]> {
     ids.push(...turns.map(({ content }) => content.id))
   }
 }
+
+test('bytes of objects may lie elsewhere: who keeps them is asked across the threads, and his errors come back', async () => {
+  const kept = new Map<string, Uint8Array>()
+  const bytes: ByteStore = {
+    async write(key, value) {
+      if (key === 'a/refused') throw new Unavailable('Cannot store object: the bucket is away', { retryAfter: 7 })
+      kept.set(key, value)
+    },
+    read: async key => kept.get(key),
+    remove: async key => void kept.delete(key),
+  }
+  const desk = await openPostgresDesk({ url: makeDatabase(), now: () => 1, log: silentLog, bytes })
+  const put = (path: string) =>
+    desk.objects.putObject({ bucket: 'a', path, owner: 'ann', mime: 'text/plain', bytes: new Uint8Array([1, 2]) })
+  const object = await put('b')
+  expect([...kept.keys()]).toEqual(['a/b'])
+  expect(await desk.objects.readObject(object)).toEqual(new Uint8Array([1, 2]))
+  await expect(put('refused')).rejects.toMatchObject({ name: 'Unavailable', retryAfter: 7 })
+  await expect(put('b')).rejects.toThrow(new Rejection('forbidden', 'Cannot store object: there is one of this name'))
+  expect(await desk.objects.removeObject('ann', object)).toBe(true)
+  expect(kept.size).toBe(0)
+  await desk.close()
+})
+
+test('an id that no index takes is refused, and takes nobody with it', async () => {
+  const { desk } = await openPostgresTestDesk()
+  const long = randomBytes(4_000).toString('base64')
+  const ends = await Promise.allSettled(['m1', long, 'm2'].map(id => desk.admit(sketchIntake(id), 'c')))
+  expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(ends[1]).toMatchObject({
+    reason: new Rejection('too_large', 'Cannot store: an identifier is too long'),
+  })
+  expect((await desk.count()).messages.received).toBe(2)
+  await desk.close()
+})
+
+test('large bytes go in and come out', async () => {
+  const { desk } = await openPostgresTestDesk()
+  const bytes = randomBytes(12 * 1024 * 1024)
+  const digest = hash('sha256', bytes)
+  await desk.admit(sketchIntake('m1', { raw: { bytes, form: 'text' }, blobs: [{ digest, bytes }] }), 'c')
+  expect(Buffer.compare((await desk.findBlob(digest))?.bytes ?? new Uint8Array(), bytes)).toBe(0)
+  const [turn] = await desk.leaseTurns(request)
+  expect(turn?.content.raw).toBe(bytes.toString('latin1'))
+  await desk.close()
+})
 
 test('what lies in the files of a server is not ours to write anew, and nobody is told it was', async () => {
   const { desk } = await openPostgresTestDesk()
