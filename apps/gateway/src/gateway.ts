@@ -131,6 +131,7 @@ export async function openGateway(
     findChannel: (name: ChannelName) => channels.find(channel => channel.name === name),
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
     approvals: policy.approvals,
+    questions: operators,
     isOperatorToken: createTokenCheck(operatorToken),
   }
   const channels: readonly Channel<Hono>[] = [

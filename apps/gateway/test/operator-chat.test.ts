@@ -169,3 +169,43 @@ test.each(tillAgents)(
     expect(String(chat.messages.at(-1)?.content)).toContain('The till says')
   },
 )
+
+test('W-26: what an agent asks of a human waits in the operator’s chat, too; answered there, it is closed everywhere', async () => {
+  const { fediverse } = house.swarm.house.world
+  const { objectId } = await fediverse.deliver({
+    to: '@desk@agents.test',
+    text: 'Let me talk to somebody',
+    from: 'bob@mastodon.test',
+    visibility: 'direct',
+  })
+  const ask = () => house.swarm.operate<{ questions: readonly { readonly id: string }[] }>('/operators')
+  const question = await eventually(async () => (await ask()).questions[0])
+  const chat = openChat(chatUrl('desk'), evesToken, `question:${question.id}`)
+  expect(outcomeOf(await runChat(chat))).toMatchObject({
+    type: 'interrupt',
+    interrupts: [
+      {
+        id: question.id,
+        reason: 'input_required',
+        responseSchema: { required: ['text'] },
+        metadata: { agent: 'desk', member: 'human', address: '@bob@mastodon.test' },
+      },
+    ],
+  })
+  expect(String(chat.messages.at(-1)?.content)).toContain('Let me talk to somebody')
+  const answer = (text: string) => [{ interruptId: question.id, status: 'resolved', payload: { text } }] as const
+  const silent = await runChat(chat, answer(' '))
+  expect(findEvents(silent, 'CUSTOM')).toMatchObject([{ value: expect.stringContaining('a question is left open') }])
+  expect(outcomeOf(silent).type).toBe('interrupt')
+  const other = await runChat(openChat(chatUrl('shop'), evesToken), answer('I am nobody’s'))
+  expect(other.at(-1)).toMatchObject({ type: 'RUN_ERROR', message: expect.stringContaining('a question is closed') })
+
+  expect(outcomeOf(await runChat(chat, answer('It is me, Eve.'))).type).toBe('success')
+  await eventually(async () => house.answersTo(objectId).find(each => each.includes('It is me, Eve.')))
+  expect((await ask()).questions).toEqual([])
+  const late = await runChat(openChat(chatUrl('desk'), operatorToken), answer('And again'))
+  expect(late.at(-1)).toMatchObject({
+    type: 'RUN_ERROR',
+    message: 'a question is closed: nobody waits for its answer any more',
+  })
+})

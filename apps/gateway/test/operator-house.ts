@@ -56,7 +56,7 @@ export async function openOperatorHouse(): Promise<OperatorHouse> {
     (member, last, { body }) => {
       // Braces would look like the insides of a call.
       if (body.messages.at(-1)?.role === 'tool') return say(`The till says ${last.replace(/[{}"]/g, '')}`)
-      if (member === 'triage') return call('navigate_to_refunds', {})
+      if (member === 'triage') return call(last.includes('somebody') ? 'navigate_to_human' : 'navigate_to_refunds', {})
       return last.includes('please') ? call('refund', { order: '17' }) : say('How can I help?')
     },
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] } },

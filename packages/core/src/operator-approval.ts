@@ -40,3 +40,24 @@ export interface OperatorApprovals {
   /** @throws Rejection `malformed` when the arguments are not the tool's, `too_large` */
   decide(approval: OperatorApproval, word: OperatorWord): Promise<Resolved>
 }
+
+/** What an agent asks of a human while somebody waits. */
+export interface WaitingQuestion {
+  readonly id: string
+  readonly agent: string
+  /** Which of several agents behind one address asks. */
+  readonly member: string
+  /** Who waits. */
+  readonly from: string
+  readonly text: string
+  /** ISO 8601 UTC. */
+  readonly asked_at: string
+  readonly answer?: string | undefined
+}
+
+export interface OperatorQuestions {
+  /** Newest first. */
+  list(): Promise<readonly WaitingQuestion[]>
+  /** False when nobody waits for it (any more). */
+  answer(id: string, text: string): Promise<boolean>
+}

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals } from '@postern/core'
+import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
 import { createSender } from '@postern/core'
 import { readBody } from '@postern/http'
 import type { OwnerRoom, RecordShelf } from '@postern/transcript'
@@ -38,6 +38,8 @@ export interface WebStores {
   isLinking(agent: string): boolean
   /** What waits for operators; absent where nobody can decide. */
   readonly approvals?: OperatorApprovals | undefined
+  /** What agents ask of humans. */
+  readonly questions?: OperatorQuestions | undefined
   /** Whether it bears the house's operator token. */
   isOperatorToken?(authorization: string): boolean
 }
@@ -54,6 +56,7 @@ export async function openWeb(
     findChannel,
     isLinking,
     approvals,
+    questions = { list: async () => [], answer: async () => false },
     isOperatorToken = () => false,
   }: WebStores,
 ): Promise<Channel<Hono>> {
@@ -84,7 +87,7 @@ export async function openWeb(
     routes.route('/', createStoreRoutes(rooms))
     routes.route('/', createSessionRoutes(rooms))
     routes.route('/', createThreadRoutes(rooms))
-    if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, isOperatorToken }))
+    if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, questions, isOperatorToken }))
   }
   const sender = createSender({
     name: 'web',

@@ -1,7 +1,15 @@
 import type { ResumeEntry, RunAgentInput } from '@ag-ui/core'
-import type { Json, OperatorApproval, OperatorApprovals, OperatorWord } from '@postern/core'
+import type {
+  Json,
+  OperatorApproval,
+  OperatorApprovals,
+  OperatorQuestions,
+  OperatorWord,
+  WaitingQuestion,
+} from '@postern/core'
 import { describeObjection, isoTime, Rejection } from '@postern/core'
 import { isMap } from '../runs/read-run-input.ts'
+import { answerQuestion, isQuestionId, listQuestions } from './questions.ts'
 import type { WebOperator } from './read-operator.ts'
 import { demandOfMessage } from './show-approval.ts'
 
@@ -19,11 +27,20 @@ export interface DecidedApproval {
   readonly message: number
 }
 
+/** What waits for operators. */
+export interface OperatorWaits {
+  readonly approvals: OperatorApprovals
+  readonly questions: OperatorQuestions
+}
+
 export interface StartedOperatorRun {
   readonly decided: readonly DecidedApproval[]
+  /** How many questions were answered. */
+  readonly answered: number
   readonly warnings: readonly string[]
   /** What is shown: what waits, and what the client has seen before. */
   readonly shown: readonly OperatorApproval[]
+  readonly questions: readonly WaitingQuestion[]
 }
 
 /** As many wait in one run at a time; when they are decided, others come. */
@@ -36,6 +53,7 @@ export async function listWaiting(
   approvals: OperatorApprovals,
 ): Promise<readonly OperatorApproval[]> {
   const [, id] = threadOfOne.exec(input.threadId) ?? []
+  if (input.threadId.startsWith('question:')) return []
   if (id === undefined) return approvals.list({ limit: mostWaiting, agent })
   const approval = await approvals.find(id)
   const isMeant = approval && (agent === undefined || approval.demand.agent === agent)
@@ -43,19 +61,24 @@ export async function listWaiting(
 }
 
 /** Decides what the operator has decided. What he says otherwise is nobody's to hear. */
-export async function startOperatorRun(run: OperatorRun, approvals: OperatorApprovals): Promise<StartedOperatorRun> {
+export async function startOperatorRun(run: OperatorRun, waits: OperatorWaits): Promise<StartedOperatorRun> {
+  const { approvals, questions } = waits
   const { messages, resume = [] } = run.input
   const seen = await findSeen(run, approvals)
   const decided: DecidedApproval[] = []
   const warnings: string[] = messages.some(({ role }) => role === 'user') ? [nobodyListens] : []
+  let answered = 0
   for (const entry of resume) {
-    const outcome = await decideOne(entry, run, approvals)
+    const isQuestion = isQuestionId(entry.interruptId)
+    const outcome = isQuestion ? await answerQuestion(entry, run, questions) : await decideOne(entry, run, approvals)
     if (typeof outcome === 'string') warnings.push(outcome)
+    else if (outcome === true) answered += 1
     else decided.push(outcome)
   }
   const waiting = await listWaiting(run, approvals)
   const open = new Set(waiting.map(({ demand }) => demand.id))
-  return { decided, warnings, shown: [...seen.filter(({ demand }) => !open.has(demand.id)), ...waiting] }
+  const shown = [...seen.filter(({ demand }) => !open.has(demand.id)), ...waiting]
+  return { decided, answered, warnings, shown, questions: await listQuestions(run, questions) }
 }
 
 const nobodyListens = 'what is said here nobody hears: decide by resume'

@@ -1,4 +1,3 @@
-import type { OperatorApprovals } from '@postern/core'
 import { parseBoundedJson, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -9,13 +8,12 @@ import { readRunInput } from '../runs/read-run-input.ts'
 import { acceptsStream, answerRepeated } from '../runs/routes.ts'
 import { sseHeaders } from '../runs/sse.ts'
 import { findAgentName } from '../runs/start-run.ts'
-import type { OperatorRun } from './operator-run.ts'
+import type { OperatorRun, OperatorWaits } from './operator-run.ts'
 import { startOperatorRun } from './operator-run.ts'
 import { createOperatorReader } from './read-operator.ts'
 import { streamOperatorRun } from './stream-operator-run.ts'
 
-export interface OperatorRooms extends WebRooms {
-  readonly approvals: OperatorApprovals
+export interface OperatorRooms extends WebRooms, OperatorWaits {
   isOperatorToken(authorization: string): boolean
 }
 
@@ -24,7 +22,7 @@ const rememberedMs = 24 * 3_600_000
 
 /** Where operators see what waits for them, and decide: AG-UI runs of their own. */
 export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
-  const { house, config, readOwner, approvals, isOperatorToken } = rooms
+  const { house, config, readOwner, isOperatorToken } = rooms
   const readOperator = createOperatorReader({ config, readOwner, origin: house.agents.origin, isOperatorToken })
   const open = createOpenRuns(config.limits.runs_per_owner)
 
@@ -37,9 +35,9 @@ export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
     const key = `operator-run ${JSON.stringify([operator.owner, input.runId])}`
     if (!(await house.desk.consumeOnce(key, house.world.now() + rememberedMs))) throw new RunRepeated()
     const run = { operator, agent, input }
-    const started = await startOperatorRun(run, approvals)
+    const started = await startOperatorRun(run, rooms)
     const told = { ...started, warnings: [...warnings, ...started.warnings] }
-    return new Response(streamOperatorRun(run, told, rooms, approvals, leave), { headers: sseHeaders })
+    return new Response(streamOperatorRun(run, told, rooms, rooms, leave), { headers: sseHeaders })
   }
 
   async function answerRun(c: Context): Promise<Response> {

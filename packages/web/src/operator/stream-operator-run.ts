@@ -1,6 +1,6 @@
 import type { Event } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { NormalizedResponse, OperatorApprovals, ToolCallPart } from '@postern/core'
+import type { NormalizedResponse, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { WebRooms } from '../rooms.ts'
 import type { TurnEnding } from '../runs/follow-turn.ts'
@@ -8,8 +8,9 @@ import { followTurn } from '../runs/follow-turn.ts'
 import type { Unstamped } from '../runs/run-events.ts'
 import { writeToolResult } from '../runs/run-events.ts'
 import { streamEvents } from '../runs/sse.ts'
-import type { DecidedApproval, OperatorRun, StartedOperatorRun } from './operator-run.ts'
+import type { DecidedApproval, OperatorRun, OperatorWaits, StartedOperatorRun } from './operator-run.ts'
 import { listWaiting } from './operator-run.ts'
+import { describeQuestion, listQuestions, showQuestion } from './questions.ts'
 import { showApproval, summarizeWaiting, writeInterrupt } from './show-approval.ts'
 
 type Emit = (event: Unstamped<Event>) => void
@@ -19,7 +20,7 @@ export function streamOperatorRun(
   run: OperatorRun,
   started: StartedOperatorRun,
   { house: { world, desk } }: Pick<WebRooms, 'house'>,
-  approvals: OperatorApprovals,
+  waits: OperatorWaits,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { threadId, runId } = run.input
@@ -47,8 +48,9 @@ export function streamOperatorRun(
 
     const finish = async () => {
       await Promise.all(started.decided.map(follow))
-      const waiting = await listWaiting(run, approvals)
-      tellEnd(run, started, waiting.map(writeInterrupt), emit)
+      const asked = await listQuestions(run, waits.questions)
+      const waiting = await listWaiting(run, waits.approvals)
+      tellEnd(run, started, [...asked.map(describeQuestion), ...waiting.map(writeInterrupt)], emit)
     }
     finish()
       .catch(error => {
@@ -66,7 +68,7 @@ export function streamOperatorRun(
   })
 }
 
-function tellStart({ decided, shown, warnings }: StartedOperatorRun, emit: Emit): void {
+function tellStart({ decided, shown, questions, warnings }: StartedOperatorRun, emit: Emit): void {
   const now = new Set(decided.map(({ approval }) => approval.demand.id))
   const waiting = shown.filter(({ demand }) => demand.status === 'open' && !now.has(demand.id))
   const messages = shown.flatMap(approval => {
@@ -74,7 +76,8 @@ function tellStart({ decided, shown, warnings }: StartedOperatorRun, emit: Emit)
     return showApproval(approval, status !== 'open' && !now.has(id))
   })
   emit({ type: EventType.STATE_SNAPSHOT, snapshot: summarizeWaiting(waiting) })
-  emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>)
+  const all = [...messages, ...questions.map(showQuestion)]
+  emit({ type: EventType.MESSAGES_SNAPSHOT, messages: all } as Unstamped<Event>)
   for (const value of warnings) emit({ type: EventType.CUSTOM, name: 'warning', value })
 }
 
@@ -98,14 +101,14 @@ function findEnded({ parts, trace = [] }: NormalizedResponse, id: string): ToolC
 
 function tellEnd(
   { input: { threadId, runId, resume = [] } }: OperatorRun,
-  { decided, warnings }: StartedOperatorRun,
+  { decided, answered, warnings }: StartedOperatorRun,
   interrupts: readonly ReturnType<typeof writeInterrupt>[],
   emit: Emit,
 ): void {
   const finish = (outcome: { type: 'success' } | { type: 'interrupt'; interrupts: typeof interrupts }) =>
     emit({ type: EventType.RUN_FINISHED, threadId, runId, outcome } as Unstamped<Event>)
   if (interrupts.length > 0) finish({ type: 'interrupt', interrupts: [...interrupts] })
-  else if (resume.length > 0 && decided.length === 0) {
+  else if (resume.length > 0 && decided.length + answered === 0) {
     emit({ type: EventType.RUN_ERROR, message: warnings.at(-1) ?? 'Nothing was decided', code: 'not_decided' })
   } else finish({ type: 'success' })
 }
