@@ -40,12 +40,15 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
     db,
     `SELECT e.at, e.content FROM ${own} AND e.role = 'user' ORDER BY coalesce(e.answers, e.seq) LIMIT 1`,
   )
+  const findFarthest = prepareQuery<{ place: number }>(
+    db,
+    `SELECT coalesce(answers, seq) AS place FROM entries WHERE thread_id = ? AND scope = 'conversation'
+     ORDER BY coalesce(answers, seq) DESC LIMIT 1 OFFSET ${mostLooked - 1}`,
+  )
   const findLast = prepareQuery<SaidRow>(
     db,
-    `SELECT e.at, '' AS content FROM (SELECT * FROM entries WHERE thread_id = ?1 AND scope = 'conversation'
-         ORDER BY coalesce(answers, seq) DESC, seq DESC LIMIT ${mostLooked}) e
-       JOIN messages m ON m.number = coalesce(e.answers, e.seq) AND m.thread_id = e.thread_id
-     WHERE ${isOwnMessage('?2')} ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
+    `SELECT e.at, '' AS content FROM ${own} AND coalesce(e.answers, e.seq) >= ?3
+     ORDER BY coalesce(e.answers, e.seq) DESC, e.seq DESC LIMIT 1`,
   )
   const findTarget = prepareQuery<{ target: string }>(
     db,
@@ -55,7 +58,7 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
   function describe({ id, via, scope, key, begun_by }: ThreadRow, subjects: string): readonly OwnThread[] {
     const first = findFirst.get(id, subjects)
     if (!first) return []
-    const last = findLast.get(id, subjects) ?? first
+    const last = findLast.get(id, subjects, findFarthest.get(id)?.place ?? 0) ?? first
     const beginning = plainTextOf(parseJson<readonly Part[]>(first.content)).trim().slice(0, longestBeginning)
     const place = { id, via, scope, key, isShared: begun_by !== null }
     return [{ ...place, begunAt: first.at, lastAt: last.at, beginning: beginning.toWellFormed() }]

@@ -13,4 +13,7 @@ CREATE INDEX entries_aside ON entries (thread_id, coalesce(answers, seq)) WHERE 
 
 -- Whose words a thread has of a conversation, and the answers to them: a list of principals. NULL: all that was said.
 ALTER TABLE transcript_bindings ADD COLUMN reader TEXT;
+
+-- Which links are somebody's, whatever the agent.
+CREATE INDEX person_addresses_subject ON person_addresses (subject) WHERE subject IS NOT NULL;
 `
