@@ -5,8 +5,8 @@ const read = (people: unknown) => readAgentConfig('desk', { use: 'builtin:echo',
 
 test('nobody links anything unless it is said so', () => {
   expect(read(undefined)).toBeUndefined()
-  expect(read({})).toEqual({ link: false, share: 'none' })
-  expect(read({ link: true, share: 'history+state' })).toEqual({ link: true, share: 'history+state' })
+  expect(read({})).toEqual({ link: false, share: 'none', mail: 'none' })
+  expect(read({ link: true, share: 'history+state' })).toEqual({ link: true, share: 'history+state', mail: 'none' })
 })
 
 test.each([
