@@ -1,4 +1,4 @@
 import { deskContract } from '@postern/testing'
 import { openPostgresTestDesk } from './open-postgres-test-desk.ts'
 
-deskContract('openPostgresDesk()', openPostgresTestDesk)
+deskContract('openPostgresDesk()', openPostgresTestDesk, { first: 2, of: 3 })
