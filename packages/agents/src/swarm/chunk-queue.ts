@@ -6,7 +6,7 @@ export interface ChunkQueue<Chunk> extends AsyncIterable<Chunk> {
 }
 
 export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
-  const waiting: Chunk[] = []
+  let waiting: Chunk[] = []
   let ending: { readonly error?: unknown } | undefined
   let news = Promise.withResolvers<void>()
 
@@ -18,7 +18,12 @@ export function createChunkQueue<Chunk>(): ChunkQueue<Chunk> {
   async function* read(): AsyncGenerator<Chunk, void, undefined> {
     for (;;) {
       const { promise } = news
-      while (waiting.length > 0) yield waiting.shift() as Chunk
+      // All at once: each of many taken from the front would move all others.
+      while (waiting.length > 0) {
+        const told = waiting
+        waiting = []
+        yield* told
+      }
       if (ending && 'error' in ending) throw ending.error
       if (ending) return
       await promise

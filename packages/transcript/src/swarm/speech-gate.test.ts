@@ -131,6 +131,10 @@ describe('the gate', () => {
     for (const size of [1, 2, 13, 5_000]) expect(hear(cut(plain + mark + plain, size))).toBe(plain)
   })
 
+  it('lets a long answer through in a hundred thousand pieces, before the time of a test is over', () => {
+    expect(hear(new Array<string>(100_000).fill('w '))).toHaveLength(200_000)
+  })
+
   it('waits where a mark may begin, and goes on when it is none', () => {
     const code = `${plain}\`\`\`js\nconst f = { a: [1, 2], b: x < y }\n\`\`\`\n`
     expect(hear(cut(code, 1))).toBe(plain)

@@ -17,36 +17,37 @@ export interface SpeechGate {
  * of a call may begin, they wait until it is plain that it is none. At a mark the gate is shut for good.
  */
 export function createSpeechGate(rules: AnswerRules, tell: (words: string) => void): SpeechGate {
-  let text = ''
-  let passed = 0
+  let heard = ''
+  /** What has come and is not passed on: short, once the gate is open. */
+  let rest = ''
   let stage: 'opening' | 'open' | 'shut' = 'opening'
 
   function begin(): void {
-    const mark = findMark(text, rules)
+    const mark = findMark(rest, rules)
     const isUnsound = mark !== undefined && mark.at < opening
     if (isUnsound) stage = 'shut'
     // A mark may have begun in it and not be there yet.
-    else if (findSafeLength(text) >= opening) stage = isOpenBeginning(text, rules) ? 'shut' : 'open'
+    else if (findSafeLength(rest) >= opening) stage = isOpenBeginning(rest, rules) ? 'shut' : 'open'
   }
 
   function pass(): void {
-    const rest = text.slice(passed)
     const mark = findMark(rest, rules)
     const words = rest.slice(0, mark ? mark.at : findSafeLength(rest))
     if (mark) stage = 'shut'
-    passed += words.length
+    heard += words
+    rest = rest.slice(words.length)
     if (words !== '') tell(words)
   }
 
   return {
     add(piece) {
       if (stage === 'shut') return
-      text += piece
+      rest += piece
       if (stage === 'opening') begin()
       if (stage === 'open') pass()
     },
     get heard() {
-      return text.slice(0, passed)
+      return heard
     },
   }
 }
