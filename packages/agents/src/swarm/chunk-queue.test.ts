@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { createChunkQueue } from './chunk-queue.ts'
+
+async function readAll(queue: AsyncIterable<number>): Promise<readonly number[]> {
+  const read: number[] = []
+  for await (const chunk of queue) read.push(chunk)
+  return read
+}
+
+test('createChunkQueue() gives what was told in order, also what is told while it is read', async () => {
+  const queue = createChunkQueue<number>()
+  queue.tell(1)
+  queue.tell(2)
+  const read: number[] = []
+  for await (const chunk of queue) {
+    read.push(chunk)
+    if (chunk === 1) queue.tell(3)
+    if (chunk === 3) queue.end()
+  }
+  expect(read).toEqual([1, 2, 3])
+})
+
+test('createChunkQueue() gives what was told before it failed, then the error', async () => {
+  const queue = createChunkQueue<number>()
+  const read: number[] = []
+  queue.tell(1)
+  queue.fail(new Error('no more'))
+  const reading = (async () => {
+    for await (const chunk of queue) read.push(chunk)
+  })()
+  await expect(reading).rejects.toThrow('no more')
+  expect(read).toEqual([1])
+})
+
+test('createChunkQueue() holds two hundred thousand pieces, and gives them before the time of a test is over', async () => {
+  const queue = createChunkQueue<number>()
+  for (let count = 0; count < 200_000; count += 1) queue.tell(count)
+  queue.end()
+  expect((await readAll(queue)).length).toBe(200_000)
+})
