@@ -2,7 +2,7 @@ import type { ApprovalCall, DemandRecord, Json } from '@postern/core'
 import { readApproval } from '@postern/core'
 import type { PendingAction, RecordShelf } from '@postern/transcript'
 import { pendingActionSchema } from '@postern/transcript'
-import { z } from 'zod'
+import { createArgumentCheck } from '../openai/tool-arguments.ts'
 
 /** A call on the shelf as a demand names it: whole, for whoever has to allow it. */
 export function createCallFinder(
@@ -22,7 +22,8 @@ export function createCallFinder(
       summary: action.summary,
       args: action.apply_input.args ?? {},
       ...(schema && { schema }),
-      findFault: args => findArgumentFault(schema, args),
+      // The agent looks again before it runs, by the schema the tool has then.
+      findFault: args => (schema ? createArgumentCheck(schema)(args) : 'they cannot be changed'),
     }
   }
 }
@@ -30,12 +31,4 @@ export function createCallFinder(
 function readSchema({ metadata: { schema } }: PendingAction): ApprovalCall['schema'] {
   const isMap = typeof schema === 'object' && schema !== null && !Array.isArray(schema)
   return isMap ? (schema as { readonly [keyword: string]: Json }) : undefined
-}
-
-/** The agent looks again before it runs, by the schema the tool has then. */
-function findArgumentFault(schema: ApprovalCall['schema'], args: unknown): string | undefined {
-  if (!schema) return 'they cannot be changed'
-  const { error } = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(args)
-  const [issue] = error?.issues ?? []
-  return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
 }

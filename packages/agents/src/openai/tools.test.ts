@@ -62,6 +62,11 @@ describe('tools', () => {
       'where: Invalid input: expected string, received number',
     ],
     ['arguments that are none', call('look', { where: 'x', why: 'y' }), 'arguments: Unrecognized key: "why"'],
+    [
+      'arguments that would be copied into more than a member',
+      call('remember', JSON.parse('{"what":"x","of":[{"__proto__":{"isAdmin":true}}]}')),
+      '__proto__: no argument may be called so',
+    ],
     ['a tool that is not there', call('rm', {}), 'There is no such tool.'],
     ['a tool that throws', call('explode', {}), 'The tool failed.'],
     ['a result that is too large', call('boast', {}), 'The tool failed.'],

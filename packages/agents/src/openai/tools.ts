@@ -4,6 +4,8 @@ import type { SwarmData } from '@postern/transcript'
 import { z } from 'zod'
 import type { ToolRules } from '../approval/config.ts'
 import { importModule } from '../import-module.ts'
+import type { FindArgumentFault } from './tool-arguments.ts'
+import { createArgumentCheck } from './tool-arguments.ts'
 
 /** What a tool is given beside its arguments: all that an agent has, and the message that is being answered. */
 export interface ToolContext extends AgentContext {
@@ -39,8 +41,7 @@ export interface Tool {
   readonly parameters: { readonly [keyword: string]: unknown }
   run(args: unknown, context: ToolContext): unknown
   preview?(args: unknown, context: ToolContext): unknown
-  /** Says what is wrong with arguments; undefined when nothing is. */
-  findFault(args: unknown): string | undefined
+  readonly findFault: FindArgumentFault
 }
 
 /** Without those that are never to run. @throws ConfigError for a rule on a tool that there is not */
@@ -89,27 +90,21 @@ function readTool(name: string, value: unknown, key: string): Tool {
     throw new ConfigError(key, `the tool "${name}": ${issue?.path.join('.') || 'it'} is not valid`, mend)
   }
   const { description, parameters, run, preview } = parsed.data
-  const schema = readSchema(name, parameters, key)
   return {
     name,
     description,
     parameters,
     run: (args, context) => run.call(value, args, context),
     ...(preview && { preview: (args: unknown, context: ToolContext) => preview.call(value, args, context) }),
-    findFault: args => describeFault(schema.safeParse(args)),
+    findFault: openCheck(name, parameters, key),
   }
 }
 
-function readSchema(name: string, parameters: Tool['parameters'], key: string): z.ZodType {
+function openCheck(name: string, parameters: Tool['parameters'], key: string): Tool['findFault'] {
   try {
-    return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0])
+    return createArgumentCheck(parameters)
   } catch (cause) {
     const problem = `the tool "${name}": its parameters are no JSON Schema that can be checked`
     throw new ConfigError(key, problem, 'Use the keywords of JSON Schema 2020-12 without if/then and $ref.', { cause })
   }
-}
-
-function describeFault({ error }: z.ZodSafeParseResult<unknown>): string | undefined {
-  const [issue] = error?.issues ?? []
-  return issue && `${issue.path.join('.') || 'arguments'}: ${issue.message}`
 }
