@@ -35,6 +35,14 @@ export interface KeptNote extends Omit<TurnNote, 'name'> {
   readonly message: number
 }
 
+/** For those who watch a turn, as it is noted; a hint that may be lost. */
+export interface NoteNotice {
+  readonly kind: 'note'
+  /** Binds a delegation or an action to its observation; the same in a turn that is tried again. */
+  readonly id: string
+  readonly body: NoteBody
+}
+
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'chat'> {
   /** Only of turns of messages that came before this one. */
   readonly before: number

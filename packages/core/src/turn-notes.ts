@@ -2,7 +2,7 @@ import type { AgentCallAnswer } from './agent-call.ts'
 import type { NotedCall } from './call-notes.ts'
 import { describeCallFailure, readCallAnswer } from './call-notes.ts'
 import { Rejection, TurnAborted, Unavailable, Undeliverable } from './errors.ts'
-import type { AgentNote, NoteSetting, TurnNote } from './note.ts'
+import type { AgentNote, NoteNotice, NoteSetting, TurnNote } from './note.ts'
 import { formatTurnId } from './note.ts'
 import type { Answer, Turn } from './work.ts'
 import type { Working } from './working.ts'
@@ -151,6 +151,8 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
       const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
       checkSize(body, most)
       waiting.push({ name, at: typeof body.at === 'string' ? body.at : now, body })
+      const notice: NoteNotice = { kind: 'note', id: setting.call_id, body }
+      for (const message of [...(turn.merged ?? []), turn.message]) desk.notify(`message:${message}`, notice)
       // An answer that follows at once takes it along.
       later ??= setImmediate(() => void flush())
     },

@@ -37,7 +37,7 @@ export function streamOperatorRun(
           done()
         }
         const watcher = {
-          ...{ piece() {}, behind() {}, interim() {}, beat: sink.beat, end },
+          ...{ piece() {}, behind() {}, interim() {}, note() {}, beat: sink.beat, end },
           fail() {
             emit({ type: EventType.CUSTOM, name: 'warning', value: 'what followed cannot be told' })
             done()

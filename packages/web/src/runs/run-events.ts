@@ -1,9 +1,12 @@
 import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { Json, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
+import type { Json, NormalizedResponse, NoteNotice, Part, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
+import { createNoteWriter } from './note-events.ts'
+import type { OpenStep } from './run-steps.ts'
+import { createStepWriter } from './run-steps.ts'
 import type { FileAddress, ShownFile } from './write-block.ts'
 import { blockBreak, listFiles, writeBlock, writeBlocks } from './write-block.ts'
 
@@ -19,6 +22,8 @@ export interface RunPlace {
   readonly clientTools: ReadonlySet<string>
   /** Whether what is done behind the words is told, too. */
   readonly showsTrace?: boolean | undefined
+  /** Whether what the agent notes meanwhile is told, too. */
+  readonly showsNotes?: boolean | undefined
   /** Where stored bytes are read. */
   readonly fileAddress?: FileAddress
 }
@@ -36,6 +41,8 @@ export interface RunWriter {
   behind(behind: Behind): void
   /** Said meanwhile; no part of the answer. */
   interim(parts: readonly Part[]): void
+  /** What the agent has noted, where traces are shown. */
+  note(notice: NoteNotice): void
   /** What the answer has beyond what was told already. */
   complete(response: NormalizedResponse): void
   finish(ending: RunEnding): void
@@ -54,11 +61,12 @@ interface BegunCall {
   readonly name: string
   hasEnded: boolean
   /** The step of its run, while that is open. */
-  step?: { readonly name: string; readonly from: number | undefined } | undefined
+  step?: OpenStep | undefined
 }
 
 type Answered = Pick<NormalizedResponse, 'id' | 'created_at'>
 export type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
+export type EmitEvent = (event: Unstamped<Event>) => void
 
 export function createRunWriter(place: RunPlace, send: (event: Event) => void): RunWriter {
   const { threadId, runId, now } = place
@@ -75,14 +83,16 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   /** What the agent has a chat keep with its answer. */
   let kept: NormalizedResponse['chat_metadata']
   let messageCount = 0
-  let isStepOpen = false
+  let execution: OpenStep | undefined
   let isOver = false
   let speaker = place.agent
   let state: ChatState | undefined
 
-  const emit = (event: Unstamped<Event>): void => {
+  const emit: EmitEvent = event => {
     if (!isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
   }
+  const steps = createStepWriter(runId, now, emit)
+  const notes = createNoteWriter({ agent: place.agent, emit, steps, callTool })
 
   /** To the client, who runs it itself. */
   const isLeft = ({ name, hasEnded }: BegunCall) => !hasEnded && place.clientTools.has(name)
@@ -157,22 +167,13 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     endToolStep(id, call)
   }
 
-  /** What the client runs is no step of ours. A name is open once: of several calls at a time the later ones have their ids behind it. */
+  /** What the client runs is no step of ours; of one that is told when it is over nobody knows how long it took. */
   function beginToolStep(id: string, name: string, isOver: boolean): BegunCall['step'] {
-    if (place.clientTools.has(name)) return undefined
-    const isOpen = [...begun.values()].some(({ step }) => step)
-    const stepName = isOpen ? `${toolStage} ${id}` : toolStage
-    emit({ type: EventType.STEP_STARTED, stepName })
-    return { name: stepName, from: isOver ? undefined : now() }
+    return place.clientTools.has(name) ? undefined : steps.begin(toolStage, id, isOver)
   }
 
   function endToolStep(id: string, call: BegunCall): void {
-    if (!call.step) return
-    const { name: stepName, from } = call.step
-    // Of one that is told when it is over nobody knows how long it took.
-    const latency = from === undefined ? {} : { latency_ms: Math.max(0, Math.round(now() - from)) }
-    const metadata = { run_id: runId, stage: toolStage, ...latency, message_id: id, tool_name: call.name }
-    emit({ type: EventType.STEP_FINISHED, stepName, metadata })
+    if (call.step) steps.end(call.step, { message_id: id, tool_name: call.name })
     call.step = undefined
   }
 
@@ -210,12 +211,12 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   function endStep(response?: Answered): void {
     endMessage()
     for (const [id, call] of begun) endToolStep(id, call)
-    if (!isStepOpen) return
-    isStepOpen = false
+    notes.close('The run ended before it answered')
+    if (!execution) return
     const endedAt = response ? Date.parse(response.created_at) : now()
-    const latency_ms = Math.max(0, Math.round(endedAt - (place.askedAt ?? startedAt)))
-    const metadata = { run_id: runId, stage, latency_ms, message_id: response?.id ?? `${stage}-${runId}` }
-    emit({ type: EventType.STEP_FINISHED, stepName: stage, metadata })
+    const latency_ms = endedAt - (place.askedAt ?? startedAt)
+    steps.end(execution, { latency_ms, message_id: response?.id ?? `${stage}-${runId}` })
+    execution = undefined
   }
 
   function end(last: Unstamped<Event>, response?: Answered): void {
@@ -228,8 +229,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     start() {
       const parent = place.parentRunId === undefined ? {} : { parentRunId: place.parentRunId }
       emit({ type: EventType.RUN_STARTED, threadId, runId, protocolVersion: PROTOCOL_VERSION, ...parent })
-      emit({ type: EventType.STEP_STARTED, stepName: stage })
-      isStepOpen = true
+      execution = steps.begin(stage, runId)
     },
     snapshot: messages => emit({ type: EventType.MESSAGES_SNAPSHOT, messages } as Unstamped<Event>),
     warn: text => emit({ type: EventType.CUSTOM, name: 'warning', value: text }),
@@ -237,6 +237,9 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       for (const part of parts) tell(part, response)
     },
     behind: tellBehind,
+    note: notice => {
+      if (place.showsNotes) notes.note(notice)
+    },
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
     complete({ id, parts, created_at, chat_metadata, ...behind }) {
       tellBehind(behind)

@@ -1,6 +1,7 @@
 import type { Interrupt } from '@ag-ui/core'
 import type { NormalizedResponse } from '@postern/core'
 import { plainTextOf, presentResponse } from '@postern/core'
+import { parseThreadName } from '../own-threads.ts'
 import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
@@ -22,7 +23,10 @@ export function streamRun(
   const { threadId, runId, parentRunId, tools } = asked.input
   const clientTools = new Set(tools.map(({ name }) => name))
   return streamEvents(sink => {
-    const told = { agent: asked.agent, showsTrace: config.trace, fileAddress }
+    const showsTrace = config.trace
+    // As in the history: notes of conversations that began elsewhere may be about others.
+    const showsNotes = showsTrace && !parseThreadName(threadId)
+    const told = { agent: asked.agent, showsTrace, showsNotes, fileAddress }
     const place = {
       threadId,
       runId,
@@ -104,6 +108,7 @@ function createWatcher(writer: RunWriter, { sink, present, listOpen, done }: Wat
     piece: unlessBehind(writer.piece),
     behind: unlessBehind(writer.behind),
     interim: unlessBehind(writer.interim),
+    note: unlessBehind(writer.note),
     beat: sink.beat,
     end(ending) {
       const presented = { ...ending, response: ending.response && present(ending.response) }

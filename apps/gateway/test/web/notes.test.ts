@@ -1,0 +1,152 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { Answer, WebHouse } from '../web-house.ts'
+import { findEvent, name, openWebHouse, readEvents, typesOf } from '../web-house.ts'
+
+// What an agent does and thinks while it works, as a chat hears it: only where traces are shown, and as they are read back.
+
+const foreman = { use: './agents/foreman.ts' }
+const agents = { manager: foreman, one: foreman, slow: { use: './agents/hanging.ts' } }
+const config = { agents, default_agent: 'manager' }
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({ trace: true }, config)
+})
+afterAll(() => web.close())
+
+const list = (events: readonly BaseEvent[], type: string): readonly Answer[] =>
+  events.filter(event => event.type === type)
+const readTrace = (threadId: string) => web.readHistory(threadId, '&include=trace')
+
+const plan = { note: { type: 'strategic_plan', content: { phases: ['count'] } } }
+const ask = { ask: '@one@agents.test', say: 'count the apples', broadcast: true }
+
+describe('what an agent does while it runs', () => {
+  test('C-12, S-31: a call of another agent is a subagent, from its beginning to what came of it', async () => {
+    const threadId = name('thread')
+    const events = await web.say(JSON.stringify([ask]), { threadId })
+    const started = findEvent(events, 'SUBAGENT_STARTED')
+    expect(started).toMatchObject({ name: '@one@agents.test', description: 'count the apples' })
+    const finished = findEvent(events, 'SUBAGENT_FINISHED')
+    expect(finished).toMatchObject({ subagentRunId: started.subagentRunId, outcome: { type: 'success' } })
+    expect(finished.result).toContain('has done: count the apples')
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'global_observation' })
+    const told = (await readTrace(threadId)).map(({ metadata, content }) => [metadata.tool_name, content])
+    expect(told).toContainEqual([
+      'delegate',
+      JSON.stringify({
+        name: 'delegate',
+        args: started.description && {
+          worker: started.name,
+          task: started.description,
+        },
+      }),
+    ])
+    expect(told).toContainEqual(['delegate', finished.result])
+  })
+
+  test('a call that fails is a subagent’s error, and the run goes on', async () => {
+    const events = await web.say(JSON.stringify([{ ask: '@nobody@agents.test', say: 'anybody?' }]))
+    const { subagentRunId } = findEvent(events, 'SUBAGENT_STARTED')
+    expect(findEvent(events, 'SUBAGENT_ERROR')).toMatchObject({ subagentRunId, message: expect.any(String) })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  })
+
+  test('calls side by side have ids of their own', async () => {
+    const events = await web.say(JSON.stringify([[ask, { ...ask, say: 'and the pears' }, { ...ask, say: 'and figs' }]]))
+    const ids = list(events, 'SUBAGENT_STARTED').map(({ subagentRunId }) => subagentRunId)
+    expect(new Set(ids).size).toBe(3)
+    expect(
+      list(events, 'SUBAGENT_FINISHED')
+        .map(({ subagentRunId }) => subagentRunId)
+        .sort(),
+    ).toEqual(ids.sort())
+  })
+
+  test('plans are activities; a synthesis and what is observed for all are events of their names', async () => {
+    const threadId = name('thread')
+    const notes = [
+      plan.note,
+      { type: 'script_instruction', content: 'first the left shelf' },
+      { type: 'global_observation', content: 'the shelf is full' },
+      { type: 'synthesis', content: 'twelve', from_manager: 'manager', phase_id: 2 },
+    ]
+    const events = await web.say(JSON.stringify(notes.map(note => ({ note }))), { threadId })
+    expect(list(events, 'ACTIVITY_SNAPSHOT')).toMatchObject([
+      { activityType: 'plan.strategic', content: { phases: ['count'], agent_key: 'manager' } },
+      { activityType: 'plan.instruction', content: { content: 'first the left shelf' } },
+    ])
+    expect(list(events, 'CUSTOM').map(({ name, value }) => [name, value])).toMatchObject([
+      ['global_observation', { content: 'the shelf is full' }],
+      ['synthesis', { content: 'twelve', agent_key: 'manager', phase_id: 2 }],
+    ])
+    const trace = (await readTrace(threadId)).map(({ content }) => content)
+    for (const word of ['first the left shelf', 'the shelf is full', 'twelve', '{"phases":["count"]}']) {
+      expect(trace).toContain(word)
+    }
+  })
+
+  test('C-21: an action and its observation are one call; what an agent is at is a step until the next', async () => {
+    const notes = [
+      { type: 'task', content: 'count' },
+      { type: 'action', tool: 'weigh', args: { what: 'apples' } },
+      { type: 'observation', content: 'two kilos' },
+      { type: 'task', content: 'write it down' },
+    ]
+    const events = await web.say(JSON.stringify(notes.map(note => ({ note }))))
+    const call = findEvent(events, 'TOOL_CALL_START')
+    expect(call.toolCallName).toBe('weigh')
+    expect(list(events, 'TOOL_CALL_RESULT')).toMatchObject([{ toolCallId: call.toolCallId, content: 'two kilos' }])
+    const steps = events.flatMap(event => ('stepName' in event ? [[event.type, event.stepName]] : []))
+    expect(steps.filter(([, step]) => step === 'task')).toEqual([
+      ['STEP_STARTED', 'task'],
+      ['STEP_FINISHED', 'task'],
+      ['STEP_STARTED', 'task'],
+      ['STEP_FINISHED', 'task'],
+    ])
+  })
+
+  test('C-16: what is open when the agent fails is closed before the run ends', async () => {
+    const events = await web.say(
+      JSON.stringify([plan, { note: { type: 'delegation', worker: 'one', task: 'x' } }, { fail: 'no' }]),
+    )
+    expect(findEvent(events, 'SUBAGENT_ERROR')).toMatchObject({ message: 'The run ended before it answered' })
+    expect(events.at(-1)?.type).toBe('RUN_ERROR')
+  })
+
+  test('C-18: so is what is open when a run is cancelled', async () => {
+    const [threadId, runId] = [name('thread'), name('run')]
+    const content = JSON.stringify([plan, { ask: '@slow@agents.test', say: 'take your time' }])
+    const running = await web.postRun({ threadId, runId, messages: [{ id: name('msg'), role: 'user', content }] })
+    await eventually(async () => (await readTrace(threadId)).some(({ metadata }) => metadata.tool_name === 'delegate'))
+    await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+    const events = await readEvents(running)
+    const types = typesOf(events)
+    expect(types.indexOf('SUBAGENT_ERROR')).toBeGreaterThan(types.indexOf('SUBAGENT_STARTED'))
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+  })
+})
+
+test('nothing of it is told where traces are not shown', async () => {
+  const closed = await openWebHouse({ trace: false }, config)
+  try {
+    const threadId = name('thread')
+    const note = { note: { type: 'task', content: 'count' } }
+    const events = await closed.say(JSON.stringify([plan, note, ask]), { threadId })
+    expect([...new Set(typesOf(events))]).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'TEXT_MESSAGE_START',
+      'TEXT_MESSAGE_CONTENT',
+      'TEXT_MESSAGE_END',
+      'STEP_FINISHED',
+      'RUN_FINISHED',
+    ])
+    expect(list(events, 'STEP_STARTED')).toHaveLength(1)
+    expect(await closed.readHistory(threadId)).toHaveLength(2)
+  } finally {
+    await closed.close()
+  }
+})

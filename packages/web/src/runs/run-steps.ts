@@ -1,0 +1,41 @@
+import { EventType } from '@ag-ui/core'
+import type { EmitEvent } from './run-events.ts'
+
+/** A step that has begun. */
+export interface OpenStep {
+  readonly name: string
+  readonly stage: string
+  /** ms; undefined where nobody knows when it began. */
+  readonly from: number | undefined
+}
+
+export interface StepEnd {
+  readonly message_id: string
+  /** Default: since it began. */
+  readonly latency_ms?: number | undefined
+  readonly tool_name?: string
+}
+
+export interface StepWriter {
+  /** A name is open once: of several steps at a time the later ones have their ids behind it. */
+  begin(stage: string, id: string, isOver?: boolean): OpenStep
+  end(step: OpenStep, end: StepEnd): void
+}
+
+export function createStepWriter(runId: string, now: () => number, emit: EmitEvent): StepWriter {
+  const open = new Set<string>()
+  return {
+    begin(stage, id, isOver = false) {
+      const name = open.has(stage) ? `${stage} ${id}` : stage
+      open.add(name)
+      emit({ type: EventType.STEP_STARTED, stepName: name })
+      return { name, stage, from: isOver ? undefined : now() }
+    },
+    end({ name, stage, from }, { latency_ms = from === undefined ? undefined : now() - from, message_id, ...more }) {
+      if (!open.delete(name)) return
+      const latency = latency_ms === undefined ? {} : { latency_ms: Math.max(0, Math.round(latency_ms)) }
+      const metadata = { run_id: runId, stage, ...latency, message_id, ...more }
+      emit({ type: EventType.STEP_FINISHED, stepName: name, metadata })
+    },
+  }
+}
