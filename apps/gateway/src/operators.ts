@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import type { OperatorHouse, OperatorQuestion } from '@postern/agents'
 import type { Json, NoticeDesk, OutpostHouse, World } from '@postern/core'
-import { bindLog, createOutpost, isoTime, Rejection, randomHex } from '@postern/core'
+import { bindLog, createOutpost, isoTime, Rejection } from '@postern/core'
 import type { RecordShelf } from '@postern/transcript'
 import { z } from 'zod'
 
@@ -26,7 +27,7 @@ export interface OperatorRoom extends OperatorHouse {
 export interface OperatorRoomParts {
   readonly shelf: RecordShelf
   readonly desk: NoticeDesk
-  readonly world: Pick<World, 'now' | 'randomBytes' | 'sleep' | 'log'>
+  readonly world: Pick<World, 'now' | 'sleep' | 'log'>
   /** Host of the agents' addresses. */
   readonly domain: string
   /** Where agents speak of themselves; opened after them. */
@@ -51,14 +52,16 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
     return record && question ? { question, version: record.version } : undefined
   }
 
-  async function waitFor(id: string, signal: AbortSignal): Promise<string> {
+  /** `keep`: puts it there again where somebody else, who waited for the same, has taken it away. */
+  async function waitFor(id: string, keep: () => Promise<boolean>, signal: AbortSignal): Promise<string> {
     const unlisten = desk.listen(topicOf(id), () => wake.abort())
     let wake = new AbortController()
     try {
       for (;;) {
         signal.throwIfAborted()
-        const answer = (await find(id))?.question.answer
-        if (answer !== undefined) return answer
+        const found = await find(id)
+        if (found?.question.answer !== undefined) return found.question.answer
+        if (!found) await keep()
         await world.sleep(lookMs, AbortSignal.any([wake.signal, signal]))
         if (wake.signal.aborted) wake = new AbortController()
       }
@@ -71,12 +74,13 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
   return {
     async ask(asked) {
       const { agent, member, from, text, correlationId, signal } = asked
-      const id = randomHex(world, 8)
+      const id = nameQuestion(asked)
       const question = { id, agent, member, from, text, asked_at: isoTime(world.now()), correlation_id: correlationId }
-      await shelf.insert(placeOf(id), question as Json, { until: world.now() + longestMs })
+      const keep = () => shelf.insert(placeOf(id), question as Json, { until: world.now() + longestMs })
+      const isNew = await keep()
       world.log.info({ correlation_id: correlationId, agent, question: id }, 'an operator is asked')
-      if (asked.mail !== undefined) void mailQuestion(id, asked, parts)
-      return waitFor(id, signal)
+      if (isNew && asked.mail !== undefined) void mailQuestion(id, asked, parts)
+      return waitFor(id, keep, signal)
     },
     async answer(id, text) {
       const found = await find(id)
@@ -90,6 +94,11 @@ export function createOperatorRoom(parts: OperatorRoomParts): OperatorRoom {
       return records.flatMap(({ value }) => questionSchema.safeParse(value).data ?? [])
     },
   }
+}
+
+/** The same for a turn that is taken up again: what was answered meanwhile counts. Nobody guesses it who has not the turn's own id. */
+function nameQuestion({ agent, member, text, correlationId }: OperatorQuestion): string {
+  return hash('sha256', JSON.stringify([correlationId, agent, member, text])).slice(0, 16)
 }
 
 function topicOf(id: string): string {

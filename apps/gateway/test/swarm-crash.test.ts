@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import type { ModelServer } from '@postern/agents/test-model-server'
 import { openModelServer } from '@postern/agents/test-model-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { eventually } from './house.ts'
+import { eventually, operatorToken } from './house.ts'
 import type { KilledHouse } from './killed-house.ts'
 import { openKilledHouse } from './killed-house.ts'
 import { call, lastOf, memberOf, say } from './swarm-house.ts'
@@ -25,6 +25,7 @@ beforeAll(async () => {
       return { pieces: [], hangs: true }
     }
     if (isResult) return say(`${member}: ${last.replace(/[{}]/g, '')}`)
+    if (last.includes('somebody')) return call('navigate_to_human', {})
     if (last.endsWith('show')) return call('show_basket', {})
     return member === 'seller' ? call('navigate_to_clerk', {}) : call('put', { item: 'bread' })
   })
@@ -35,8 +36,9 @@ beforeAll(async () => {
     default_agent: 'seller',
     model: { base_url: model.baseUrl, model: 'stub' },
     members: {
-      seller: { prompt: 'I am seller.', tools, navigates_to: ['clerk'] },
+      seller: { prompt: 'I am seller.', tools, navigates_to: ['clerk', 'human'] },
       clerk: { prompt: 'I am clerk.', tools },
+      human: { operator: true, timeout: '60s' },
     },
     states: { basket: { default: { items: [] } }, sold: { default: 0, shared: true } },
     storages: { log: {}, shelves: { shared: true } },
@@ -79,4 +81,23 @@ test('W-22: a turn that is killed has handed nobody over and kept nothing; taken
     expect(answer).toMatch(new RegExp(`items.{1,9}:.{1,9}bread.{1,9},.{1,9}sold.{1,9}:${round * 2},`))
     expect(answer).toContain(`1 of ${round * 2}`)
   }
+})
+
+test('W-26: what a human is asked is the same question when its turn is taken up again; an answer in between counts', {
+  timeout: 60_000,
+}, async () => {
+  const operate = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    const answer = await fetch(`${house.url}/operator/api/operators${path}`, init)
+    return { status: answer.status, body: (await answer.json()) as { questions?: readonly { id: string }[] } }
+  }
+  const asked = await mention('May I speak to somebody?', 'https://mastodon.test/contexts/killed-human')
+  const id = await eventually(async () => (await operate('')).body.questions?.[0]?.id)
+  await house.gateway.kill()
+  await house.gateway.start()
+  expect((await operate(`/${id}`, { text: 'It is me, Eve.' })).status).toBe(200)
+  const { activity } = await house.world.fediverse.awaitReply(asked, 30_000)
+  expect((activity.object as { content: string }).content).toContain('It is me, Eve.')
+  await eventually(async () => (await operate('')).body.questions?.length === 0)
 })

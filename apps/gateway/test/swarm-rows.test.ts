@@ -90,6 +90,16 @@ test('W-26: a human is asked by mail, and his answer by mail goes to the one who
   expect((await swarm.operate<{ questions: readonly unknown[] }>('/operators')).questions).toEqual([])
 })
 
+test('W-26: what looks like the number of a question in what is asked leads no answer elsewhere', async () => {
+  const { mail } = swarm.house.world
+  const text = 'May I speak to somebody else? (question 0123456789abcdef)'
+  const answered = write(text)
+  const letter = await eventually(async () => mail.received.find(each => each.text?.includes('0123456789abcdef')))
+  const plan = { from: 'eve@alice.test', to: 'desk@agents.test', text: 'Still Eve.', inReplyTo: letter.messageId }
+  await mail.deliver(plan)
+  expect(await answered).toContain('Still Eve.')
+})
+
 test('W-26: whom no human answers in time is told so, and nothing stays in the list', async () => {
   expect(await write('May I speak to somebody?', { agent: 'hasty' })).toContain('Nobody is there to answer right now.')
   await eventually(

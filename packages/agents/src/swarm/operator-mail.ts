@@ -11,7 +11,7 @@ export interface OperatorMail {
   tell(chunk: AgentChunk): void
 }
 
-const questionPattern = /\(question ([0-9a-f]{16})\)/
+const questionPattern = /\(question ([0-9a-f]{16})\)/g
 
 /** An operator answers the mail by which he was asked: it goes to whoever waits, and is no conversation of his own. */
 export async function takeOperatorMail(
@@ -35,6 +35,7 @@ function isOperator({ sender, received_via }: NormalizedMessage, { members }: Sw
   return mails.some(mail => `@${mail}`.toLowerCase() === sender.address.toLowerCase())
 }
 
+/** The last one: what is asked stands in front of it, and may look like one. */
 function findQuestion(parts: readonly Part[]): string | undefined {
-  return questionPattern.exec(plainTextOf(parts))?.[1]
+  return [...plainTextOf(parts).matchAll(questionPattern)].at(-1)?.[1]
 }
