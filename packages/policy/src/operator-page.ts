@@ -1,4 +1,5 @@
 import type { OperatorApproval } from '@postern/core'
+import { writeVisibleJson } from '@postern/core'
 import { html } from 'hono/html'
 import type { PageHouse } from './page.ts'
 import { renderPage, showTime } from './page.ts'
@@ -22,7 +23,7 @@ ${call ? renderCall(call) : ''}
 }
 
 function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): Markup {
-  const text = JSON.stringify(args, null, 2)
+  const text = writeVisibleJson(args, 2)
   return html`<p>Tool: <code>${tool}</code>${agent === undefined ? '' : html`, wanted by <code>${agent}</code>`}</p>
 ${
   schema

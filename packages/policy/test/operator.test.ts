@@ -12,7 +12,7 @@ beforeAll(async () => {
     id: 'call-1',
     tool: 'refund',
     summary: evil,
-    args: { order: evil },
+    args: { order: evil, to: '\u202e71' },
     schema: { type: 'object' },
     findFault: args => (typeof args === 'object' && args !== null && 'order' in args ? undefined : 'order: is missing'),
   }))
@@ -35,6 +35,9 @@ test('whatever stands in a call is text on its page', async () => {
   const html = await (await fetch(house.url + path)).text()
   expect(html).toContain('&lt;script&gt;')
   expect(html).not.toContain('<script')
+  // What would turn the rest round stands there as its number.
+  expect(html).toContain('\\u202e71')
+  expect(html).not.toContain('\u202e')
 })
 
 test('E-39: one whose time is over is nobody’s to decide, and changes nothing', async () => {

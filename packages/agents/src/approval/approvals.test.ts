@@ -47,6 +47,17 @@ describe('openApprovals()', () => {
     expect(record?.value).toMatchObject({ status: 'pending', apply_input: { args: { order: '17' } } })
   })
 
+  test('hides nothing of what it asks for, and says where it does not show all of it', async () => {
+    const { ask } = openTest()
+    expect(policyOf(await ask({ args: { to: '\u202e71' } })).message).toBe(
+      'May I run "refund" with {"to":"\\u202e71"}?',
+    )
+    expect(policyOf(await ask({ preview: 'Pay \u202e71 back?' })).message).toBe('Pay \ufffd71 back?')
+    for (const more of [{ preview: 'x'.repeat(1_501) }, { args: { to: 'x'.repeat(1_501) } }]) {
+      expect(policyOf(await ask(more)).message).toContain('xx … (not shown whole)')
+    }
+  })
+
   test('E-39: runs what was granted once, and knows what came of it when the turn is tried again', async () => {
     const { ask, approvals } = openTest()
     const message = decideOn(await ask(), 'granted')

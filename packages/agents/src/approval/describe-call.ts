@@ -1,4 +1,5 @@
 import type { Json } from '@postern/core'
+import { withoutTurning, writeVisibleJson } from '@postern/core'
 import { toToolResult } from '../openai/tool-result.ts'
 import type { Tool, ToolContext } from '../openai/tools.ts'
 
@@ -12,13 +13,15 @@ export function describeCall(
   preview: unknown,
 ): { readonly summary: string; readonly shownArgs: Json } {
   const shownArgs = (preview === undefined ? (args ?? null) : preview) as Json
-  if (typeof preview === 'string' && preview.trim() !== '') return { summary: preview.slice(0, maxShown), shownArgs }
-  const text = JSON.stringify(shownArgs)
-  const isCut = text.length > maxShown
-  return {
-    summary: `May I run "${name}" with ${text.slice(0, maxShown)}${isCut ? ' … (not shown whole)' : ''}?`,
-    shownArgs,
+  if (typeof preview === 'string' && preview.trim() !== '') {
+    return { summary: clipShown(withoutTurning(preview)), shownArgs }
   }
+  return { summary: `May I run "${name}" with ${clipShown(writeVisibleJson(shownArgs))}?`, shownArgs }
+}
+
+/** Whoever decides is told that there is more. */
+function clipShown(text: string): string {
+  return text.length > maxShown ? `${text.slice(0, maxShown).toWellFormed()} … (not shown whole)` : text
 }
 
 /** What the tool says of a call; undefined when it says nothing, or fails to. */

@@ -1,0 +1,22 @@
+import type { Json } from './json.ts'
+
+/** What is not seen, or changes the order in which other characters are. */
+const unseen = /[\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/gu
+const turning = /[\u202a-\u202e\u2066-\u2069]/g
+
+/** JSON for whoever decides by it: what nobody would see is written as its number. It reads back as the same. */
+export function writeVisibleJson(json: Json, space?: number): string {
+  return JSON.stringify(json, null, space).replace(unseen, writeNumbers)
+}
+
+/** Words of others within our own: they turn none of them round. */
+export function withoutTurning(text: string): string {
+  return text.replace(turning, '\ufffd')
+}
+
+function writeNumbers(character: string): string {
+  return character
+    .split('')
+    .map(unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('')
+}
