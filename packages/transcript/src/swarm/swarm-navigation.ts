@@ -8,7 +8,7 @@ type Navigation = Readonly<z.infer<typeof navigationSchema>>
 /** Which agent speaks to a client, and how the conversation came to it. Kept over restarts. */
 export interface SwarmNavigation {
   readonly active: string
-  /** The agents handed over to, oldest first; the default one lies beneath. */
+  /** The agents handed over to, oldest first, the last hundred of them; the default one lies beneath. */
   readonly stack: readonly string[]
   /** A new message of the user: every agent may be gone to again. */
   beginTurn(): Promise<void>
@@ -18,6 +18,9 @@ export interface SwarmNavigation {
   /** Never refused as a recursion; false when there is nothing to go back to. */
   changeToPrevious(): Promise<boolean>
 }
+
+/** Farther back nobody goes; a conversation may go on for years. */
+const maxStack = 100
 
 const shelfKind = 'swarm-navigation'
 
@@ -30,7 +33,10 @@ export async function openNavigation(
   const names = new Set(agents.map(({ agentName }) => agentName))
   const place = { kind: shelfKind, owner, key: JSON.stringify([swarmName, clientId]) }
   const stored = navigationSchema.safeParse((await shelf.get(place))?.value).data
-  let state: Navigation = stored && names.has(stored.active) ? stored : { active: defaultAgent, stack: [], visited: [] }
+  let state: Navigation =
+    stored && names.has(stored.active)
+      ? { ...stored, stack: stored.stack.filter(name => names.has(name)) }
+      : { active: defaultAgent, stack: [], visited: [] }
 
   async function move(next: Navigation): Promise<void> {
     await shelf.put(place, navigationSchema.parse(next))
@@ -53,7 +59,8 @@ export async function openNavigation(
       if (throwsOnRecursion) throw new Rejection('forbidden', 'Cannot change agent: recursion within one turn')
       return false
     }
-    await move({ active: agentName, stack: [...state.stack, agentName], visited: [...state.visited, agentName] })
+    const stack = [...state.stack, agentName].slice(-maxStack)
+    await move({ active: agentName, stack, visited: [...state.visited, agentName] })
     return true
   }
 

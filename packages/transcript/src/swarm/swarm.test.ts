@@ -296,6 +296,29 @@ describe('navigation', () => {
     ])
   })
 
+  it('W-20: a conversation that is handed over for years knows the last hundred steps of its way', async () => {
+    const { deps } = openRoom()
+    const { navigation } = await openThree(deps)
+    for (let turn = 0; turn < 120; turn += 1) {
+      await navigation.beginTurn()
+      await navigation.changeToAgent(turn % 2 === 0 ? 'A' : 'B')
+    }
+    expect([navigation.stack.length, navigation.stack.at(-1)]).toEqual([100, 'B'])
+  })
+
+  it('W-20: nobody goes back to an agent that the swarm has not any more', async () => {
+    const { deps } = openRoom()
+    const { navigation } = await openThree(deps)
+    await navigation.changeToAgent('A')
+    await navigation.changeToAgent('B')
+    const two = swarm([agent('D', scripted('D here')), agent('B', scripted('B here'))])
+    const client = await openSwarmClient(two, deps, 'c')
+    expect(client.navigation.active).toBe('B')
+    expect(await client.navigation.changeToPrevious()).toBe(true)
+    expect([client.navigation.active, client.navigation.stack]).toEqual(['D', []])
+    expect(await client.complete('hi')).toBe('D here')
+  })
+
   it('W-21: a hand-over ends its call, changes the agent and lets it answer: one answer for the user', async () => {
     const { deps, bus, events } = openRoom()
     const b = scripted(messages => ({ content: `refunding: ${messages.at(-1)?.content}` }))
