@@ -57,6 +57,24 @@ test('nobody is mailed who has linked nothing, or has unlinked it, nor where the
   for (const text of ['at quiet', 'at desk', 'afterwards']) expect(copies(text), text).toEqual([])
 })
 
+test('a copy that has not left when its mailbox is unlinked never does', async () => {
+  const [from, mailbox] = ['bob@snac.test', 'dot@alice.test']
+  const waiting = async () =>
+    (await people.house.deliveries()).filter(({ to, state }) => to === mailbox && state !== 'sent' && state !== 'dead')
+  await people.linkMail(mailbox, { from })
+  await settled()
+  const mend = people.house.world.mail.refuse({ code: 451, message: '4.3.0 busy' })
+  try {
+    await people.dm('an elderberry', { from })
+    await eventually(async () => (await waiting()).some(({ state }) => state === 'later'))
+    await people.dm(`unlink ${mailbox}`, { from })
+    expect(await waiting()).toEqual([])
+  } finally {
+    mend()
+  }
+  expect(copies('an elderberry')).toEqual([])
+})
+
 test('nothing of a copy is left when its reader is forgotten', async () => {
   const from = 'bob@gotosocial.test'
   await people.linkMail('cem@alice.test', { from })

@@ -28,7 +28,7 @@ export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces
   const people = createPersonTable(db)
   const removeMessage = createRemoveMessage(db, tables)
   const removeNotice = createNoticeRemoval(db, removeMessage)
-  const endLinks = createLinkEnding(db, removeNotice)
+  const endLinks = createLinkEnding(db, { removeNotice, removeMessage })
   const codes = createLinkCodeTable(db, people, { removeNotice, endLinks })
   const list = prepareQuery<LinkRow>(
     db,
