@@ -50,6 +50,8 @@ export interface WorkDesk {
    * the turn has noted under the same name gives way. @throws LeaseLost
    */
   note(turn: Turn, notes: readonly TurnNote[]): Promise<void>
+  /** Keeps what was heard of the answer to a turn whose task was canceled, beside its notes; nothing of any other turn. */
+  keepHeard(turn: Turn, note: TurnNote): Promise<void>
   /** Keeps what was said in the turn's thread before its message; what is known there already is passed over. @throws LeaseLost */
   addBackground(turn: Turn, entries: readonly BackgroundEntry[]): Promise<void>
   /** Files that the turn's message points to are part of it from now on. @throws LeaseLost */

@@ -17,6 +17,8 @@ export interface AnswerDraft {
   said?: { readonly createdAt: string; readonly rendering: Json | undefined } | undefined
   /** What was heard of it as it came. */
   heard?: readonly Part[] | undefined
+  /** Who spoke last, where several agents stand behind one address. */
+  speaker?: string | undefined
 }
 
 export type Said = Answer & { readonly response: NormalizedResponse }

@@ -3,6 +3,7 @@ import { answerCommand } from './answer-command.ts'
 import { callAgent, createAgentState } from './call-agent.ts'
 import { createDemandList } from './demand-list.ts'
 import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import { keepHeard } from './heard-answer.ts'
 import { planLinkedCopy } from './linked-copy.ts'
 import type { AgentNote } from './note.ts'
 import { planOperatorNotices } from './operator-notice.ts'
@@ -33,6 +34,7 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
     )
   } catch (error) {
     if (stop.aborted) return desk.release(turn, { dueAt: world.now(), uncounted: true })
+    if (error instanceof LeaseLost) await keepHeard(turn, working, draft)
     if (!(error instanceof Unavailable)) throw error
     const failed = {
       error,

@@ -5,6 +5,7 @@ import { createCommit } from './commit.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createDeliveryLeases, createSettle } from './deliveries.ts'
+import { createHeardKeeping } from './heard.ts'
 import { createFileKeeping } from './kept-files.ts'
 import { createNoting } from './notes.ts'
 import type { Store } from './store.ts'
@@ -29,6 +30,7 @@ export function createWorkDesk(store: Store, tables: Tables): WorkDesk {
     ...createFileKeeping(store, tables),
     ...createCommit(store, tables),
     ...createNoting(store, tables),
+    ...createHeardKeeping(store, tables),
     ...createBroadcasts(store, tables),
     ...createSettle(store, tables),
     renew: (work, leaseMs) => ('thread' in work ? renewTurn(work, leaseMs) : renewDelivery(work, leaseMs)),

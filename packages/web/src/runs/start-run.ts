@@ -91,7 +91,8 @@ async function findChatState(
   recent: readonly TranscriptEntry[],
   { house: { desk } }: WebRooms,
 ): Promise<ChatState | undefined> {
-  const last = recent.findLast(entry => (entry.role === 'assistant' || isAsked(entry)) && entry.native_id !== undefined)
+  const isAnswer = (entry: TranscriptEntry) => (entry.role === 'assistant' && !entry.is_incomplete) || isAsked(entry)
+  const last = recent.findLast(entry => isAnswer(entry) && entry.native_id !== undefined)
   const found = last?.native_id === undefined ? undefined : await desk.findResponse(last.native_id)
   return found?.response.chat_state
 }

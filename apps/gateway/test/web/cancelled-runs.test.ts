@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { WebHouse } from '../web-house.ts'
+import { findEvent, judgeStream, name, openWebHouse, parseEvents, readEvents } from '../web-house.ts'
+
+// What was heard of a run until it was cancelled.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  const agents = { chat: { use: './agents/chatter.ts' }, mute: { use: './agents/hanging.ts' } }
+  web = await openWebHouse({}, { agents, default_agent: 'chat' })
+})
+afterAll(() => web.close())
+
+const cancel = (runId: string) => web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+
+/** A run that is cancelled once this much of it was heard. */
+async function cancelAt(heard: string, threadId: string, messages: readonly object[]) {
+  const runId = name('run')
+  const { body } = await web.postRun({ threadId, runId, messages })
+  let text = ''
+  for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const isFirst = !text.includes(heard)
+    text += bytes
+    if (isFirst && text.includes(heard)) expect((await cancel(runId)).json).toEqual({ cancelled: true })
+  }
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  return { runId, events }
+}
+
+const user = (content: string) => ({ id: name('msg'), role: 'user', content })
+
+test('C-16, C-18: its words stay as one message that is marked incomplete, under the id it was heard by', async () => {
+  const threadId = name('thread')
+  const { runId, events } = await cancelAt('begun', threadId, [user('wait')])
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+  const { messageId } = findEvent(events, 'TEXT_MESSAGE_START')
+  await eventually(async () => (await web.readHistory(threadId)).length === 2)
+  const [, kept] = await web.readHistory(threadId)
+  expect(kept).toMatchObject({ id: messageId, seq: 2, role: 'assistant', content: 'begun' })
+  expect(kept?.metadata).toMatchObject({ incomplete: true, run_id: runId })
+  // No agent remembers it: what was said before is all there is.
+  const later = await web.say('how many', { threadId })
+  expect(findEvent(later, 'TEXT_MESSAGE_CONTENT').delta).toBe('you said: how many; turns: 1')
+  expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant'])
+})
+
+test('C-18: a client that has it knows all there is; nothing of it is delivered, and it is no answer', async () => {
+  const threadId = name('thread')
+  const first = user('wait')
+  const { events } = await cancelAt('begun', threadId, [first])
+  await eventually(async () => (await web.readHistory(threadId)).length === 2)
+  const heard = { id: findEvent(events, 'TEXT_MESSAGE_START').messageId, role: 'assistant', content: 'begun' }
+  const { events: next } = await cancelAt('begun', threadId, [first, heard, user('wait')])
+  expect(findEvent(next, 'MESSAGES_SNAPSHOT')).toBeUndefined()
+  const { deliveries } = await web.house.ask<{ deliveries: readonly { message: string }[] }>('/deliveries')
+  expect(JSON.stringify(deliveries)).not.toContain(threadId)
+  expect(JSON.stringify(deliveries)).not.toContain(heard.id)
+})
+
+test('C-18: of a run that was cancelled before a word nothing is there', async () => {
+  const [threadId, runId] = [name('thread'), name('run')]
+  const base = '/api/v1/agents/mute'
+  const body = JSON.stringify({ threadId, runId, messages: [user('hello')] })
+  const running = await web.call(`${base}/runs`, { method: 'POST', body })
+  await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+  await web.ask('POST', `${base}/runs/${runId}/cancel`)
+  expect((await readEvents(running)).at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
+  const { json } = await web.ask('GET', `${base}/history?threadId=${threadId}`)
+  expect(json.messages.map(({ content }: { content: string }) => content)).toEqual(['hello'])
+})
+
+test('C-18: it goes with its chat', async () => {
+  const threadId = name('thread')
+  await cancelAt('begun', threadId, [user('wait')])
+  await eventually(async () => (await web.readHistory(threadId)).length === 2)
+  expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
+  expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
+})

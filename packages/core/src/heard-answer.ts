@@ -1,0 +1,36 @@
+import type { TurnNote } from './note.ts'
+import { formatTurnId } from './note.ts'
+import type { AnswerDraft } from './plan-answer.ts'
+import type { Turn } from './work.ts'
+import type { Working } from './working.ts'
+import { isoTime } from './world.ts'
+
+/**
+ * What was heard of an answer until its task was canceled: those who watched have it, and find it again. It is no answer: no agent remembers it,
+ * and nothing of it leaves. The desk keeps it only where the task was canceled indeed.
+ */
+export async function keepHeard(
+  turn: Turn,
+  { desk, world }: Pick<Working, 'desk' | 'world'>,
+  draft: AnswerDraft | undefined,
+): Promise<void> {
+  const parts = draft?.heard?.filter(({ kind }) => kind === 'text') ?? []
+  if (!draft || parts.length === 0) return
+  const at = isoTime(world.now())
+  const note: TurnNote = {
+    name: 'heard',
+    at,
+    body: {
+      kind: 'text',
+      role: 'assistant',
+      scope: 'conversation',
+      agent_key: draft.speaker ?? turn.agent,
+      content: { parts: JSON.parse(JSON.stringify(parts)) },
+      turn_id: formatTurnId(turn.message),
+      is_incomplete: true,
+      // What was said meanwhile has this id, and stays.
+      ...(!draft.said && { native_id: draft.id }),
+    },
+  }
+  await desk.keepHeard(turn, note)
+}
