@@ -14,6 +14,7 @@ let cluster: Cluster | undefined
 let pair: Pair | undefined
 afterEach(async () => {
   await pair?.close()
+  pair = undefined
   await cluster?.remove()
 })
 
@@ -135,4 +136,11 @@ test('while the server is away a sender is told to come back; what was acknowled
   await Promise.all(senders)
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+})
+
+test('a gateway that cannot start says why and ends, though the database is there', { timeout: 60_000 }, async () => {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  const opening = openPair(cluster.url, { nobody: { use: './nowhere.ts' } })
+  await expect(opening).rejects.toThrow(/^the gateway ended with 1: agents\.nobody\.use: /)
 })

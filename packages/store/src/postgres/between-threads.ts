@@ -64,6 +64,7 @@ export interface Waiting {
   add(): { readonly id: number; readonly promise: Promise<unknown> }
   settle(id: number, outcome: Outcome): void
   rejectAll(error: unknown): void
+  isEmpty(): boolean
 }
 
 export function createWaiting(): Waiting {
@@ -85,5 +86,6 @@ export function createWaiting(): Waiting {
       for (const { reject } of open.values()) reject(error)
       open.clear()
     },
+    isEmpty: () => open.size === 0,
   }
 }

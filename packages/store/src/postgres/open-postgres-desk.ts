@@ -48,12 +48,17 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
     const { id, promise } = calls.add()
     const marked = args.map((arg, at) => (typeof arg === 'function' ? { functionAt: at } : leaveOutRaw(arg)))
     if (args.some(arg => typeof arg === 'function')) functions.set(id, args)
+    // A process that wants nothing more of the desk may end without it: one that cannot start, a command.
+    worker.ref()
     try {
       post({ kind: 'call', id, room, name, args: marked, now: now() })
     } catch (error) {
       calls.settle(id, { error: sendError(error) })
     }
-    return promise.finally(() => functions.delete(id))
+    return promise.finally(() => {
+      functions.delete(id)
+      if (calls.isEmpty()) worker.unref()
+    })
   }
 
   async function runCallBack({ id, call: of, at, args }: Extract<FromDesk, { kind: 'callBack' }>): Promise<void> {
@@ -82,10 +87,12 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
     })
   })
 
-  const rooms = Object.entries(await ready).map(([room, names]) => {
+  const names = await ready
+  worker.unref()
+  const rooms = Object.entries(names).map(([room, methods]) => {
     return [
       room,
-      Object.fromEntries(names.map(name => [name, (...args: unknown[]) => call(room, name, args)])),
+      Object.fromEntries(methods.map(name => [name, (...args: unknown[]) => call(room, name, args)])),
     ] as const
   })
   const { desk, ...inner } = Object.fromEntries(rooms)

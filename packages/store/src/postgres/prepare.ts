@@ -107,7 +107,8 @@ function refuse(problem: string, mend: string): ConfigError {
 }
 
 async function migrate(client: Client, schema: string): Promise<void> {
-  await client.query('BEGIN')
+  // Large tables take their time.
+  await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0')
   // Another gateway may be at it: what counts is seen behind this lock.
   await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`postern migration ${schema}`])
   const version = await readSchemaVersion(client, schema)
@@ -132,18 +133,15 @@ async function readSchemaVersion(client: Client, schema: string): Promise<number
   return versions.rows[0]?.version ?? 0
 }
 
-/** A new database has no rows to bring along. */
-export function listStatements(version: number, schema: string): readonly string[] {
+/** What brings a database from one version to another. A new one has no rows to bring along. */
+export function listStatements(version: number, schema: string, until = migrations.length): readonly string[] {
   const isFirst = version === 0
-  const begin = [
-    `CREATE SCHEMA IF NOT EXISTS "${schema}"`,
-    ...storeFunctions,
-    'CREATE TABLE store_version (version int NOT NULL)',
-  ]
+  const begin = [`CREATE SCHEMA IF NOT EXISTS "${schema}"`, 'CREATE TABLE store_version (version int NOT NULL)']
   const end = isFirst ? 'INSERT INTO store_version VALUES' : 'UPDATE store_version SET version ='
   return [
     ...(isFirst ? begin : []),
-    ...migrations.slice(version).flatMap(each => translateSchema(each, { isFirst })),
-    `${end} (${migrations.length})`,
+    ...storeFunctions,
+    ...migrations.slice(version, until).flatMap(each => translateSchema(each, { isFirst })),
+    `${end} (${until})`,
   ]
 }

@@ -155,6 +155,32 @@ test('letters that PostgreSQL does not keep are kept', async () => {
   expect(turn).toMatchObject({ content: { id }, target: { words: '\0\ud800' }, correlationId: 'c\0' })
   expect(await desk.findMessage(id)).toMatchObject({ message: { id } })
   expect(await desk.admit(sketchIntake(id), 'c')).toMatchObject({ outcome: 'duplicate' })
+  // Taking it back changes the JSON in which they are.
+  const authorship = { author: 'ada\0', object: id }
+  const display_name = '\0\ud800"\u001a'
+  const sender = { address: '@ada@peer.test', display_name, auth_method: 'none' as const, verified: false }
+  await desk.admit(sketchIntake('m2', { authorship, message: { sender }, flags: ['a"\0'] }), 'c')
+  await desk.withdraw('a2a', [{ kind: 'forget', ...authorship }])
+  const forgotten = await desk.findMessage('m2')
+  expect(forgotten).toMatchObject({ flags: ['a"\0', 'deleted'], message: { sender: { address: '@ada@peer.test' } } })
+  expect(forgotten?.message.sender.display_name).toBeUndefined()
+  await desk.close()
+})
+
+test('what is taken out of a document leaves the rest of it as it was', async () => {
+  const { desk, url } = await openPostgresTestDesk()
+  const remove = async (document: object, ...paths: readonly string[]) => {
+    const [row] = await askServer<{ text: string }>(
+      `SELECT json_remove('${JSON.stringify(document)}', ${paths.map(path => `'${path}'`).join(', ')}) AS text`,
+      schemaOf(url),
+    )
+    return JSON.parse(row?.text ?? 'null')
+  }
+  const odd = '\0 \u001a0 \ud800 \\\\u0000 🦆'
+  expect(await remove({ a: { b: odd, c: [odd], d: 1 }, e: odd }, '$.a.d', '$.e', '$.none.b')).toEqual({
+    a: { b: odd, c: [odd] },
+  })
+  expect(await remove({ a: 1 }, '$.a.b', '$.a')).toEqual({})
   await desk.close()
 })
 
