@@ -28,6 +28,8 @@ export interface PolicyHouse {
   /** Of the real socket before its pages. */
   readonly url: string
   advance(ms: number): void
+  /** From now on only `advance` makes time pass. */
+  holdClock(): void
   /** Something that is demanded of ada, and the path of its page. */
   demand(
     kind: DemandKind,
@@ -40,7 +42,8 @@ export interface PolicyHouse {
 
 export async function openPolicyHouse(payments?: PaymentsConfig, findCall?: FindCall): Promise<PolicyHouse> {
   let passed = 0
-  const now = () => Date.now() + passed
+  let held: number | undefined
+  const now = () => (held ?? Date.now()) + passed
   const desk = await openSqliteDesk({ path: ':memory:', now, log: silent })
   const world = { now, randomBytes: (count: number) => randomBytes(count), log: silent }
   const demands = demandsConfigSchema.parse({})
@@ -65,6 +68,9 @@ export async function openPolicyHouse(payments?: PaymentsConfig, findCall?: Find
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     advance(ms) {
       passed += ms
+    },
+    holdClock() {
+      held = Date.now()
     },
     async demand(kind, words = {}) {
       count += 1
