@@ -6,11 +6,14 @@ import type { GuardedFetch, Log, LogFields, World } from '@postern/core'
 export interface TestWorld extends World {
   /** Puts the clock forward, ms. */
   advance(ms: number): void
+  /** From now on only `advance` makes time pass. */
+  holdClock(): void
   readonly logged: readonly { readonly fields: LogFields; readonly text: string }[]
 }
 
 export function createTestWorld(fetch: GuardedFetch): TestWorld {
   let shift = 0
+  let held: number | undefined
   const logged: { fields: LogFields; text: string }[] = []
   const keep = (fields: LogFields, text: string) => void logged.push({ fields, text })
   const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
@@ -18,12 +21,15 @@ export function createTestWorld(fetch: GuardedFetch): TestWorld {
     fetch,
     resolveDns: async () => [],
     submitMail: async () => ({ response: '250 ok' }),
-    now: () => Date.now() + shift,
+    now: () => (held ?? Date.now()) + shift,
     randomBytes: count => randomBytes(count),
     sleep: (ms, signal) => delay(ms, undefined, signal && { signal }).catch(() => undefined),
     log,
     advance: ms => {
       shift += ms
+    },
+    holdClock() {
+      held = Date.now()
     },
     logged,
   }
