@@ -3,6 +3,7 @@ import { message } from '../test/messages.ts'
 import type { AgentChunk } from './agent.ts'
 import { collectAnswer, completeResponse, failedAnswer } from './answer.ts'
 import type { Part } from './part.ts'
+import { plainTextOf } from './part.ts'
 import type { PartialResponse } from './response.ts'
 import { normalizedResponseSchema } from './response.ts'
 
@@ -130,6 +131,17 @@ describe('collectAnswer()', () => {
     }
     await expect(collect(failing())).rejects.toThrow(RangeError)
   })
+})
+
+test('collectAnswer() reads many words behind many calls, before the time of a test is over', async () => {
+  async function* speak(): AsyncGenerator<AgentChunk> {
+    for (let call = 0; call < 600; call += 1)
+      yield { trace: [{ kind: 'tool_call', id: `c${call}`, name: 'look', args: {} }] }
+    yield { trace: [{ kind: 'tool_call', id: 'c0', name: 'look', args: {}, result: 'found' }] }
+    for (let word = 0; word < 40_000; word += 1) yield 'word '
+  }
+  const { trace = [], parts = [] } = (await collectAnswer(speak(), () => {})) ?? {}
+  expect([trace.length, trace[0]?.result, plainTextOf(parts).length]).toEqual([600, 'found', 200_000])
 })
 
 describe('completeResponse()', () => {

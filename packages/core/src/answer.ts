@@ -78,7 +78,8 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
   const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
-  const trace = [...(before.trace ?? []), ...(next.trace ?? [])].reduce(appendPart, []).filter(isCall)
+  const known: readonly Part[] = before.trace ?? []
+  const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, known).filter(isCall)
   return {
     ...before,
     ...next,
