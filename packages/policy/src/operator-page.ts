@@ -22,11 +22,14 @@ ${call ? renderCall(call) : ''}
   )
 }
 
+/** What a form may have of arguments, as browsers write them. */
+const maxField = 100_000
+
 function renderCall({ tool, agent, args, schema }: NonNullable<OperatorApproval['call']>): Markup {
   const text = writeVisibleJson(args, 2)
   return html`<p>Tool: <code>${tool}</code>${agent === undefined ? '' : html`, wanted by <code>${agent}</code>`}</p>
 ${
-  schema
+  schema && encodeURIComponent(text.toWellFormed()).length <= maxField
     ? html`<label for="arguments">Arguments (JSON; what stands here is what it runs with)</label>
 <textarea id="arguments" name="arguments" rows="${Math.min(20, text.split('\n').length + 1)}" spellcheck="false">${text}</textarea>`
     : html`<pre>${text}</pre>`

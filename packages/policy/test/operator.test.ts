@@ -40,6 +40,22 @@ test('whatever stands in a call is text on its page', async () => {
   expect(html).not.toContain('\u202e')
 })
 
+test('arguments too long for a form are shown, and can be decided on as they are', async () => {
+  const order = '好'.repeat(20_000)
+  const call = { id: 'call-1', tool: 'refund', summary: 'May I?', args: { order }, schema: { type: 'object' } }
+  const long = await openPolicyHouse(undefined, async () => ({ ...call, findFault: () => 'never asked' }))
+  try {
+    const { path } = await long.demand('consent_required', { approver: 'operator' })
+    const html = await (await fetch(long.url + path)).text()
+    expect(html).toContain(`<pre>{\n  &quot;order&quot;: &quot;${order}`)
+    expect(html).not.toContain('<textarea')
+    const body = new URLSearchParams({ decision: 'grant' })
+    expect((await fetch(long.url + path, { method: 'POST', body })).status).toBe(200)
+  } finally {
+    await long.close()
+  }
+})
+
 test('E-39: one whose time is over is nobody’s to decide, and changes nothing', async () => {
   const { path, planned } = await ask()
   const approval = await find(planned.id)
