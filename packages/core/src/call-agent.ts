@@ -13,7 +13,7 @@ import type { Json } from './json.ts'
 import { keepFiles } from './keep-files.ts'
 import type { NormalizedMessage } from './message.ts'
 import type { TurnPerson } from './person-turn.ts'
-import { readPast } from './person-turn.ts'
+import { findSpeaker, readPast } from './person-turn.ts'
 import { readMoment } from './phase.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import { planAnswer } from './plan-answer.ts'
@@ -56,8 +56,9 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     const before = Promise.all([addBackground(turn, working, signal), keepFiles(turn, working, signal)])
     const [, kept] = await Promise.race([before, clock.expired])
     const { history } = running
-    const moment = await readMoment(turn, history, desk)
-    const view = history.view(await readPast(turn, history, desk, parts.known), moment)
+    const speaker = await findSpeaker(turn, working, parts.known)
+    const moment = await readMoment(turn, history, desk, speaker)
+    const view = history.view(await readPast(turn, history, desk, speaker), moment)
     const message = withMembers(turn.content, {
       parts: working.presentParts(kept),
       history: [...view.turns],

@@ -150,6 +150,8 @@ export interface Intake {
 export interface JoinedThread {
   readonly id: number
   readonly via: ChannelName
+  /** Its own thread id: a number may be given again. */
+  readonly key: string
 }
 
 /** At most so many turns of one thread in a time. */

@@ -43,7 +43,7 @@ export interface NoteNotice {
   readonly body: NoteBody
 }
 
-export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'chat'> {
+export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {
   /** Only of turns of messages that came before this one. */
   readonly before: number
   /** The newest so many. */

@@ -155,9 +155,16 @@ export interface OwnThreadsRequest extends OwnThreads {
   readonly before?: number | undefined
 }
 
+export interface OwnThreadPage {
+  /** Without those in which nothing of his is left for anybody to read: a page may have few of them, or none. */
+  readonly threads: readonly OwnThread[]
+  /** Where the next page begins: its `before`. Absent on the last one. */
+  readonly next?: number | undefined
+}
+
 /** Conversations as their owner sees them. What he said himself, and what was answered to that; never what others said. */
 export interface OwnThreadDesk {
-  listOwnThreads(request: OwnThreadsRequest): Promise<readonly OwnThread[]>
+  listOwnThreads(request: OwnThreadsRequest): Promise<OwnThreadPage>
   /** Undefined where it is not his. */
   findOwnThread(whose: OwnThreads, thread: number): Promise<OwnThread | undefined>
   /** The target of what he said last in it by its own channel. */

@@ -2,7 +2,7 @@ import type { AgentState } from './agent.ts'
 import type { Desk } from './desk.ts'
 import type { HistoryPolicy } from './history.ts'
 import type { Json } from './json.ts'
-import type { AgentPerson, Person, PersonIdentity, PrivateScope } from './people.ts'
+import type { AgentPerson, Person, PersonAddress, PersonIdentity, PrivateScope } from './people.ts'
 import { readPersonIdentity } from './person-identity.ts'
 import type { Entry } from './transcript.ts'
 import type { Turn } from './work.ts'
@@ -48,10 +48,7 @@ export async function findTurnPerson(
   const identity = readPersonIdentity(turn.content, turn.flags)
   const person = identity && (await working.desk.findPerson(turn.agent, identity))
   if (!person || !(await isAlone(turn, identity, working))) return undefined
-  const scopes = person.addresses.flatMap(({ via, subject }): PrivateScope[] => {
-    const scope = subject === undefined ? undefined : working.findChannel(via)?.privateScope?.(subject)
-    return scope === undefined ? [] : [{ via, scope }]
-  })
+  const scopes = listScopes(person.addresses, working)
   const state = people.share === 'history+state' ? createPersonState(turn, person, working.desk) : undefined
   const addresses = person.addresses.map(({ via, address }) => ({ via, address }))
   return {
@@ -63,6 +60,13 @@ export async function findTurnPerson(
       return written === undefined ? undefined : { person: person.id, state: written }
     },
   }
+}
+
+function listScopes(addresses: readonly PersonAddress[], { findChannel }: Working): readonly PrivateScope[] {
+  return addresses.flatMap(({ via, subject }): PrivateScope[] => {
+    const scope = subject === undefined ? undefined : findChannel(via)?.privateScope?.(subject)
+    return scope === undefined ? [] : [{ via, scope }]
+  })
 }
 
 function createPersonState(
@@ -80,16 +84,40 @@ function createPersonState(
   }
 }
 
+/** Whose past a turn may be given. */
+export interface TurnSpeaker {
+  readonly known: TurnPerson | undefined
+  /** His principals: before others only the one he speaks as. */
+  readonly speakers: readonly string[]
+  /** He speaks from his chat in a conversation that is no more his: it was unlinked meanwhile. */
+  readonly isStranger: boolean
+}
+
+export async function findSpeaker(turn: Turn, working: Working, known: TurnPerson | undefined): Promise<TurnSpeaker> {
+  const { agent, content, via, thread } = turn
+  const identity = readPersonIdentity(content, turn.flags)
+  if (!identity) return { known, speakers: [], isStranger: false }
+  const person = await working.desk.findPerson(agent, identity)
+  const addresses = person?.addresses ?? [identity]
+  const subjects = addresses.flatMap(({ subject }) => subject ?? [])
+  if (await isAlone(turn, identity, working)) return { known, speakers: subjects, isStranger: false }
+  if (content.received_via !== 'web') return { known, speakers: [], isStranger: false }
+  const isJoined = via !== 'web'
+  const own =
+    isJoined && (await working.desk.findOwnThread({ agent, scopes: listScopes(addresses, working), subjects }, thread))
+  return { known, speakers: [identity.subject], isStranger: isJoined && !own }
+}
+
 /** What went before: in this conversation, and where the person is known, in all of his. */
-export function readPast(
+export async function readPast(
   turn: Turn,
   { reach }: HistoryPolicy,
   desk: Pick<Desk, 'readHistory' | 'readPersonHistory'>,
-  known: TurnPerson | undefined,
+  { known, speakers, isStranger }: TurnSpeaker,
 ): Promise<readonly Entry[]> {
-  const window = { before: beginningOf(turn), ...reach }
-  const { agent, thread, content } = turn
-  const chat = content.received_via === 'web' ? readPersonIdentity(content, turn.flags)?.subject : undefined
-  if (!known) return desk.readHistory({ thread, ...window, chat })
+  const window = { before: beginningOf(turn), ...reach, speakers }
+  const { agent, thread } = turn
+  if (isStranger) return []
+  if (!known) return desk.readHistory({ thread, ...window })
   return desk.readPersonHistory({ agent, thread, scopes: known.scopes, ...window })
 }

@@ -1,7 +1,7 @@
 import type { Desk } from './desk.ts'
 import type { HistoryMoment, HistoryPolicy } from './history.ts'
 import { noteTextOf } from './note.ts'
-import { readPersonIdentity } from './person-identity.ts'
+import type { TurnSpeaker } from './person-turn.ts'
 import type { PartialResponse } from './response.ts'
 import type { TurnNotes } from './turn-notes.ts'
 import type { Turn } from './work.ts'
@@ -12,11 +12,12 @@ export async function readMoment(
   turn: Turn,
   { noteReach: limit = 0 }: HistoryPolicy,
   desk: Pick<Desk, 'readNotes'>,
+  { speakers, isStranger }: TurnSpeaker,
 ): Promise<HistoryMoment> {
-  const { agent, thread, content, flags } = turn
+  const { agent, thread, content } = turn
   const { phase_id, previous_phase_id } = content
-  const chat = content.received_via === 'web' ? readPersonIdentity(content, flags)?.subject : undefined
-  const notes = limit > 0 ? await desk.readNotes({ thread, before: beginningOf(turn), limit, chat }) : []
+  const isTold = limit > 0 && !isStranger
+  const notes = isTold ? await desk.readNotes({ thread, before: beginningOf(turn), limit, speakers }) : []
   return { agent, phase_id, previous_phase_id, notes }
 }
 

@@ -37,8 +37,8 @@ export interface HistoryRequest {
   readonly before: number
   readonly head: number
   readonly tail: number
-  /** Who speaks in a chat (`formatChatOwner`): what he said there in a thread in which others take part is for his own turns alone. */
-  readonly chat?: string | undefined
+  /** Principals of who speaks. What was said in a chat, in a thread of another channel, is recalled for who said it alone. */
+  readonly speakers?: readonly string[] | undefined
 }
 
 export type TaskState = 'submitted' | ResponseStatus | 'canceled'

@@ -27,7 +27,10 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
     const resolved = createResolutionIntake(demand, decision, origin, isoTime(now()))
     const intake = decision.task ? { ...resolved, task: decision.task } : resolved
     if (via === content.received_via) return intake
-    return { ...intake, thread: { ...intake.thread, scope: author ?? scope, joined: { id: thread, via } } }
+    return {
+      ...intake,
+      thread: { ...intake.thread, scope: author ?? scope, joined: { id: thread, via, key: content.thread_id } },
+    }
   }
 
   function admitDecision(batch: Batch, { demand, decision, draft }: Decided): Resolved {

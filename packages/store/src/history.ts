@@ -1,9 +1,9 @@
 import type { Entry, LookupDesk, Part } from '@postern/core'
 import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import { formatJson, prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
 import { readEntry, recalledColumns } from './entries.ts'
-import { isFromChat } from './person-words.ts'
+import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
 
 interface PlacedEntry extends EntryRow {
@@ -15,9 +15,6 @@ interface PlacedEntry extends EntryRow {
 /** What the agent said to some only, in a thread that others read and write, too: an agent that is reminded of it might tell them. */
 const isPrivate = `EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id WHERE r.seq = entries.seq
   AND ${saidToSome})`
-/** What somebody else than who asks (`?3`) said in a chat, and what was answered to it there, in a thread in which others take part. */
-export const isOthersChat = `EXISTS (SELECT 1 FROM threads t JOIN messages m ON m.number = coalesce(entries.answers, entries.seq)
-  WHERE t.id = entries.thread_id AND t.begun_by IS NOT NULL AND m.author IS DISTINCT FROM ?3 AND ${isFromChat})`
 const toPart = (content: string): Part => ({ kind: 'text', mime: 'text/plain', content })
 const saidInPrivate = {
   assistant: toPart('[answered, not before everybody]'),
@@ -27,7 +24,7 @@ const saidInPrivate = {
 /** Both ends of a thread by one index, however long it is. */
 export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory'> {
   const place = 'coalesce(answers, seq)'
-  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat} AS is_private FROM entries
+  const said = `SELECT ${recalledColumns}, ${place} AS place, ${isPrivate} OR ${isOthersChat('?3')} AS is_private FROM entries
     WHERE thread_id = ?1 AND scope = 'conversation' AND ${place} < ?2`
   const readHead = prepareQuery<PlacedEntry>(db, `${said} ORDER BY ${place}, seq LIMIT +?4`)
   const readTail = prepareQuery<PlacedEntry>(
@@ -35,10 +32,11 @@ export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory
     `${said} AND ${place} >= ?4 ORDER BY ${place} DESC, seq DESC LIMIT +?5`,
   )
   return {
-    async readHistory({ thread, before, head, tail, chat = null }) {
-      const first = head > 0 ? readHead.all(thread, before, chat, head) : []
+    async readHistory({ thread, before, head, tail, speakers = [] }) {
+      const readers = formatJson(speakers)
+      const first = head > 0 ? readHead.all(thread, before, readers, head) : []
       const isWhole = head > first.length
-      const newest = tail > 0 && !isWhole ? readTail.all(thread, before, chat, first.at(-1)?.place ?? 0, tail) : []
+      const newest = tail > 0 && !isWhole ? readTail.all(thread, before, readers, first.at(-1)?.place ?? 0, tail) : []
       const seen = new Set(first.map(({ seq }) => seq))
       const last = newest.filter(({ seq }) => !seen.has(seq)).reverse()
       return [...first, ...last].map(recallEntry)
@@ -46,7 +44,8 @@ export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory
   }
 }
 
-function recallEntry(row: PlacedEntry): Entry {
+/** Without the words of what is not for who asks. */
+export function recallEntry(row: EntryRow & { readonly is_private: 0 | 1 }): Entry {
   const entry = readEntry(row)
   return row.is_private === 1 ? { ...entry, parts: [saidInPrivate[row.role]] } : entry
 }

@@ -51,3 +51,26 @@ test('what was said in tasks before counts among the bytes of their owner', () =
   migrateDatabase(db)
   expect(db.prepare('SELECT owner, bytes FROM task_bytes').all()).toEqual([{ owner: 'ada', bytes: 2 + 2 + 3 + 4 }])
 })
+
+test('who began a conversation with others before is known as the one who began it', () => {
+  const db = openFirst('public', undefined)
+  const envelope = (sender: string) => JSON.stringify({ sender: { address: sender } })
+  db.exec(`
+    INSERT INTO threads VALUES (2, 'echo', 'email', 'v:group 00', 'mail'), (3, 'echo', 'email', 'v:ann@mail.test', 'alone');
+    INSERT INTO entries VALUES (5, 'e5', 'm5', 2, NULL, 'conversation', 'user', NULL, '{}', '[]', 'now'),
+      (6, 'e6', 'm6', 2, NULL, 'conversation', 'user', NULL, '{}', '[]', 'now'),
+      (7, 'e7', 'm7', 3, NULL, 'conversation', 'user', NULL, '{}', '[]', 'now');`)
+  for (const [number, thread, sender] of [
+    [5, 2, '@Ann@mail.test'],
+    [6, 2, '@bob@mail.test'],
+    [7, 3, '@ann@mail.test'],
+  ] as const) {
+    db.exec(`INSERT INTO messages VALUES (${number}, 'm${number}', 'echo', 'email', ${thread}, NULL, 'm${number}', NULL, 'c',
+      '${envelope(sender)}', '[]', NULL, 'null', 'text', NULL, NULL)`)
+  }
+  migrateDatabase(db)
+  expect(db.prepare("SELECT key, begun_by FROM threads WHERE via = 'email' ORDER BY id").all()).toEqual([
+    { key: 'mail', begun_by: 'mailto:ann@mail.test' },
+    { key: 'alone', begun_by: null },
+  ])
+})

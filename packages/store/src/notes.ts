@@ -1,9 +1,9 @@
 import type { LookupDesk, NoteBody, WorkDesk } from '@postern/core'
 import type { Database } from './database.ts'
-import { parseJson, prepareQuery } from './database.ts'
-import { isOthersChat } from './history.ts'
+import { formatJson, parseJson, prepareQuery } from './database.ts'
 import { refuseLostLease } from './lease.ts'
 import { draftNote } from './note-table.ts'
+import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -37,19 +37,23 @@ interface KeptRow {
   readonly content: string
 }
 
+/** Words that were broken off, and stages, are nobody's notes. */
+const isNoted = "json_extract(content, '$.kind') NOT IN ('text', 'activity')"
+
 /** Nothing of turns whose answer was for some only, or that somebody else began from his chat, in a thread that others read and write, too. */
 export function createNoteLookup(db: Database): Pick<LookupDesk, 'readNotes'> {
   const read = prepareQuery<KeptRow>(
     db,
     `SELECT seq, entry_id, answers, at, content FROM entries WHERE scope = 'trace' AND thread_id = ?1 AND answers < ?2
+       AND ${isNoted}
        AND NOT EXISTS (SELECT 1 FROM responses r JOIN threads t ON t.id = entries.thread_id
-         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat}
+         WHERE r.message = entries.answers AND ${saidToSome}) AND NOT ${isOthersChat('?3')}
      ORDER BY answers DESC, seq DESC LIMIT +?4`,
   )
   return {
-    readNotes: async ({ thread, before, limit, chat = null }) =>
+    readNotes: async ({ thread, before, limit, speakers = [] }) =>
       read
-        .all(thread, before, chat, limit)
+        .all(thread, before, formatJson(speakers), limit)
         .reverse()
         .map(({ seq, entry_id: entryId, answers: message, at, content }) => {
           return { seq, entryId, message, at, body: parseJson<NoteBody>(content) }

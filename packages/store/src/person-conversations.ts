@@ -79,11 +79,13 @@ export function createOwnThreadDesk(db: Database): OwnThreadDesk {
   return {
     async listOwnThreads({ agent, scopes, subjects, limit, before = Number.MAX_SAFE_INTEGER }) {
       const rows = [
-        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit)),
-        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit)),
+        ...scopes.flatMap(({ via, scope }) => listAlone.all(scope, via, agent, before, limit + 1)),
+        ...subjects.flatMap(subject => listBegun.all(subject, agent, before, limit + 1)),
       ]
       const newest = [...new Map(rows.map(row => [row.id, row])).values()].toSorted((a, b) => b.id - a.id)
-      return newest.slice(0, limit).flatMap(row => describe(row, formatJson(subjects)))
+      const page = newest.slice(0, limit)
+      const threads = page.flatMap(row => describe(row, formatJson(subjects)))
+      return { threads, next: newest.length > limit ? page.at(-1)?.id : undefined }
     },
     async findOwnThread(whose, thread) {
       const row = findOwn(whose, thread)

@@ -1,8 +1,10 @@
 import type { ChannelName, Entry, PeopleDesk, PersonHistoryRequest } from '@postern/core'
 import type { Database } from './database.ts'
-import { prepareQuery } from './database.ts'
+import { formatJson, prepareQuery } from './database.ts'
 import type { EntryRow } from './entries.ts'
-import { readEntry, recalledColumns } from './entries.ts'
+import { recalledColumns } from './entries.ts'
+import { recallEntry } from './history.ts'
+import { isOthersChat } from './person-words.ts'
 
 /** As many conversations are looked through, the newest. */
 const mostThreads = 200
@@ -14,6 +16,7 @@ interface Place {
 }
 
 interface SharedRow extends EntryRow {
+  readonly is_private: 0 | 1
   readonly via: ChannelName
 }
 
@@ -26,16 +29,17 @@ export function createPersonHistory(db: Database): PeopleDesk['readPersonHistory
   const findLast = prepareQuery<Place>(db, `${places} ORDER BY ${place} DESC, seq DESC LIMIT +?`)
   const read = prepareQuery<SharedRow>(
     db,
-    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via FROM entries WHERE seq = ?`,
+    `SELECT ${recalledColumns}, (SELECT via FROM threads WHERE id = thread_id) AS via, ${isOthersChat('?2')} AS is_private
+     FROM entries WHERE seq = ?1`,
   )
-  const readAll = (found: readonly Place[]): Entry[] =>
+  const readAll = (found: readonly Place[], speakers: string): Entry[] =>
     found.flatMap(({ seq }) => {
-      const row = read.get(seq)
-      return row ? [{ ...readEntry(row), via: row.via }] : []
+      const row = read.get(seq, speakers)
+      return row ? [{ ...recallEntry(row), via: row.via }] : []
     })
 
   return async request => {
-    const { before, head, tail, thread: current } = request
+    const { before, head, tail, thread: current, speakers = [] } = request
     const found = findThreads(request)
     const threads = current === undefined || found.includes(current) ? found : [current, ...found]
     const listAll = (query: typeof findFirst, limit: number) =>
@@ -43,7 +47,7 @@ export function createPersonHistory(db: Database): PeopleDesk['readPersonHistory
     const first = head > 0 ? listAll(findFirst, head).slice(0, head) : []
     const last = tail > 0 && head <= first.length ? listAll(findLast, tail).slice(-tail) : []
     const end = first.at(-1)
-    return readAll([...first, ...last.filter(each => !end || byPlace(end, each) < 0)])
+    return readAll([...first, ...last.filter(each => !end || byPlace(end, each) < 0)], formatJson(speakers))
   }
 }
 

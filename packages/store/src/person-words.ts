@@ -14,3 +14,9 @@ export const saidInThread = `entries e JOIN messages m ON m.number = coalesce(e.
 
 /** Set apart from its channel: what came from a chat into a conversation of another channel. */
 export const isFromChat = `m.via <> 'web' AND json_extract(m.envelope, '$.received_via') = 'web'`
+
+/** Of an entry: what somebody else than who asks (`speakers`: a JSON list of principals) said in a chat, and what was answered to it there. */
+export function isOthersChat(speakers: string): string {
+  return `EXISTS (SELECT 1 FROM messages m WHERE m.number = coalesce(entries.answers, entries.seq) AND substr(m.author, 1, 4) = 'web:'
+    AND m.author NOT IN (SELECT value FROM json_each(${speakers})) AND ${isFromChat})`
+}

@@ -36,7 +36,7 @@ export function createThreadTable(db: Database): ThreadTable {
     db,
     'INSERT INTO threads (key, agent, via, scope, begun_by) VALUES (?, ?, ?, ?, ?) RETURNING id',
   )
-  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND via = ?')
+  const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND via = ? AND key = ?')
   const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)'
   const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
   const insertId = prepareQuery(
@@ -60,7 +60,7 @@ export function createThreadTable(db: Database): ThreadTable {
   }
 
   function findJoined({ agent, thread: { joined } }: Intake): number | undefined {
-    return joined && isThere.get(joined.id, agent, joined.via) ? joined.id : undefined
+    return joined && isThere.get(joined.id, agent, joined.via, joined.key) ? joined.id : undefined
   }
 
   function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, place: NameScope): number {

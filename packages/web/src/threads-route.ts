@@ -14,10 +14,8 @@ export async function answerThreads(c: Context, rooms: WebRooms): Promise<Respon
   const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))
   const before = readCount(c, 'before')
   const whose = await listOwnPlaces(owner, agent, rooms)
-  const found = await rooms.house.desk.listOwnThreads({ ...whose, limit: limit + 1, before })
-  const shown = found.slice(0, limit)
-  const next = found.length > limit ? shown.at(-1)?.id : undefined
-  const body = { threads: shown.map(showThread), ...(next !== undefined && { next_before: next }) }
+  const { threads, next } = await rooms.house.desk.listOwnThreads({ ...whose, limit, before })
+  const body = { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
   return c.json(body, 200, { 'cache-control': 'no-store' })
 }
 

@@ -6,6 +6,11 @@ UPDATE threads SET begun_by =
     (SELECT m.author FROM entries e JOIN messages m ON m.number = coalesce(e.answers, e.seq)
      WHERE e.thread_id = threads.id AND e.scope = 'conversation' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT 1)
   WHERE scope = 'public';
+UPDATE threads SET begun_by =
+    (SELECT 'mailto:' || substr(lower(json_extract(m.envelope, '$.sender.address')), 2)
+     FROM entries e JOIN messages m ON m.number = coalesce(e.answers, e.seq)
+     WHERE e.thread_id = threads.id AND e.scope = 'conversation' ORDER BY coalesce(e.answers, e.seq), e.seq LIMIT 1)
+  WHERE via = 'email' AND substr(scope, 1, 8) = 'v:group ';
 CREATE INDEX threads_begun_by ON threads (begun_by, agent) WHERE begun_by IS NOT NULL;
 
 -- What the gateway was asked and answered itself ('aside').

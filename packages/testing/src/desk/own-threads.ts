@@ -18,21 +18,21 @@ const inPublic = (identity: PersonIdentity, id: string, rest: IntakeSketch = {})
   from(identity, id, { ...rest, thread: { scope: 'public', begunBy: identity.subject, ...rest.thread } })
 
 /** What is said in a chat, as part of a conversation of another channel. */
-const inChat = (id: string, thread: number, rest: IntakeSketch = {}) =>
+const inChat = (id: string, thread: number, first = 'm1', rest: IntakeSketch = {}) =>
   from(chat, id, {
     ...rest,
     authorship: { author: chat.subject, object: id },
-    thread: { scope: chat.subject, joined: { id: thread, via: 'activitypub' } },
+    thread: { scope: chat.subject, joined: { id: thread, via: 'activitypub', key: `thread of ${first}` } },
   })
 
 const listOwn = async (desk: Desk, more: object = {}) =>
-  (await desk.listOwnThreads({ ...whose, limit: 10, ...more })).map(({ via, beginning, isShared }) => {
+  (await desk.listOwnThreads({ ...whose, limit: 10, ...more })).threads.map(({ via, beginning, isShared }) => {
     return `${via} ${beginning}${isShared ? ' (shared)' : ''}`
   })
 
 const recall = async (desk: Desk, thread: number, reader?: string) =>
-  (await desk.readHistory({ thread, before: 1_000_000, head: 0, tail: 10, chat: reader })).map(({ parts }) =>
-    parts[0]?.kind === 'text' ? parts[0].content : '',
+  (await desk.readHistory({ thread, before: 1_000_000, head: 0, tail: 10, speakers: reader ? [reader] : [] })).map(
+    ({ parts }) => (parts[0]?.kind === 'text' ? parts[0].content : ''),
   )
 
 export function describeOwnThreads(open: OpenDesk): void {
@@ -50,8 +50,8 @@ export function describeOwnThreads(open: OpenDesk): void {
         'email words of m2',
         'activitypub words of m1',
       ])
-      const [newest] = await desk.listOwnThreads({ ...whose, limit: 1 })
-      expect(await listOwn(desk, { before: newest?.id })).toEqual(['email words of m2', 'activitypub words of m1'])
+      const { next } = await desk.listOwnThreads({ ...whose, limit: 1 })
+      expect(await listOwn(desk, { before: next })).toEqual(['email words of m2', 'activitypub words of m1'])
     }),
   )
   test(
@@ -76,28 +76,37 @@ export function describeOwnThreads(open: OpenDesk): void {
       const turn = await leaseOnlyTurn(desk)
       expect(turn).toMatchObject({ thread, via: 'activitypub', content: { received_via: 'web' } })
       await desk.commit(turn, sketchAnswer(turn, 'answer to c1'))
-      expect(await recall(desk, thread)).toEqual(['words of m1', 'answer to m1', 'words of c1', 'answer to c1'])
+      expect(await recall(desk, thread, chat.subject)).toEqual([
+        ...['words of m1', 'answer to m1', 'words of c1', 'answer to c1'],
+      ])
       expect(await desk.readLastTarget(whose, thread)).toEqual({ place: 1 })
       const gone = sketchIntake('c2', inChat('c2', thread + 1))
-      await expect(desk.admit(gone, 'c')).rejects.toMatchObject({
-        code: 'no_recipient',
-        message: 'Cannot take message: its conversation is gone',
-      })
+      const another = sketchIntake('c3', inChat('c3', thread, 'whose number it was'))
+      for (const lost of [gone, another]) {
+        await expect(desk.admit(lost, 'c')).rejects.toMatchObject({
+          code: 'no_recipient',
+          message: 'Cannot take message: its conversation is gone',
+        })
+      }
     }),
   )
   test(
-    'where others take part, what was said in a chat is recalled for him who said it alone',
+    'what was said in a chat is recalled for him who said it alone, whoever takes part',
     withDesk(open, async ({ desk }) => {
-      const { thread } = await converse(desk, 'm1', inPublic(ada, 'm1'))
-      await converse(desk, 'c1', inChat('c1', thread))
-      expect(await recall(desk, thread, chat.subject)).toEqual(expect.arrayContaining(['words of c1', 'answer to c1']))
-      for (const other of [undefined, 'web:["https://id.test","eve"]']) {
-        expect(await recall(desk, thread, other)).toEqual([
-          'words of m1',
-          'answer to m1',
-          '[said in a chat, not before everybody]',
-          '[answered, not before everybody]',
-        ])
+      for (const place of [inPublic, from]) {
+        const first = `m ${place.name}`
+        const { thread } = await converse(desk, first, place(ada, first))
+        await converse(desk, `c ${place.name}`, inChat('c1', thread, first))
+        const own = await recall(desk, thread, chat.subject)
+        expect(own).toEqual(expect.arrayContaining([`words of c ${place.name}`, `answer to c ${place.name}`]))
+        for (const other of [undefined, 'web:["https://id.test","eve"]']) {
+          expect(await recall(desk, thread, other)).toEqual([
+            `words of ${first}`,
+            `answer to ${first}`,
+            '[said in a chat, not before everybody]',
+            '[answered, not before everybody]',
+          ])
+        }
       }
     }),
   )

@@ -41,7 +41,11 @@ export function normalizeRun(run: ProvenRun): Intake {
     },
     // A run is started once (AG-UI: a run id names one execution).
     duplicateKey: JSON.stringify([owner.owner, runId]),
-    thread: { scope: owner.owner, references: [], ...(joined && { joined: { id: joined.id, via: joined.via } }) },
+    thread: {
+      scope: owner.owner,
+      references: [],
+      ...(joined && { joined: { id: joined.id, via: joined.via, key: joined.key } }),
+    },
     aliases: [],
     proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
     raw: { bytes: Buffer.from(JSON.stringify(document, hideTokens)), form: 'json' },
