@@ -95,6 +95,21 @@ test('two operators: one decides, the other is told by whom, and nothing runs tw
   expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
 })
 
+test('calls of one id in several conversations are several messages in the chat, and have an end each', async () => {
+  const asked = [await house.askForRefund('shop'), await house.askForRefund('shop')]
+  const chat = openChat(chatUrl('shop'), evesToken)
+  const ids = (outcomeOf(await runChat(chat)).interrupts ?? []).map(({ id }) => id)
+  expect(ids.length).toBeGreaterThanOrEqual(asked.length)
+  for (const id of ids) await house.decide(id, { outcome: 'declined' })
+  const events = await runChat(
+    chat,
+    ids.map(interruptId => ({ interruptId, status: 'cancelled' })),
+  )
+  const [{ messages = [] } = {}] = findEvents(events, 'MESSAGES_SNAPSHOT') as { messages?: { id: string }[] }[]
+  const ends = messages.map(({ id }) => id).filter(id => id.endsWith('-end'))
+  expect(ends.toSorted()).toEqual(ids.map(id => `approval-${id}-end`).toSorted())
+})
+
 test('C-25: what is neither yes nor no, wrong arguments, and what is unknown decide nothing; it is never a success', async () => {
   const { waiting } = await house.askForRefund('shop')
   const wrong = [

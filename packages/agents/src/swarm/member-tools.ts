@@ -47,7 +47,7 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
 
 async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
-  const preview = await readPreview(tool, call.params, turn.context)
+  const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
   const demand = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
   await call.commitStopTools()
   turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)

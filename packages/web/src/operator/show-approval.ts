@@ -1,6 +1,6 @@
 import type { Interrupt } from '@ag-ui/core'
 import type { ApprovalCall, OperatorApproval } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isoTime, writeVisibleJson } from '@postern/core'
 
 const prefix = 'approval-'
 
@@ -14,11 +14,15 @@ export function showApproval({ demand, call }: OperatorApproval, hasEnd: boolean
   const { id, agent, address, via, policy, status } = demand
   const content = `${agent}, talking to ${address} (${via}): ${call?.summary ?? policy.message}`
   const toolCalls = call && [
-    { id: call.id, type: 'function', function: { name: call.tool, arguments: JSON.stringify(call.args) } },
+    { id: call.id, type: 'function', function: { name: call.tool, arguments: writeVisibleJson(call.args) } },
   ]
   const message = { id: prefix + id, role: 'assistant', name: agent, content, ...(toolCalls && { toolCalls }) }
   if (!call || !hasEnd) return [message]
-  return [message, { id: `${call.id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` }]
+  // Calls of several conversations may have one id: models count from one.
+  return [
+    message,
+    { id: `${prefix}${id}-end`, role: 'tool', toolCallId: call.id, content: `It was decided: ${status}.` },
+  ]
 }
 
 /** Names and counts alone: what is watched has no arguments. */
