@@ -1,5 +1,5 @@
+import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { measureGrowth } from '../../test/growth.ts'
 import { htmlToText } from './to-text.ts'
 
 const mastodonLink =
@@ -123,10 +123,10 @@ test.each([
 
 test('39: htmlToText() does not look through all open elements for the end of one that is not open', () => {
   const open = '<b>'.repeat(255)
-  const before = process.cpuUsage()
+  const before = process.threadCpuUsage()
   for (let run = 0; run < 5; run += 1) htmlToText(open + '</x>'.repeat(250_000))
-  const deep = process.cpuUsage(before).user
-  const middle = process.cpuUsage()
+  const deep = process.threadCpuUsage(before).user
+  const middle = process.threadCpuUsage()
   for (let run = 0; run < 5; run += 1) htmlToText('</x>'.repeat(250_000))
-  expect(deep / process.cpuUsage(middle).user).toBeLessThan(4)
+  expect(deep / process.threadCpuUsage(middle).user).toBeLessThan(4)
 })

@@ -1,5 +1,5 @@
+import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
-import { measureGrowth } from '../../test/growth.ts'
 import { markdownToHtml } from './to-html.ts'
 
 const rel = 'rel="nofollow noopener noreferrer"'

@@ -1,6 +1,6 @@
 import type { Part } from '@postern/core'
+import { measureGrowth } from '@postern/testing/growth'
 import { describe, expect, test } from 'vitest'
-import { measureGrowth } from '../../test/growth.ts'
 import { htmlToText } from '../html/to-text.ts'
 import { partsToHtml } from '../parts-to-html.ts'
 import { splitParts } from './split-parts.ts'
