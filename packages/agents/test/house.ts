@@ -95,6 +95,7 @@ export function testContext(members: Partial<AgentContext> = {}): AgentContext {
     delete() {},
     react() {},
     note() {},
+    stage() {},
     ...createDemandList(
       { origin: 'https://agents.test', ttlMs: 3_600_000, stateOf: id => `state of ${id}`, digestOf: state => state },
       { now: () => Date.UTC(2026, 0, 1), randomBytes: count => new Uint8Array(count) },

@@ -84,6 +84,11 @@ export interface AgentContext extends AgentActs, AgentDemands {
    * that is tried again notes it anew. @throws Rejection malformed, naming the member; too_large
    */
   note(note: AgentNote): void
+  /**
+   * Names what the agent is at (`intent`), until it names something else or its turn ends: a step of a chat's run, kept in the transcript with the
+   * time it took. Who streams may say it as `stage` of a piece. @throws Rejection malformed, too_large
+   */
+  stage(name: string): void
   /** Who the sender is, as far as that is proven: ask here before doing what not everybody may have done. */
   readonly identity: SenderIdentity
   /** The sender, where he has linked further addresses of his and the configuration shares what he said from there. */

@@ -97,15 +97,17 @@ interface ChunkReader {
 }
 
 /** Every piece goes to those who watch; what the agent says meanwhile also to the peer, where the wire can take it back. */
-function createChunkReader(turn: Turn, { working, draft }: CallParts, signal: AbortSignal): ChunkReader {
+function createChunkReader(turn: Turn, { working, draft, notes }: CallParts, signal: AbortSignal): ChunkReader {
   const { desk, world, findChannel } = working
   const canRevise = findChannel(turn.via)?.addressDeed !== undefined
   let saidAt = Number.NEGATIVE_INFINITY
   let index = 0
   const read = (given: PartialResponse): Promise<void> | undefined => {
-    const chunk = withoutPolicies(given)
+    const { stage, ...chunk } = withoutPolicies(given)
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
+    if (stage !== undefined) notes.stage(stage, draft.id)
+    draft.speaker = chunk.speaker ?? draft.speaker
     // Who listens can tell by the count whether he has heard a run from its beginning.
     if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
@@ -155,6 +157,7 @@ function createContext(
     messageNumber: turn.message,
     call: createAgentCall(turn, working, { signal, notes }),
     note: notes.note,
+    stage: name => notes.stage(name, draft.id),
     identity: createSenderIdentity(turn.content.sender),
     ...(known && { person: known.shown }),
     log: bindLog(working.world.log, { correlation_id: turn.correlationId, agent: turn.agent }),

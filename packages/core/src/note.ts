@@ -43,6 +43,13 @@ export interface NoteNotice {
   readonly body: NoteBody
 }
 
+/** The same, of a stage that begins; it ends with its note (`activity`). */
+export interface StageNotice {
+  readonly kind: 'stage'
+  readonly id: string
+  readonly stage: string
+}
+
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {
   /** Only of turns of messages that came before this one. */
   readonly before: number

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { actSchema } from './act.ts'
 import { partSchema, traceSchema } from './part.ts'
+import { isStageName } from './turn-stages.ts'
 import { visibilities } from './visibility.ts'
 
 export const responseStatuses = [
@@ -62,6 +63,8 @@ export const partialResponseSchema = z.object({
     .array(z.looseObject({ type: z.string() }))
     .max(500)
     .optional(),
+  /** Of a piece of a stream: as `AgentContext.stage`. */
+  stage: z.string().refine(isStageName).optional(),
   ...behindShape,
 })
 

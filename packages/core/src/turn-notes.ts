@@ -2,8 +2,9 @@ import type { AgentCallAnswer } from './agent-call.ts'
 import type { NotedCall } from './call-notes.ts'
 import { describeCallFailure, readCallAnswer } from './call-notes.ts'
 import { Rejection, TurnAborted, Unavailable, Undeliverable } from './errors.ts'
-import type { AgentNote, NoteNotice, NoteSetting, TurnNote } from './note.ts'
+import type { AgentNote, NoteNotice, NoteSetting, StageNotice, TurnNote } from './note.ts'
 import { formatTurnId } from './note.ts'
+import { createTurnStages } from './turn-stages.ts'
 import type { Answer, Turn } from './work.ts'
 import type { Working } from './working.ts'
 import { isoTime } from './world.ts'
@@ -12,6 +13,8 @@ import { isoTime } from './world.ts'
 export interface TurnNotes {
   /** Kept soon, with the answer at the latest. @throws Rejection malformed, too_large */
   note(note: AgentNote): void
+  /** The agent is at something else from now on; `answer` is the id of what it leads to. @throws Rejection malformed, too_large */
+  stage(name: string, answer: string): void
   /** Whether something of this type has been noted. */
   has(type: string): boolean
   /** Durable when it resolves, behind all that was noted before. @throws LeaseLost, Unavailable */
@@ -60,8 +63,23 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
   let noted = 0
   let hasEnded = false
 
-  function note(given: AgentNote): void {
+  function checkRoom(): void {
     if (noted >= maxNotes) throw new Rejection('too_large', `Cannot note: more than ${maxNotes} in one turn`)
+  }
+
+  const stages = createTurnStages(turn, {
+    now: house.world.now,
+    take() {
+      checkRoom()
+      noted += 1
+      return noted
+    },
+    tell: notice => tellWatchers(turn, house.desk, notice),
+    keep: (place, id, body) => writer.keep(`note ${place}`, id, body),
+  })
+
+  function note(given: AgentNote): void {
+    checkRoom()
     const { id, open } = pairNote(given, noted + 1, openActions)
     const call_id = `${formatTurnId(turn.message)}${id}`
     writer.add(`note ${noted + 1}`, withPhase(given, turn), { call_id }, maxNoteChars)
@@ -94,11 +112,13 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
 
   function endCalls(): void {
     hasEnded = true
+    stages.end()
     for (const call of [...openCalls]) call.failed(new Unavailable('The turn ended before it answered'))
   }
 
   return {
     note,
+    stage: stages.begin,
     has: type => types.has(type),
     beginCall,
     abandon() {
@@ -117,6 +137,7 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
 interface NoteWriter {
   /** `most`: characters it may have; default: any number. */
   add(name: string, note: AgentNote, setting: Omit<NoteSetting, 'agent_key' | 'turn_id' | 'at'>, most?: number): void
+  keep(name: string, id: string, body: TurnNote['body']): void
   flush(): Promise<void>
   /** @returns what is not written yet */
   end(): Promise<readonly TurnNote[]>
@@ -144,17 +165,22 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
     return written ?? Promise.resolve()
   }
 
+  function keep(name: string, id: string, body: TurnNote['body']): void {
+    if (isEnded || !readNote) return
+    waiting.push({ name, at: typeof body.at === 'string' ? body.at : isoTime(world.now()), body })
+    tellWatchers(turn, desk, { kind: 'note', id, body })
+    // An answer that follows at once takes it along.
+    later ??= setImmediate(() => void flush())
+  }
+
   return {
+    keep,
     add(name, note, setting, most = Number.POSITIVE_INFINITY) {
       if (isEnded || !readNote) return
       const now = isoTime(world.now())
       const body = readNote(note, { agent_key: turn.agent, turn_id: formatTurnId(turn.message), at: now, ...setting })
       checkSize(body, most)
-      waiting.push({ name, at: typeof body.at === 'string' ? body.at : now, body })
-      const notice: NoteNotice = { kind: 'note', id: setting.call_id, body }
-      for (const message of [...(turn.merged ?? []), turn.message]) desk.notify(`message:${message}`, notice)
-      // An answer that follows at once takes it along.
-      later ??= setImmediate(() => void flush())
+      keep(name, setting.call_id, body)
     },
     flush,
     async end() {
@@ -164,6 +190,14 @@ function createNoteWriter(turn: Turn, { desk, world, readNote }: NotesHouse): No
       return waiting
     },
   }
+}
+
+function tellWatchers(
+  { message, merged = [] }: Turn,
+  desk: NotesHouse['desk'],
+  notice: NoteNotice | StageNotice,
+): void {
+  for (const each of [...merged, message]) desk.notify(`message:${each}`, notice)
 }
 
 function checkSize(body: TurnNote['body'], most: number): void {

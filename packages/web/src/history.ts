@@ -110,13 +110,14 @@ function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress
   return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
 }
 
-function showStage({ role, run_id, stage, latency_ms, entry_id, native_id, tool }: TranscriptEntry) {
+function showStage({ kind, role, run_id, stage, latency_ms, entry_id, native_id, tool, metadata }: TranscriptEntry) {
   if (role === 'user') return run_id === undefined ? {} : { run_id }
   return {
     ...(run_id !== undefined && { run_id }),
     stage: stage ?? (tool ? 'tool_execution' : 'execution'),
     ...(latency_ms !== undefined && { latency_ms: Math.round(latency_ms) }),
-    message_id: native_id ?? entry_id,
+    // A stage is one of the answer it leads to.
+    message_id: (kind === 'activity' && metadata?.message_id) || (native_id ?? entry_id),
     ...(tool?.name !== undefined && { tool_name: tool.name }),
   }
 }

@@ -1,4 +1,4 @@
-import type { Desk, NormalizedResponse, NoteNotice, Part, PartialResponse, World } from '@postern/core'
+import type { Desk, NormalizedResponse, NoteNotice, Part, PartialResponse, StageNotice, World } from '@postern/core'
 import type { Behind } from './run-events.ts'
 
 /** A turn whose answer somebody watches. */
@@ -21,7 +21,7 @@ export interface TurnWatcher {
   /** What stands behind the words; before those of the same piece. */
   behind(behind: Behind): void
   interim(parts: readonly Part[]): void
-  note(notice: NoteNotice): void
+  note(notice: NoteNotice | StageNotice): void
   beat(): void
   end(ending: TurnEnding): void
   /** The house shuts down or the turn cannot be read any more. */
@@ -73,9 +73,9 @@ export function followTurn(
   }
 
   const unlisten = desk.listen(`message:${message}`, payload => {
-    const notice = payload as ChunkNotice | NoteNotice
+    const notice = payload as ChunkNotice | NoteNotice | StageNotice
     if (notice?.kind === 'part') hear(notice as ChunkNotice)
-    else if (notice?.kind === 'note') watcher.note(notice as NoteNotice)
+    else if (notice?.kind === 'note' || notice?.kind === 'stage') watcher.note(notice as NoteNotice | StageNotice)
     else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look()
   })
 

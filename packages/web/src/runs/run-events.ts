@@ -1,12 +1,12 @@
 import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { Json, NormalizedResponse, NoteNotice, Part, ToolCallPart } from '@postern/core'
+import type { Json, NormalizedResponse, NoteNotice, Part, StageNotice, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
 import { createNoteWriter } from './note-events.ts'
 import type { OpenStep } from './run-steps.ts'
-import { createStepWriter } from './run-steps.ts'
+import { createStageWriter, createStepWriter } from './run-steps.ts'
 import type { FileAddress, ShownFile } from './write-block.ts'
 import { blockBreak, listFiles, writeBlock, writeBlocks } from './write-block.ts'
 
@@ -41,8 +41,8 @@ export interface RunWriter {
   behind(behind: Behind): void
   /** Said meanwhile; no part of the answer. */
   interim(parts: readonly Part[]): void
-  /** What the agent has noted, where traces are shown. */
-  note(notice: NoteNotice): void
+  /** The stage it is in, and what it has noted, where traces are shown. */
+  note(notice: NoteNotice | StageNotice): void
   /** What the answer has beyond what was told already. */
   complete(response: NormalizedResponse): void
   finish(ending: RunEnding): void
@@ -92,6 +92,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     if (!isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
   }
   const steps = createStepWriter(runId, now, emit)
+  const stages = createStageWriter(steps)
   const notes = createNoteWriter({ agent: place.agent, emit, steps, callTool })
 
   /** To the client, who runs it itself. */
@@ -212,10 +213,12 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     endMessage()
     for (const [id, call] of begun) endToolStep(id, call)
     notes.close('The run ended before it answered')
+    const message_id = response?.id ?? `${stage}-${runId}`
+    stages.close(message_id)
     if (!execution) return
     const endedAt = response ? Date.parse(response.created_at) : now()
     const latency_ms = endedAt - (place.askedAt ?? startedAt)
-    steps.end(execution, { latency_ms, message_id: response?.id ?? `${stage}-${runId}` })
+    steps.end(execution, { latency_ms, message_id })
     execution = undefined
   }
 
@@ -238,7 +241,9 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     },
     behind: tellBehind,
     note: notice => {
-      if (place.showsNotes) notes.note(notice)
+      if (notice.kind === 'stage') stages.begin(notice)
+      else if (notice.body.kind === 'activity') stages.end(notice)
+      else if (place.showsNotes) notes.note(notice)
     },
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
     complete({ id, parts, created_at, chat_metadata, ...behind }) {

@@ -1,4 +1,5 @@
 import { EventType } from '@ag-ui/core'
+import type { NoteNotice, StageNotice } from '@postern/core'
 import type { EmitEvent } from './run-events.ts'
 
 /** A step that has begun. */
@@ -37,5 +38,35 @@ export function createStepWriter(runId: string, now: () => number, emit: EmitEve
       const metadata = { run_id: runId, stage, ...latency, message_id, ...more }
       emit({ type: EventType.STEP_FINISHED, stepName: name, metadata })
     },
+  }
+}
+
+/** Stages that the agent names: one at a time. */
+export interface StageWriter {
+  begin(notice: StageNotice): void
+  /** As it is kept. */
+  end(notice: NoteNotice): void
+  close(message_id: string): void
+}
+
+export function createStageWriter(steps: StepWriter): StageWriter {
+  let open: { readonly step: OpenStep; readonly id: string } | undefined
+
+  function close(message_id: string, latency_ms?: number): void {
+    if (open) steps.end(open.step, { message_id, latency_ms })
+    open = undefined
+  }
+
+  return {
+    begin({ id, stage }) {
+      close(id)
+      open = { step: steps.begin(stage, id), id }
+    },
+    end({ id, body: { metadata, latency_ms } }) {
+      if (open?.id !== id) return
+      const { message_id = id } = metadata as { readonly message_id?: string }
+      close(message_id, Number(latency_ms))
+    },
+    close: message_id => close(message_id),
   }
 }

@@ -1,0 +1,119 @@
+import type { BaseEvent } from '@ag-ui/client'
+import { exchangeFormats } from '@postern/transcript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually, operatorToken } from '../house.ts'
+import type { Answer, WebHouse } from '../web-house.ts'
+import { findEvent, name, openWebHouse, readEvents } from '../web-house.ts'
+
+// Stages that an agent names, as steps of a run and in its history.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({ trace: true }, { agents: { chat: { use: './agents/stepper.ts' } }, default_agent: 'chat' })
+})
+afterAll(() => web.close())
+
+const stepsOf = (events: readonly BaseEvent[]): readonly Answer[] =>
+  events.filter(({ type }) => type.startsWith('STEP_'))
+const nameSteps = (events: readonly BaseEvent[]) =>
+  stepsOf(events).map(({ type, stepName }) => `${type === 'STEP_STARTED' ? '+' : '-'}${stepName}`)
+
+describe('C-19: a stage that an agent names', () => {
+  test('is a pair of steps, in order, and what is said of it is what the history says', async () => {
+    const [threadId, runId] = [name('thread'), name('run')]
+    const events = await web.say('intent +tool_choice answer', { threadId, runId })
+    expect(nameSteps(events)).toEqual([
+      '+execution',
+      '+intent',
+      '-intent',
+      '+tool_choice',
+      '-tool_choice',
+      '+answer',
+      '-answer',
+      '-execution',
+    ])
+    const { messageId } = findEvent(events, 'TEXT_MESSAGE_START')
+    const told = stepsOf(events).flatMap(({ metadata }) => metadata ?? [])
+    for (const metadata of told) {
+      expect(metadata).toEqual({
+        run_id: runId,
+        stage: expect.any(String),
+        latency_ms: expect.any(Number),
+        message_id: messageId,
+      })
+      expect(Number.isInteger(metadata.latency_ms) && metadata.latency_ms >= 0).toBe(true)
+    }
+    const kept = (await web.readHistory(threadId, '&include=trace')).filter(({ role }) => role !== 'user')
+    expect(kept.map(({ metadata }) => metadata).toSorted(byStage)).toEqual(told.toSorted(byStage))
+    expect((await web.readHistory(threadId)).map(({ content }) => content).at(-1)).toBe('done')
+    expect(await web.readHistory(threadId)).toHaveLength(2)
+  })
+
+  test('has the calls of tools within it', async () => {
+    expect(nameSteps(await web.say('intent call! answer'))).toEqual([
+      '+execution',
+      '+intent',
+      '+tool_execution',
+      '-tool_execution',
+      '-intent',
+      '+answer',
+      '-answer',
+      '-execution',
+    ])
+  })
+
+  test('may have the name of a stage of ours', async () => {
+    expect(nameSteps(await web.say('execution tool_execution call!'))).toEqual([
+      '+execution',
+      expect.stringMatching(/^\+execution desk-\d+\.note 1$/),
+      expect.stringMatching(/^-execution desk-/),
+      '+tool_execution',
+      '+tool_execution call-1',
+      '-tool_execution call-1',
+      '-tool_execution',
+      '-execution',
+    ])
+  })
+
+  test('ends with a run that fails, or is cancelled', async () => {
+    const failed = await web.say('intent fail!')
+    expect(nameSteps(failed)).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    expect(failed.at(-1)?.type).toBe('RUN_ERROR')
+    expect(nameSteps(await web.say('intent later!'))).toEqual(['+execution', '+intent', '-intent', '-execution'])
+    const [threadId, runId] = [name('thread'), name('run')]
+    const messages = [{ id: name('msg'), role: 'user', content: 'intent wait!' }]
+    const running = await web.postRun({ threadId, runId, messages })
+    await eventually(async () => (await web.house.messages()).some(({ state }) => state === 'working'))
+    await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+    const events = await readEvents(running)
+    const steps = nameSteps(events)
+    expect(steps.filter(step => step.startsWith('+'))).toHaveLength(steps.length / 2)
+    expect(events.at(-1)).toMatchObject({ outcome: { type: 'cancelled' } })
+  })
+
+  test('with a name that is none fails the turn', async () => {
+    expect((await web.say('<b>')).at(-1)?.type).toBe('RUN_ERROR')
+    expect((await web.say('+<b>')).at(-1)?.type).toBe('RUN_ERROR')
+  })
+
+  test('is in every format that is exported, and reading that in changes nothing', async () => {
+    const threadId = name('thread')
+    await web.say('intent', { threadId })
+    const before = await web.readHistory(threadId, '&include=trace')
+    const place = { owner: 'web:["https://agents.test","ann"]', thread: `web:${JSON.stringify(['chat', threadId])}` }
+    for (const format of exchangeFormats) {
+      const query = new URLSearchParams({ ...place, format })
+      const { messages } = await web.house.ask<{ messages: readonly object[] }>(`/transcript?${query}`)
+      const answer = await fetch(`${web.house.url()}/operator/api/transcript?${query}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${operatorToken}` },
+        body: JSON.stringify({ messages }),
+      })
+      expect([format, answer.status, await answer.json()]).toMatchObject([format, 200, { added: 0 }])
+    }
+    expect(await web.readHistory(threadId, '&include=trace')).toEqual(before)
+  })
+})
+
+const byStage = (a: Answer, b: Answer) => (a.stage < b.stage ? -1 : 1)
