@@ -49,12 +49,12 @@ test('listenHttp() closes on who does not take his answer, and bears with who wa
   const port = listening.port ?? 0
 
   const stalled = ask(port, '/large')
-  await expect.poll(() => held, { timeout: 5_000 }).toBe(-1)
+  await expect.poll(() => held).toBe(-1)
   stalled.socket.destroy()
 
   const patient = ask(port, '/late')
   patient.socket.resume()
-  await expect.poll(patient.bytes, { timeout: 5_000 }).toBeGreaterThan(0)
+  await expect.poll(patient.bytes).toBeGreaterThan(0)
   expect(patient.isClosed()).toBe(false)
   await delay(2 * stallMs)
   expect(patient.isClosed()).toBe(false)

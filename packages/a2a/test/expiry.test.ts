@@ -29,7 +29,7 @@ describe('old tasks', () => {
     house.world.advance(11 * 3_600_000)
     const young = await say('young')
     house.world.advance(2 * 3_600_000)
-    await expect.poll(idsOf, { timeout: 5_000 }).toEqual([young])
+    await expect.poll(idsOf).toEqual([young])
     expect((await house.rpc('GetTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
     expect((await house.rpc('CancelTask', { id: old }, await anew())).body.error?.code).toBe(-32001)
   })
@@ -41,7 +41,7 @@ describe('old tasks', () => {
       ids.unshift(await say(text))
       house.world.advance(1_000)
     }
-    await expect.poll(idsOf, { timeout: 5_000 }).toEqual(ids.slice(0, 2))
+    await expect.poll(idsOf).toEqual(ids.slice(0, 2))
   })
 
   test('are taken out beyond the bytes a caller may keep, attachments and answers included', async () => {
@@ -53,7 +53,7 @@ describe('old tasks', () => {
       const { body } = await house.say('', { parts: [{ raw, mediaType: 'image/png' }] })
       ids.unshift(body.result.task.id)
       house.world.advance(1_000)
-      await expect.poll(async () => (await idsOf()).length, { timeout: 5_000 }).toBeLessThanOrEqual(1)
+      await expect.poll(async () => (await idsOf()).length).toBeLessThanOrEqual(1)
     }
     expect(await idsOf()).toEqual(ids.slice(0, 1))
   })

@@ -243,7 +243,7 @@ describe('PUSH-DELIVER notifications', () => {
       .toEqual(['queued', 'later'])
     expect(receiver.received).toHaveLength(1)
     house.world.advance(60_000)
-    await expect.poll(states, { timeout: 5_000 }).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
+    await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
   })
 
   test('P11 a receiver that is gone is forgotten', async () => {
@@ -283,7 +283,7 @@ describe('PUSH-DELIVER notifications', () => {
       .toMatch(/in time|timed? ?out/i)
     expect((await quick.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
     quick.world.advance(60_000)
-    await expect.poll(() => receiver.received.length, { timeout: 5_000 }).toBe(2)
+    await expect.poll(() => receiver.received.length).toBe(2)
     await quick.close()
   })
 
@@ -293,7 +293,7 @@ describe('PUSH-DELIVER notifications', () => {
     await expect.poll(() => receiver.received.length).toBe(1)
     await house.rpc('DeleteTaskPushNotificationConfig', { taskId: id, id: 'mine' })
     house.world.advance(60_000)
-    await expect.poll(async () => (await deliveriesOf(id))[0]?.state, { timeout: 5_000 }).toBe('sent')
+    await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
     expect(receiver.received).toHaveLength(1)
   })
 

@@ -205,7 +205,7 @@ test('an inbox on a domain that is not allowed is not delivered to', async () =>
   house.work()
   await postActivity(house, alice, composeNote(alice))
   const first = async () => (await house.desk.listDeliveries({ limit: 10 }))[0]
-  await vi.waitFor(async () => expect(await first()).toMatchObject({ to: inbox, state: 'dead' }), { timeout: 5_000 })
+  await vi.waitFor(async () => expect(await first()).toMatchObject({ to: inbox, state: 'dead' }))
   expect((await first())?.last_error).toContain('blocked')
   expect(peer.countOf(inbox)).toBe(0)
 })

@@ -48,7 +48,7 @@ export async function mention(stage: Stage, author: Person, note: Document = {})
   const activity = composeNote(author, note)
   const before = house.heard.length
   expect(await postActivity(house, author, activity)).toMatchObject({ status: 202 })
-  await vi.waitFor(() => expect(house.heard.length).toBeGreaterThan(before), 5_000)
+  await vi.waitFor(() => expect(house.heard.length).toBeGreaterThan(before))
   return recall(stage, String(activity.id))
 }
 

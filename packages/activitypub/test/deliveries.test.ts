@@ -20,7 +20,7 @@ async function openWorking(agent: Agent, config = {}): Promise<Stage> {
 async function settled({ house }: Stage, count = 1): Promise<readonly DeliveryRecord[]> {
   const done = async () =>
     (await house.desk.listDeliveries({ limit: 10 })).filter(({ state }) => state === 'sent' || state === 'dead')
-  await expect.poll(async () => (await done()).length, { timeout: 5_000 }).toBe(count)
+  await expect.poll(async () => (await done()).length).toBe(count)
   return done()
 }
 

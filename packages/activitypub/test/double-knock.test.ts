@@ -34,7 +34,7 @@ async function deliverTo(answer: Answer): Promise<PeerRequest[]> {
     const deliveries = await house.desk.listDeliveries({ limit: 100 })
     return deliveries.length > before && deliveries.every(({ state }) => state === 'sent' || state === 'dead')
   }
-  await expect.poll(ended, { timeout: 5_000 }).toBe(true)
+  await expect.poll(ended).toBe(true)
   return peer.requests.filter(({ method }) => method === 'POST')
 }
 

@@ -40,7 +40,7 @@ beforeEach(async () => {
       .filter(({ method }) => method === 'POST')
       .map(({ body }) => JSON.parse(body))
       .find(({ type }) => type === 'Create')
-  await vi.waitFor(() => expect(created()).toBeDefined(), { timeout: 5_000 })
+  await vi.waitFor(() => expect(created()).toBeDefined())
   expect(created().object).toMatchObject({ to: [`${echo}/followers`] })
   path = new URL(created().object.id).pathname
 })

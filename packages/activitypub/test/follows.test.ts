@@ -67,7 +67,7 @@ test('an Accept that has to be sent again is the same document', async () => {
   house.work()
   await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))
   const accepts = () => posted().filter(({ type }) => type === 'Accept')
-  await vi.waitFor(() => expect(accepts()).toHaveLength(2), 5_000)
+  await vi.waitFor(() => expect(accepts()).toHaveLength(2))
   const [first, second] = accepts()
   expect({ ...second, proof: undefined }).toEqual({ ...first, proof: undefined })
 })

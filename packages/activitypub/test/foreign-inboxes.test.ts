@@ -35,7 +35,7 @@ async function answerTo(inbox: string): Promise<unknown> {
     },
   })
   house.work()
-  await expect.poll(async () => (await desk.listDeliveries({ limit: 1 }))[0]?.state, { timeout: 5_000 }).toBe('later')
+  await expect.poll(async () => (await desk.listDeliveries({ limit: 1 }))[0]?.state).toBe('later')
   return failed
 }
 
@@ -82,7 +82,7 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   const parts = [{ kind: 'text' as const, mime: 'text/plain' as const, content: 'hello' }]
   await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
   const dead = async () => (await desk.listDeliveries({ limit: 9, state: 'dead' })).length
-  await expect.poll(dead, { timeout: 5_000 }).toBe(2)
+  await expect.poll(dead).toBe(2)
   // What the own host of an actor says of one of its addresses is another matter.
   await expect.poll(followers).toBe(1)
 })

@@ -97,13 +97,13 @@ test('a host hears of the new key by the old one, once, and then the new key sig
   const { house, alice, posts, told } = await openHost()
   await house.channel.rotateKeys?.('echo')
   await postActivity(house, alice, composeNote(alice))
-  await vi.waitFor(() => expect(posts()).toHaveLength(2), { timeout: 5_000 })
+  await vi.waitFor(() => expect(posts()).toHaveLength(2))
   const [introduction, answer] = posts().map(({ body }) => JSON.parse(body))
   expect(introduction).toMatchObject({ to: [alice.id], object: { id: echo, to: [alice.id] } })
   expect(introduction.object.publicKey.id).toBe(`${echo}#main-key-2`)
   expect(answer.proof.verificationMethod).toBe(`${echo}#ed25519-key-2`)
   await postActivity(house, alice, composeNote(alice))
-  await vi.waitFor(() => expect(posts()).toHaveLength(3), { timeout: 5_000 })
+  await vi.waitFor(() => expect(posts()).toHaveLength(3))
   expect(told()).toEqual([
     ['Update', `${echo}#main-key`],
     ['Create', `${echo}#main-key-2`],
@@ -117,10 +117,10 @@ test('a host that did not answer is told again', async () => {
   peer.serve(inbox, { status: 503 })
   await house.channel.rotateKeys?.('echo')
   await postActivity(house, alice, composeNote(alice))
-  await vi.waitFor(() => expect(told()).not.toEqual([]), { timeout: 5_000 })
+  await vi.waitFor(() => expect(told()).not.toEqual([]))
   peer.serve(inbox, { status: 202 })
   house.world.advance(3_600_000)
-  await vi.waitFor(() => expect(told().at(-1)?.[0]).toBe('Create'), { timeout: 5_000 })
+  await vi.waitFor(() => expect(told().at(-1)?.[0]).toBe('Create'))
   expect(told().slice(-2)).toEqual([
     ['Update', `${echo}#main-key`],
     ['Create', `${echo}#main-key-2`],
@@ -135,9 +135,9 @@ test('a host is told even when a stranger has named an inbox there, which is non
   const eve = settlePerson(peer, 'eve@evil.test', { key: mallory.key, document })
   await house.channel.rotateKeys?.('echo')
   await postActivity(house, eve, composeNote(eve))
-  await vi.waitFor(() => expect(told()).toHaveLength(2), { timeout: 5_000 })
+  await vi.waitFor(() => expect(told()).toHaveLength(2))
   await postActivity(house, alice, composeNote(alice))
-  await vi.waitFor(() => expect(told()).toHaveLength(4), { timeout: 5_000 })
+  await vi.waitFor(() => expect(told()).toHaveLength(4))
   expect(told()[2]).toEqual(['Update', `${echo}#main-key`])
 })
 
@@ -154,17 +154,17 @@ test('what waits to be delivered again is proven anew when its key is revoked', 
       .map(({ path, body }) => ({ path, ...JSON.parse(body) }))
       .filter(({ path, type }) => path === '/inbox' && type === 'Create')
       .map(({ proof }) => proof.verificationMethod)
-  await vi.waitFor(() => expect(provenBy()).not.toEqual([]), { timeout: 5_000 })
+  await vi.waitFor(() => expect(provenBy()).not.toEqual([]))
   await house.channel.rotateKeys?.('echo', { isRevoking: true })
   peer.serve('https://good.test/inbox', { status: 202 })
-  await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`), { timeout: 5_000 })
+  await vi.waitFor(() => expect(provenBy().at(-1)).toBe(`${echo}#ed25519-key-2`))
 })
 
 test('who has a revoked key cannot be introduced by it', async () => {
   const { house, alice, posts, told } = await openHost()
   await house.channel.rotateKeys?.('echo', { isRevoking: true })
   await postActivity(house, alice, composeNote(alice))
-  await vi.waitFor(() => expect(posts()).toHaveLength(1), { timeout: 5_000 })
+  await vi.waitFor(() => expect(posts()).toHaveLength(1))
   expect(told()).toEqual([['Create', `${echo}#main-key-2`]])
 })
 

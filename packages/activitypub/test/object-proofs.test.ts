@@ -171,7 +171,7 @@ describe('what leaves', () => {
     house.work()
     await postActivity(house, alice, composeNote(alice))
     const posts = () => peer.requests.filter(({ method }) => method === 'POST')
-    await vi.waitFor(() => expect(posts()).toHaveLength(answers.length), { timeout: 5_000 })
+    await vi.waitFor(() => expect(posts()).toHaveLength(answers.length))
     return posts().map(({ body }) => body)
   }
 

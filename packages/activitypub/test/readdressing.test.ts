@@ -34,7 +34,7 @@ async function placesOfPost(): Promise<readonly string[]> {
   const acting = { agent: 'echo', address: '@echo@agents.test' }
   await performActs([{ act: 'post', parts }], acting, { desk, world, findChannel: () => channel })
   const posts = () => stage.peer.requests.filter(({ method, body }) => method === 'POST' && /"Create"/.test(body))
-  await vi.waitFor(() => expect(posts()).not.toEqual([]), { timeout: 5_000 })
+  await vi.waitFor(() => expect(posts()).not.toEqual([]))
   return posts().map(({ host, path }) => `${host}${path}`)
 }
 

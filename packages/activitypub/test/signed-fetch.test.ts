@@ -43,7 +43,7 @@ async function answerPath(stage: Stage, author: Person, activity: Record<string,
   peer.forget()
   await postActivity(house, author, activity)
   const posted = () => peer.requests.find(({ method }) => method === 'POST')
-  await vi.waitFor(() => expect(posted()).toBeDefined(), { timeout: 5_000 })
+  await vi.waitFor(() => expect(posted()).toBeDefined())
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
 }
 

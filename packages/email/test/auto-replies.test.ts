@@ -11,7 +11,7 @@ afterAll(() => house.close())
 const vacation = { 'Auto-Submitted': 'auto-replied (vacation)', 'X-Auto-Response-Suppress': 'All' }
 
 const waitFor = (id: string, state: string) =>
-  vi.waitFor(async () => expect(await house.desk.findMessage(id)).toMatchObject({ state }), 5_000)
+  vi.waitFor(async () => expect(await house.desk.findMessage(id)).toMatchObject({ state }))
 
 test.each([
   ['with a sender', {}],

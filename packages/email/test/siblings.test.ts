@@ -28,7 +28,7 @@ test('an agent that is mentioned stands in Cc and is given the answer here; the 
   const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${domain}`])
   // Five agents have passed it on when it is over: echo, helper, echo, helper, echo, and helper last.
-  await expect.poll(() => given.length, { timeout: 10_000 }).toBe(6)
+  await expect.poll(() => given.length).toBe(6)
   await expect.poll(async () => (await deliveriesOf()).every(({ state }) => state === 'sent')).toBe(true)
   expect(given.map(({ recipient }) => recipient.slice(1).split('@')[0])).toEqual([
     'echo',
@@ -78,6 +78,6 @@ test('it hears what was said and to whom, from an agent nobody outside has prove
 test('its thread is that of the people: alice’s next mail to it goes on from there', async () => {
   const last = given.at(-1)
   const { mail } = await house.postMail({ from: alice, to: `helper@${domain}`, references: [last?.id ?? ''] })
-  await expect.poll(() => given.some(({ id }) => id === mail.messageId), { timeout: 5_000 }).toBe(true)
+  await expect.poll(() => given.some(({ id }) => id === mail.messageId)).toBe(true)
   expect(given.find(({ id }) => id === mail.messageId)?.history?.length).toBeGreaterThanOrEqual(2)
 })

@@ -101,7 +101,7 @@ describe('somebody proven', () => {
     const fields = ['from', 'to', 'cc', 'subject', 'message-id']
     const signed = signText(message, { domain: 'open.test', key, fields })
     await house.post(signed, { to: [`echo@${domain}`, `helper@${domain}`] })
-    await vi.waitFor(() => expect(house.sim.mail.received).toHaveLength(2), 5_000)
+    await vi.waitFor(() => expect(house.sim.mail.received).toHaveLength(2))
     const sent = house.sim.mail.received
     expect(sent.map(({ envelope }) => envelope.to)).toEqual([['ann@open.test'], ['ann@open.test']])
     expect(sent.flatMap(({ headers }) => [headers.get('to'), headers.get('cc')])).not.toContainEqual(

@@ -134,7 +134,7 @@ export const content: readonly Row[] = [
         },
         expect: { status: 202 },
         async after({ house, peer, alice }) {
-          await vi.waitFor(() => expect(peer.countOf('https://good.test/inbox')).toBe(1), { timeout: 5_000 })
+          await vi.waitFor(() => expect(peer.countOf('https://good.test/inbox')).toBe(1))
           expect(house.heard).toHaveLength(1)
           const counts = ['', '/replies', '/context'].map(path => peer.countOf(`${alice.id}/loop${path}`))
           expect(counts).toEqual([1, 0, 0])
