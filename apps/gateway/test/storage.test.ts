@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operatorToken, origin } from './house.ts'
 import type { WebHouse } from './web-house.ts'
 import { jpeg, name, openWebHouse } from './web-house.ts'
 
@@ -162,15 +163,7 @@ describe('a project whose signed URLs count', () => {
 })
 
 test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URLs, and loses what is deleted', async () => {
-  const kept = new Map<string, Buffer>()
-  const bucket = await openHost(({ method, url, body }) => {
-    if (method === 'PUT') kept.set(url, body)
-    if (method === 'DELETE') return { status: kept.delete(url) ? 204 : 404 }
-    return kept.has(url) ? { status: 200, body: kept.get(url) } : { status: 404 }
-  })
-  const endpoint = `http://127.0.0.1:${bucket.port}`
-  const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
-  const web = await openWebHouse({ storage }, { network: { allow_private: [endpoint] } })
+  const { web, kept, close } = await openBucketHouse()
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
     expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
@@ -193,7 +186,60 @@ test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URL
     expect(kept.size).toBe(0)
     expect((await fetch(web.local(file.url))).status).toBe(404)
   } finally {
+    await close()
+  }
+})
+
+test('what a bucket that is down does not delete is deleted when it is asked for again', async () => {
+  const { web, kept, down, close } = await openBucketHouse()
+  const showFile = async () => {
+    const file = await web.upload(jpeg)
+    const threadId = name('thread')
+    await web.say([{ type: 'binary', mimeType: 'image/jpeg', url: file.url }], { threadId })
+    return { file, threadId }
+  }
+  const forgetOwner = async () => {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ owner: `web:${JSON.stringify([origin, 'ann'])}` })
+    const answer = await fetch(`${web.house.url()}/operator/api/owners/forget`, { method: 'POST', headers, body })
+    return { status: answer.status, json: (await answer.json()) as object }
+  }
+  const ways: readonly ((shown: Awaited<ReturnType<typeof showFile>>) => Promise<{ status: number }>)[] = [
+    ({ threadId }) => web.ask('DELETE', `/api/v1/agent/threads/${threadId}`),
+    ({ file: { bucket, path } }) =>
+      web.ask('DELETE', `/api/v1/agent/attachments?${new URLSearchParams({ bucket, path })}`),
+    forgetOwner,
+  ]
+  try {
+    for (const remove of ways) {
+      const shown = await showFile()
+      down.add('DELETE')
+      expect(await remove(shown)).toMatchObject({ status: 503, json: { code: 'unavailable' } })
+      expect(kept.size).toBe(1)
+      down.clear()
+      expect((await remove(shown)).status).toBe(200)
+      expect(kept.size).toBe(0)
+    }
+  } finally {
+    await close()
+  }
+})
+
+async function openBucketHouse() {
+  const kept = new Map<string, Buffer>()
+  const down = new Set<string>()
+  const bucket = await openHost(({ method, url, body }) => {
+    if (down.has(method)) return { status: 503 }
+    if (method === 'PUT') kept.set(url, body)
+    if (method === 'DELETE') return { status: kept.delete(url) ? 204 : 404 }
+    return kept.has(url) ? { status: 200, body: kept.get(url) } : { status: 404 }
+  })
+  const endpoint = `http://127.0.0.1:${bucket.port}`
+  const storage = { kind: 's3', endpoint, region: 'eu-1', bucket: 'files', access_key: 'key', secret_key: 'secret' }
+  const web = await openWebHouse({ storage }, { network: { allow_private: [endpoint] } })
+  const close = async () => {
     await web.close()
     bucket.close()
   }
-})
+  return { web, kept, down, close }
+}

@@ -29,6 +29,13 @@ interface FilePlace {
   readonly path: string
 }
 
+interface Slice {
+  readonly thread: number
+  readonly messages: ReadonlySet<number>
+  /** What nothing else of the owner's refers to. */
+  readonly files: readonly FilePlace[]
+}
+
 export function createChatForgetting(
   { db, write, now }: Store,
   tables: Tables,
@@ -47,39 +54,48 @@ export function createChatForgetting(
     "SELECT seq FROM entries WHERE thread_id = ? AND scope = 'conversation'",
   )
   const listDigests = prepareQuery<{ digest: string }>(db, 'SELECT digest FROM blob_uses WHERE message = ?')
-  const endFiles = prepareQuery<FilePlace>(
+  const listFiles = prepareQuery<FilePlace>(
     db,
-    `DELETE FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
-       JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1)
-     RETURNING bucket, path`,
+    `SELECT bucket, path FROM objects WHERE owner = ?1 AND digest = ?2 AND NOT EXISTS (SELECT 1 FROM blob_uses u
+       JOIN messages m ON m.number = u.message JOIN tasks k ON k.id = m.task_id WHERE u.digest = ?2 AND k.owner = ?1
+       AND u.message NOT IN (SELECT CAST(value AS INTEGER) FROM json_each(?3)))`,
   )
+  const endFile = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   const removeMessage = createRemoveMessage(db, tables)
   const endEntry = createEntryRemoval(db)
   const endThread = createOwnThreadRemoval(db)
 
-  /** Undefined when there is nothing of it any more. A number is looked up each time: it may be given again. */
-  function removeSlice({ owner, agent, key }: ChatName): Promise<readonly FilePlace[] | undefined> {
+  /** Undefined when there is nothing of it any more. */
+  function findSlice({ owner, agent, key }: ChatName): Slice | undefined {
+    const thread = find.get(key, agent, owner)?.thread_id
+    if (thread === undefined) return undefined
+    const messages = listMessages.all(thread, sliceSize).map(({ number }) => number)
+    const digests = new Set(messages.flatMap(number => listDigests.all(number).map(({ digest }) => digest)))
+    const files = [...digests].flatMap(digest => listFiles.all(owner, digest, JSON.stringify(messages)))
+    return { thread, messages: new Set(messages), files }
+  }
+
+  /** A number is looked up once more: it may have been given again. */
+  function removeSlice({ owner, agent, key }: ChatName, { thread, messages, files }: Slice): Promise<void> {
     return write(batch => {
-      const thread = find.get(key, agent, owner)?.thread_id
-      if (thread === undefined) return undefined
-      const messages = listMessages.all(thread, sliceSize)
-      const digests = messages.flatMap(({ number }) => listDigests.all(number))
-      for (const { number } of messages) removeMessage(batch, number, now())
-      const files = [...new Set(digests.map(({ digest }) => digest))].flatMap(digest => endFiles.all(owner, digest))
-      if (messages.length < sliceSize) {
-        for (const { seq } of listEntries.all(thread)) endEntry(seq)
-        endThread(thread, owner)
-      }
-      return files
+      for (const { bucket, path } of files) endFile.run(owner, bucket, path)
+      if (find.get(key, agent, owner)?.thread_id !== thread) return
+      const listed = listMessages.all(thread, 2 * sliceSize).filter(({ number }) => messages.has(number))
+      for (const { number } of listed) removeMessage(batch, number, now())
+      if (listMessages.all(thread, 1).length > 0) return
+      for (const { seq } of listEntries.all(thread)) endEntry(seq)
+      endThread(thread, owner)
     })
   }
 
   return {
     async forgetChat(chat) {
       for (let isThere = false; ; isThere = true) {
-        const files = await removeSlice(chat)
-        if (!files) return isThere
-        for (const { bucket, path } of files) await elsewhere?.remove(`${bucket}/${path}`)
+        const slice = findSlice(chat)
+        if (!slice) return isThere
+        // Before their rows, so that they are found again when this is cut off.
+        for (const { bucket, path } of slice.files) await elsewhere?.remove(`${bucket}/${path}`)
+        await removeSlice(chat, slice)
       }
     },
   }

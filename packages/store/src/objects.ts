@@ -13,7 +13,10 @@ interface ObjectRow extends Omit<StoredObject, 'createdAt'> {
 const mostCopies = 256
 const columns = 'bucket, path, owner, mime, size, digest, created_at'
 
-/** Objects, with their bytes in the desk's file or in `elsewhere`. */
+/**
+ * Objects, with their bytes in the desk's file or in `elsewhere`. Bytes there come before their row and go before it: cut off in between, what is
+ * to be removed is still known, and is removed when it is asked for again.
+ */
 export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: ByteStore): ObjectStore {
   const table = createObjectTable(db)
   return {
@@ -52,15 +55,21 @@ export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: 
     findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
     readObject: async object => table.readBytes(object) ?? elsewhere?.read(keyOf(object)),
     async removeObject(owner, object) {
-      const isRemoved = await write(() => table.removeOne(owner, object))
-      if (isRemoved) await elsewhere?.remove(keyOf(object))
-      return isRemoved
+      if (table.find(object.bucket, object.path)?.owner !== owner) return false
+      await elsewhere?.remove(keyOf(object))
+      return write(() => table.removeOne(owner, object))
     },
     async removeObjects(owner) {
-      const removed = await write(() => table.removeOf(owner))
-      scrub()
-      if (elsewhere) for (const object of removed) await elsewhere.remove(keyOf(object))
-      return removed.length
+      for (let removed = 0; ; ) {
+        const objects = table.listOf(owner)
+        if (objects.length === 0) return removed
+        if (elsewhere) for (const object of objects) await elsewhere.remove(keyOf(object))
+        await write(() => {
+          for (const object of objects) table.removeOne(owner, object)
+        })
+        removed += objects.length
+        scrub()
+      }
     },
   }
 }
@@ -80,9 +89,9 @@ function createObjectTable(db: Database) {
     db,
     'SELECT bytes FROM objects WHERE bucket = ? AND path = ?',
   )
-  const removeOf = prepareQuery<{ bucket: string; path: string }>(
+  const listOf = prepareQuery<{ bucket: string; path: string }>(
     db,
-    'DELETE FROM objects WHERE owner = ? RETURNING bucket, path',
+    'SELECT bucket, path FROM objects WHERE owner = ? ORDER BY id LIMIT 200',
   )
   const removeOne = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   const sum = prepareQuery<{ bytes: number }>(
@@ -108,6 +117,6 @@ function createObjectTable(db: Database) {
     removeOne: (owner: string, { bucket, path }: Pick<StoredObject, 'bucket' | 'path'>): boolean =>
       removeOne.run(owner, bucket, path).changes > 0,
     sumBytes: (owner: string): number => sum.get(owner)?.bytes ?? 0,
-    removeOf: (owner: string) => removeOf.all(owner),
+    listOf: (owner: string) => listOf.all(owner),
   }
 }
