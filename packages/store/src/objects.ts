@@ -91,7 +91,7 @@ function createObjectTable(db: Database) {
   )
   const listOf = prepareQuery<{ bucket: string; path: string }>(
     db,
-    'SELECT bucket, path FROM objects WHERE owner = ? ORDER BY id LIMIT 200',
+    'SELECT bucket, path FROM objects WHERE owner = ? LIMIT 200',
   )
   const removeOne = prepareQuery(db, 'DELETE FROM objects WHERE owner = ? AND bucket = ? AND path = ?')
   const sum = prepareQuery<{ bytes: number }>(
