@@ -63,6 +63,29 @@ describe('sessions of envelopes over HTTP', () => {
     expect((await open()).session_id).not.toBe(session.session_id)
   })
 
+  test('E-13, E-16: what is odd about the messages of a list is told with their places, also when they are there already', async () => {
+    const path = `/v1/sessions/${(await open()).session_id}`
+    const messages = [
+      { role: 'user', content: 'plain' },
+      { schema: 'agents-api.message', type: 'text', role: 'user', content: 'no version' },
+      { schema: 'other', version: 1, type: 'text', role: 'user', content: 'another schema' },
+    ]
+    const odd = [
+      { code: 'version_missing', index: 1 },
+      { code: 'schema_unknown', index: 2 },
+    ]
+    const first = await call('PUT', path, { messages })
+    expect([first.status, first.json.findings]).toMatchObject([200, odd])
+    expect((await call('PUT', path, { messages })).json.findings).toEqual(first.json.findings)
+    const more = [...messages, { schema: 'other', version: 1, type: 'text', role: 'user', content: 'one more' }]
+    expect((await call('PUT', path, { messages: more })).json.findings).toMatchObject([
+      ...odd,
+      { code: 'schema_unknown', index: 3 },
+    ])
+    const { messages: stored } = (await call('GET', path)).json
+    expect((await call('PUT', path, { messages: stored })).json.findings).toEqual([])
+  })
+
   test('E-37: is its owner’s alone, whatever a body says; deleting what is not there succeeds', async () => {
     const session = await open()
     const path = `/v1/sessions/${session.session_id}`

@@ -1,3 +1,4 @@
+import type { Finding, ReadContext } from '../codec.ts'
 import type { EntryBody, TranscriptEntry } from '../entry.ts'
 import { diffJson } from '../json-difference.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
@@ -6,19 +7,29 @@ import { normalizeEnvelope } from './normalize-envelope.ts'
 
 /**
  * A whole list against what is stored: messages that stand at the same place and say the same are the entries that are there, bags name
- * theirs, and only what is neither is new.
+ * theirs, and only what is neither is new. What is odd about a message is reported with its place.
  */
 export function reconcileEnvelopes(
   stored: readonly TranscriptEntry[],
   messages: readonly unknown[],
-  context: { readonly thread_id: string; readonly at: string; newId(): string },
+  context: Pick<ReadContext, 'thread_id' | 'at' | 'newId' | 'report'>,
 ): readonly EntryBody[] {
   const written = envelopeCodec.write(stored)
-  const wanted = messages.map(message => normalizeEnvelope(message))
+  const findings: Finding[] = []
+  const wanted = messages.map((value, index) =>
+    normalizeEnvelope(value, { report: (code, message) => findings.push({ code, message, index }) }),
+  )
   const end = wanted.findIndex((message, index) => !isSame(message, written[index]))
   const same = end < 0 ? wanted.length : end
   const byId = new Map(stored.map(entry => [entry.entry_id, entry]))
-  const rest = envelopeCodec.read(messages.slice(same), { ...context, find: id => byId.get(id) })
+  // Of the rest the reading tells it, with what it finds besides.
+  const told = findings.filter(({ index }) => index < same)
+  const rest = envelopeCodec.read(messages.slice(same), {
+    ...context,
+    find: id => byId.get(id),
+    report: finding => told.push({ ...finding, index: same + finding.index }),
+  })
+  for (const finding of told) context.report?.(finding)
   return [...stored.slice(0, same), ...rest]
 }
 

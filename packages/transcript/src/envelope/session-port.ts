@@ -1,3 +1,4 @@
+import type { Finding } from '../codec.ts'
 import type { ThreadKey, ThreadLock } from '../transcript-store.ts'
 import type { NewSession, Session, SessionPrincipal } from './session.ts'
 
@@ -29,6 +30,11 @@ export interface SessionUpdate {
   readonly token?: string | undefined
 }
 
+/** A session as it is now, and what was odd about the messages it was given. */
+export interface UpdatedSession extends Session {
+  readonly findings: readonly Finding[]
+}
+
 /**
  * Sessions of agents (seed 000) over the transcript: each is a thread, its messages are the thread as envelopes. Who asks is always the
  * first argument; a session of somebody else's is not there.
@@ -40,7 +46,7 @@ export interface SessionStore {
   open(principal: SessionPrincipal, wanted?: NewSession & Pick<PendingSearch, 'seconds'>): Promise<Session>
   get(principal: SessionPrincipal, id: string): Promise<Session | undefined>
   /** `undefined` when there is none. @throws Rejection malformed; Unavailable while another writer holds it */
-  update(principal: SessionPrincipal, id: string, update: SessionUpdate): Promise<Session | undefined>
+  update(principal: SessionPrincipal, id: string, update: SessionUpdate): Promise<UpdatedSession | undefined>
   updateTitle(principal: SessionPrincipal, id: string, title: string): Promise<boolean>
   markRead(principal: SessionPrincipal, id: string): Promise<boolean>
   /** Deleting what is not there succeeds. @throws Unavailable while another writer holds it */

@@ -1,4 +1,5 @@
 import { isoTime, Rejection, type World } from '@postern/core'
+import type { Finding } from '../codec.ts'
 import { formatUuidOf } from '../new-id.ts'
 import type { RecordShelf, ShelfPlace, ShelfRecord, ThreadKey, TranscriptStore } from '../transcript-store.ts'
 import type { AgentMessageEnvelope } from './envelope.ts'
@@ -186,15 +187,17 @@ export function createSessionStore({ transcript, shelf, world }: SessionDeps): S
       const thread = (await findRow(principal, id)) && (await findThread(principal, id))
       if (!thread) return undefined
       const stored = await transcript.read(thread)
+      const findings: Finding[] = []
       const entries = reconcileEnvelopes(stored, messages, {
         thread_id: thread.thread_id,
         at: now(),
         newId: () => formatUuidOf(world),
+        report: finding => findings.push(finding),
       })
       await transcript.replace(thread, entries, { token })
       const present = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
       const row = await changeRow(principal, id, { ...present, updated_at: now() })
-      return row && { ...row, messages: await readMessages(thread) }
+      return row && { ...row, messages: await readMessages(thread), findings }
     },
     async updateTitle(principal, id, title) {
       return (await changeRow(principal, id, { title, updated_at: now() })) !== undefined
