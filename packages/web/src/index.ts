@@ -16,6 +16,7 @@ import { createOwnerReader } from './owner.ts'
 import type { BoundTranscript, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
+import { refuseWrongMethods } from './wrong-method.ts'
 
 export { admitsMedia, detectMedia } from './attachments/media-kind.ts'
 export type { WebConfig } from './config.ts'
@@ -88,6 +89,7 @@ export async function openWeb(
     routes.route('/', createSessionRoutes(rooms))
     routes.route('/', createThreadRoutes(rooms))
     if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, questions, isOperatorToken }))
+    refuseWrongMethods(routes)
   }
   const sender = createSender({
     name: 'web',

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WebHouse } from '../web-house.ts'
+import { judgeStream, name, openWebHouse, parseEvents } from '../web-house.ts'
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({ origins: ['https://chat.example'] })
+})
+afterAll(() => web.close())
+
+test.each([
+  ['GET', '/api/v1/agent/runs', 'POST'],
+  ['PUT', '/api/v1/agents/chat/runs', 'POST'],
+  ['POST', '/api/v1/agent/history?threadId=a', 'GET, HEAD'],
+  ['GET', '/api/v1/agent/runs/run-1/cancel', 'POST'],
+  ['GET', '/api/v1/agent/attachments', 'DELETE, POST'],
+  ['POST', '/storage/v1/object/sign/bucket/a/b.jpg', 'GET, HEAD'],
+  ['PATCH', '/v1/sessions', 'GET, HEAD, POST'],
+  ['POST', '/v1/sessions/some-id', 'DELETE, GET, HEAD, PUT'],
+  ['POST', '/v1/sessions/pending', 'DELETE, GET, HEAD, PUT'],
+  ['PUT', '/v1/usage', 'GET, HEAD'],
+  ['PATCH', '/v1/store/here', 'DELETE'],
+])('%s %s is answered 405: it takes %s', async (method, path, allow) => {
+  const answer = await web.call(path, { method })
+  expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
+  expect(await answer.json()).toEqual({
+    title: 'Method Not Allowed',
+    status: 405,
+    code: 'unsupported',
+    detail: `Cannot answer: only ${allow} is taken here`,
+  })
+})
+
+test('a page that may call reads it, too, and asks as before', async () => {
+  const headers = { origin: 'https://chat.example' }
+  const answer = await web.call('/api/v1/agent/runs', { headers })
+  expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([405, 'https://chat.example'])
+  expect((await web.call('/api/v1/agent/runs', { method: 'OPTIONS', headers })).status).toBe(204)
+  expect((await web.call('/api/v1/agent/threads', { method: 'HEAD' })).status).toBe(200)
+})
+
+test.each(['/api/v1/agent/nothing', '/v1/nothing', '/v1/sessions/a/b/c', '/storage/v1/other'])(
+  '%s is not there',
+  async path => {
+    for (const method of ['GET', 'POST']) {
+      const answer = await web.call(path, { method })
+      expect([answer.status, answer.headers.get('allow')]).toEqual([404, null])
+    }
+  },
+)
+
+test('what is taken runs as it did', async () => {
+  const messages = [{ id: name('msg'), role: 'user', content: 'hello' }]
+  const answer = await web.postRun({ threadId: name('thread'), runId: name('run'), messages })
+  const text = await answer.text()
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+})

@@ -1,0 +1,44 @@
+import type { Context, Hono } from 'hono'
+
+interface KnownPath {
+  readonly path: string
+  readonly pattern: RegExp
+  readonly methods: ReadonlySet<string>
+}
+
+/** What is there, but not by this method, is answered 405 with those it takes. Comes behind all other routes. */
+export function refuseWrongMethods(routes: Hono): void {
+  const known = listPaths(routes)
+  for (const { path } of known) routes.all(path, c => answerWrongMethod(c, known))
+}
+
+/** Middleware is no route. */
+function listPaths({ routes }: Hono): readonly KnownPath[] {
+  const own = routes.filter(({ method }) => method !== 'ALL')
+  return [...new Set(own.map(({ path }) => path))].map(path => ({
+    path,
+    pattern: patternOf(path),
+    methods: new Set(own.filter(route => route.path === path).map(({ method }) => method)),
+  }))
+}
+
+function patternOf(path: string): RegExp {
+  const segments = path.split('/').map(segment => {
+    if (segment === '*') return '.*'
+    return segment.startsWith(':') ? '[^/]+' : segment.replace(/[^\w-]/g, '\\$&')
+  })
+  return new RegExp(`^${segments.join('/')}$`)
+}
+
+/** A path may be one of several patterns. */
+function answerWrongMethod({ req }: Context, known: readonly KnownPath[]): Response {
+  const methods = new Set(known.flatMap(({ pattern, methods }) => (pattern.test(req.path) ? [...methods] : [])))
+  if (methods.has('GET')) methods.add('HEAD')
+  const allow = [...methods].sort().join(', ')
+  const detail = `Cannot answer: only ${allow} is taken here`
+  const problem = { title: 'Method Not Allowed', status: 405, code: 'unsupported', detail }
+  return new Response(JSON.stringify(problem), {
+    status: 405,
+    headers: { 'content-type': 'application/problem+json', allow },
+  })
+}
