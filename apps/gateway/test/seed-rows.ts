@@ -22,6 +22,9 @@ const signedUrl = 'packages/web/src/signed-url.test.ts'
 const elsewhere = 'apps/gateway/test/web/elsewhere.test.ts'
 const resumedRuns = 'apps/gateway/test/web/resumed-runs.test.ts'
 const producer = 'apps/gateway/test/web/producer.test.ts'
+const notes = 'apps/gateway/test/web/notes.test.ts'
+const cancelledRuns = 'apps/gateway/test/web/cancelled-runs.test.ts'
+const stages = 'apps/gateway/test/web/stages.test.ts'
 const elsewhereCrash = 'apps/gateway/test/web/elsewhere-crash.test.ts'
 const pythonStore = 'clients/python/tests/test_store.py'
 const storeFormat = 'packages/transcript/src/store-format/store-format.test.ts'
@@ -66,10 +69,10 @@ export const seedRows: readonly SeedRow[] = [
   ['E-10', [envelopes, envelope]],
   ['E-11', [envelopes, envelope]],
   ['E-12', [envelopes, envelope]],
-  ['E-13', [envelopes, envelope, normalized]],
+  ['E-13', [dialects, envelopes, envelope, normalized]],
   ['E-14', [envelopes, envelope]],
   ['E-15', [dialects, envelopes, envelope]],
-  ['E-16', [envelopes, envelope]],
+  ['E-16', [dialects, envelopes, envelope]],
   ['E-17', [envelopes, envelope]],
   ['E-18', [envelopes, envelope]],
   ['E-19', [envelopes, envelope]],
@@ -109,16 +112,16 @@ export const seedRows: readonly SeedRow[] = [
   ['C-09', [storage, webRules, web, signedUrl]],
   ['C-10', [web]],
   ['C-11', [webRules, web, agui]],
-  ['C-12', [webRules, web]],
+  ['C-12', [webRules, web, notes]],
   ['C-13', [web]],
   ['C-14', [webRules, web]],
   ['C-15', [web]],
-  ['C-16', [webRules, web]],
+  ['C-16', [webRules, web, notes, cancelledRuns]],
   ['C-17', [webRules, web]],
-  ['C-18', [webRules, web, resumedRuns]],
-  ['C-19', [webRules, web, agui]],
+  ['C-18', [webRules, web, resumedRuns, notes, cancelledRuns]],
+  ['C-19', [webRules, web, stages, agui]],
   ['C-20', [producer, agui]],
-  ['C-21', [web, agui]],
+  ['C-21', [web, notes, agui]],
   ['C-22', [web]],
   ['C-23', [approval, operatorChat, web, producer]],
   ['C-24', [approval, operatorChat, webRules, web, resumedRuns]],
