@@ -50,7 +50,8 @@ async function joinConversation(
   const thread = await transcript.openThread(owner.owner, alias)
   await transcript.bindDesk(thread, id, whose.subjects)
   const findTarget = async () => {
-    const target = await house.desk.readLastTarget(whose, id)
+    // He may have been unlinked while his run was being read.
+    const target = await house.desk.readLastTarget(await listOwnPlaces(owner, agent, rooms), id)
     return target === undefined ? undefined : findChannel(own.via)?.retarget?.(target)
   }
   return { thread, joined: { ...own, findTarget } }

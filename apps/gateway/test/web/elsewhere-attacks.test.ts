@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfided } from '../people-house.ts'
 import type { ChatHouse, Thread } from './chat-house.ts'
-import { openChatHouse } from './chat-house.ts'
+import { name, openChatHouse } from './chat-house.ts'
 
 // What people try who had an account before, or have it now.
 
 let house: ChatHouse
 
 beforeAll(async () => {
-  house = await openChatHouse()
+  const use = './agents/patient-confidant.ts'
+  house = await openChatHouse({
+    agents: {
+      desk: { use, people: { link: true, share: 'history+state' }, concurrency: 4 },
+      quiet: { use, people: { link: true }, concurrency: 4 },
+    },
+  })
 })
 afterAll(() => house.close())
 
@@ -50,3 +56,32 @@ describe('C-30: an account that two people have one after the other', () => {
     expect(text).not.toContain('4711')
   })
 })
+
+test.each(['desk', 'quiet'])('C-30: a run of who is unlinked while it waits is given no past: %s', async agent => {
+  const from = 'bob@mastodon.test'
+  await house.dm('the safe is behind the picture', { from, to: agent })
+  await house.linkAccount(from, { agent })
+  const own = (await house.threads('ann', agent)).find(({ via }) => via === 'activitypub')
+  const threadId = own?.threadId ?? ''
+  const ask = (content: string) =>
+    house.postRun(
+      { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] },
+      'ann',
+      agent,
+    )
+  const held = await ask('hold')
+  const waiting = await ask('where is the safe?')
+  expect([held.status, waiting.status]).toEqual([200, 200])
+  const { text } = await house.dm('unlink @ann@web.agents.test', { from, to: agent })
+  expect(text).toContain('is not linked with this address any more')
+  await house.chat('go', { as: 'bob', agent })
+  // It had its past when it began.
+  expect(await readAnswer(held)).toContain('behind the picture')
+  expect(await readAnswer(waiting)).toBe('{"past":[],"kept":[],"knows":[]}')
+})
+
+async function readAnswer(run: Response): Promise<string> {
+  const events = (await run.text()).split('\n\n').filter(line => line.startsWith('data: '))
+  const told = events.map(line => JSON.parse(line.slice(6)) as { readonly type: string; readonly delta?: string })
+  return told.flatMap(({ type, delta }) => (type === 'TEXT_MESSAGE_CONTENT' ? [delta] : [])).join('')
+}
