@@ -1,3 +1,4 @@
+import { measureGrowth } from '@postern/testing/growth'
 import { expect, test } from 'vitest'
 import { emailConfigSchema } from '../config.ts'
 import { scanHeaders } from '../header-scan.ts'
@@ -56,16 +57,15 @@ test.each([
 })
 
 test.each([
-  ['blank lines', `${head}\n${'\n'.repeat(1_000_000)}`],
-  ['boundaries', `${head}\n${'\n--b'.repeat(250_000)}`],
-  ['fields', `${head}\n${'a:b\n'.repeat(250_000)}`],
-  ['folded lines', `${head}\na:${'\n b'.repeat(300_000)}`],
-  ['white space', `Content-Type:${' '.repeat(1_000_000)}`],
-  ['of no line end', `${head}\n${'x'.repeat(1_000_000)}`],
-])('a megabyte of %s is read in no time', (_what, part) => {
-  const started = performance.now()
-  expect(read(part)).toBeUndefined()
-  expect(performance.now() - started).toBeLessThan(1_000)
+  ['blank lines', `${head}\n`, '\n'],
+  ['boundaries', `${head}\n`, '\n--b'],
+  ['fields', `${head}\n`, 'a:b\n'],
+  ['folded lines', `${head}\na:`, '\n b'],
+  ['white space', 'Content-Type:', ' '],
+  ['of no line end', `${head}\n`, 'x'],
+])('a megabyte of %s takes time in proportion to its length', (_what, before, piece) => {
+  const run = (text: string) => expect(read(before + text)).toBeUndefined()
+  expect(measureGrowth(run, piece, 1_000_000)).toBeLessThan(24)
 })
 
 test('parseFieldGroups() keeps the first of two fields of one name, unfolded', () => {
