@@ -54,9 +54,9 @@ test('createBlocklist() with an allow list blocks everybody else, and whoever is
 test('the length of the list does not count', () => {
   const block = Array.from({ length: 50_000 }, (_, at) => `host-${at}.example`)
   const isBlocked = createBlocklist({ block, allow: [] })
-  const before = performance.now()
+  const before = process.threadCpuUsage()
   for (let at = 0; at < 100_000; at += 1) isBlocked('one.of.many.social.example')
-  expect(performance.now() - before).toBeLessThan(2_000)
+  expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000)
   expect(isBlocked('x.host-49999.example')).toBe(true)
 })
 

@@ -272,9 +272,10 @@ describe('many signatures', () => {
       let message = write('ann@open.test', 'x'.repeat(70).concat('\n').repeat(14_000))
       for (let index = 0; index < count; index += 1)
         message = sign({ domain: 'open.test', bodyOctets: 10, tags: { l: `${index}` } }, message)
-      const started = performance.now()
+      const began = process.cpuUsage()
       const { record } = await take(message)
-      return { ms: performance.now() - started, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
+      const { user } = process.cpuUsage(began)
+      return { ms: user / 1_000, judged: record.proofs.filter(({ kind }) => kind === 'dkim') }
     }
     const few = await judge(10)
     const many = await judge(99)
@@ -294,11 +295,14 @@ ARC-Authentication-Results: i=1;${spaces}x
     ['a chain of white space', () => `${chain}${sign()}`],
     ['signatures of white space', () => `DKIM-Signature: v=1; b=${' '.repeat(25_000)}a\n`.repeat(5) + sign()],
   ])('%s does not take a parser', async (_what, draft) => {
-    const hasty = await openMailHouse({ config: { limits: { parse_timeout_ms: 1500 } } })
-    hasty.sim.dns.set('s1._domainkey.open.test', { TXT: [keyRecord(rsa)] })
-    expect((await hasty.post(draft())).status).toBe(200)
-    expect((await hasty.latest()).message.sender.verified).toBe(true)
-    await hasty.close()
+    // The thread is there already.
+    await take(sign())
+    const message = draft()
+    const began = process.cpuUsage()
+    const { sender } = await take(message)
+    // Of the processor, and of all threads: however long a busy machine takes for it.
+    expect(process.cpuUsage(began).user).toBeLessThan(1_500_000)
+    expect(sender.verified).toBe(true)
   })
 
   test('a signature over four thousand octets is none', async () => {
