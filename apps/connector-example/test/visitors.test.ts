@@ -1,13 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { defaultLimits } from '../src/config.ts'
 import type { ChatHouse } from './house.ts'
 import { openChatHouse } from './house.ts'
 import { awaitEntry } from './visitor.ts'
 
 let house: ChatHouse
+let heldAt: number | undefined
 
 beforeAll(async () => {
-  house = await openChatHouse({ limits: { ...defaultLimits, loginsPerMinute: 40, streamsPerPerson: 2 } })
+  const limits = { ...defaultLimits, loginsPerMinute: 40, streamsPerPerson: 2 }
+  house = await openChatHouse({ limits, now: () => heldAt ?? Date.now() })
+})
+afterEach(() => {
+  heldAt = undefined
 })
 afterAll(() => house.close())
 
@@ -127,6 +132,7 @@ describe('a flood', () => {
   test('of messages of one person ends, and says when it may go on', async () => {
     const eve = await house.comeIn('Eve')
     const csrf = await eve.formToken()
+    heldAt = Date.now()
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, at) => eve.post('/rooms/lobby/messages', { csrf, text: `${at}` })),
     )

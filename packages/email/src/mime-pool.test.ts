@@ -27,7 +27,10 @@ const file = new URL(
     const what = Buffer.from(octets).toString()
     if (what === 'exit') process.exit(1)
     if (what === 'throw') throw new Error('boom')
-    if (what === 'hang') while (true);
+    if (what === 'hang') {
+      new BroadcastChannel('hangs').postMessage('now')
+      while (true);
+    }
     if (what === 'eat') { const all = []; while (true) all.push(new Array(100000).fill({})) }
     return what === 'fail' ? { error: 'no' } : { result: what }
   })))
@@ -45,9 +48,19 @@ test.each(['exit', 'throw', 'eat', 'fail'])('a message that makes its thread %s 
 })
 
 test('a message that takes too long costs only itself', async () => {
-  pool = createMimePool({ limits: { ...limits, parse_timeout_ms: 300 }, world, file })
+  // Time passes only while somebody hangs: all of what he has, at once.
+  let hanging = Promise.withResolvers<void>()
+  const hangs = new BroadcastChannel('hangs')
+  hangs.onmessage = () => hanging.resolve()
+  const sleep = async (_: number, signal?: AbortSignal) => {
+    const closed = new Promise(resolve => signal?.addEventListener('abort', resolve))
+    await Promise.race([hanging.promise, closed])
+  }
+  const terminated = { ...log, warn: () => (hanging = Promise.withResolvers()) }
+  pool = createMimePool({ limits, world: { log: terminated, sleep }, file })
   const results = await Promise.all([pool.run(job('hang')), pool.run(job('last'))])
   expect(results).toEqual([undefined, 'last'])
+  hangs.close()
 })
 
 test('a message that dies with its thread once is read in the next one', async () => {

@@ -99,7 +99,7 @@ export async function openMailHouse(options: MailHouseOptions = {}): Promise<Mai
   const log: Log = { debug: silent, info: silent, warn: silent, error: silent }
   const submit = createMailSubmitter(sim.mail.submit, log)
   const fetch = createGuardedFetch({ userAgent: 'test', ...(options.loopback && { loopback: options.loopback }) })
-  const resolver = new Resolver({ timeout: 500, tries: 2 })
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 })
   resolver.setServers([...sim.network.dns])
   const world = {
     fetch,
