@@ -118,7 +118,9 @@ export function createTurnNotes(turn: Turn, house: NotesHouse): TurnNotes {
 
   return {
     note,
-    stage: stages.begin,
+    stage(name, answer) {
+      if (!hasEnded) stages.begin(name, answer)
+    },
     has: type => types.has(type),
     beginCall,
     abandon() {
