@@ -38,6 +38,8 @@ const plans: Readonly<Record<string, string>> = {
 export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteRoom): NoteWriter {
   /** An id is one invocation, also of a turn that is tried again: `false` once it has ended. */
   const subagents = new Map<string, boolean>()
+  /** Tools that were called. */
+  const calls = new Set<string>()
   /** What each agent is at. */
   const tasks = new Map<string, { readonly step: OpenStep; readonly id: string }>()
 
@@ -59,13 +61,18 @@ export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteRoom
     emit({ type: EventType.SUBAGENT_ERROR, subagentRunId: id, message, ...(code !== undefined && { code }) })
   }
 
-  /** Of a delegation, else of an action. */
+  function startCall({ id, tool }: Noted): void {
+    calls.add(id)
+    callTool(callOf(id, tool))
+  }
+
+  /** Of a delegation, or of an action; of what nobody has heard of there is nothing to tell. */
   function observe({ id, tool, content }: Noted): void {
     const isOpen = subagents.get(id)
-    if (isOpen === false) return
+    if (!isOpen && !calls.has(id)) return
     const result = textOfContent(content)
     const { error } = tool ?? {}
-    if (isOpen === undefined) callTool(callOf(id, tool, error ? { error } : { result }))
+    if (!isOpen) callTool(callOf(id, tool, error ? { error } : { result }))
     else if (error) failSubagent(id, error.message, error.code)
     else {
       subagents.set(id, false)
@@ -97,20 +104,22 @@ export function createNoteWriter({ agent: own, emit, steps, callTool }: NoteRoom
     tasks.delete(agent)
   }
 
-  const tellers: Readonly<Record<string, (noted: Noted) => void>> = {
-    delegation: startSubagent,
-    tool_call: ({ id, tool }) => callTool(callOf(id, tool)),
-    tool_result: observe,
-    task: beginTask,
-    synthesis: tellCustom,
-    global_observation: tellCustom,
-    ...Object.fromEntries(Object.keys(plans).map(kind => [kind, showPlan])),
-  }
+  const tellers = new Map<string, (noted: Noted) => void>(
+    Object.entries({
+      delegation: startSubagent,
+      tool_call: startCall,
+      tool_result: observe,
+      task: beginTask,
+      synthesis: tellCustom,
+      global_observation: tellCustom,
+      ...Object.fromEntries(Object.keys(plans).map(kind => [kind, showPlan])),
+    }),
+  )
   return {
     note({ id, body }) {
       // As an entry of the transcript has it.
       const { agent_key: agent = own, content = { parts: [] }, tool } = body as Partial<EntryBody>
-      tellers[body.kind]?.({ id, body, agent, content, tool })
+      tellers.get(body.kind)?.({ id, body, agent, content, tool })
     },
     close(reason) {
       for (const [id, isOpen] of subagents) if (isOpen) failSubagent(id, reason)

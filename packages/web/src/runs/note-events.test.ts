@@ -1,0 +1,54 @@
+import type { Event } from '@ag-ui/core'
+import type { NoteBody, NoteNotice } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { createRunWriter } from './run-events.ts'
+
+const note = (id: string, body: NoteBody): NoteNotice => ({ kind: 'note', id, body })
+const delegate = { name: 'delegate', args: { worker: 'one', task: 'count' } }
+const delegation = note('d-1', { kind: 'delegation', tool: { call_id: 'd-1', ...delegate } })
+const observation = (error?: { message: string }) =>
+  note('d-1', {
+    kind: 'tool_result',
+    content: { parts: [{ kind: 'text', mime: 'text/plain', content: 'twelve' }] },
+    tool: { call_id: 'd-1', ...(error && { error }) },
+  })
+
+function tell(notices: readonly NoteNotice[], showsNotes = true) {
+  const events: Event[] = []
+  const place = {
+    threadId: 't',
+    runId: 'r',
+    agent: 'desk',
+    now: () => 1000,
+    clientTools: new Set<string>(),
+    showsNotes,
+  }
+  const writer = createRunWriter(place, event => void events.push(event))
+  writer.start()
+  for (const notice of notices) writer.note(notice)
+  writer.finish({ kind: 'success' })
+  return events.map(({ type }) => type).filter(type => !type.startsWith('RUN_') && !type.startsWith('STEP_'))
+}
+
+describe('notes of a turn that is tried again', () => {
+  test('tell no subagent twice, whatever became of it', () => {
+    expect(tell([delegation, delegation, observation()])).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_FINISHED'])
+    const failed = [delegation, observation({ message: 'no' }), delegation, observation()]
+    expect(tell(failed)).toEqual(['SUBAGENT_STARTED', 'SUBAGENT_ERROR'])
+  })
+
+  test('whose beginning was not heard have no end', () => {
+    expect(tell([observation(), observation({ message: 'no' })])).toEqual([])
+  })
+})
+
+test('what is no kind that a chat knows is not told, and nothing where notes are not shown', () => {
+  const others = ['director_context', 'injected_context', 'final', 'error', '__proto__', 'constructor']
+  expect(tell(others.map(kind => note('n-1', { kind, content: { value: 'x' } })))).toEqual([])
+  expect(tell([delegation, observation()], false)).toEqual([])
+})
+
+test('a stage that ends without its beginning, or twice, ends nothing', () => {
+  const end = note('s-1', { kind: 'activity', latency_ms: 1 })
+  expect(tell([end, end])).toEqual([])
+})
