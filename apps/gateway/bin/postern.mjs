@@ -5,11 +5,15 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
 
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isRecent = major > 24 || (major === 24 && minor >= 11)
 
 if (isRecent) {
+  // The size is meant for this thread, which has it by now; it would go before the one that a mail parser's thread is given. Here
+  // and not later: V8 takes no flags while threads run.
+  setFlagsFromString('--max-semi-space-size=0')
   nodeModule.enableCompileCache()
   const { runPostern } = await import('../src/main.ts')
   await runPostern(process.argv)

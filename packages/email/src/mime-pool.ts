@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { World } from '@postern/core'
 import { Unavailable } from '@postern/core'
@@ -58,8 +57,6 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
 
   function startWorker(seat: Seat): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: limits.parse_memory_mb, maxYoungGenerationSizeMb: youngMb }
-    // A size the program was started with is meant for its own thread, and would go before that of this one.
-    setFlagsFromString('--max-semi-space-size=0')
     const worker = new Worker(file, { resourceLimits, workerData: limits })
     const stop = (error?: unknown) => {
       if (seat.worker !== worker) return

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { serveMeasured } from '../harness/server-child.ts'
 import { readTurns } from './agents/count.ts'
 import { countListeners } from './count-listeners.ts'
 import type { GatewaySetup } from './describe.ts'
 import { openMeasuredGateway } from './open.ts'
+
+// As the program's launcher.
+setFlagsFromString('--max-semi-space-size=0')
 
 /** The gateway at work. On data of its own, or on those it is given, which stay. */
 await serveMeasured<GatewaySetup>(async ({ tree, data, counts = 'turns' }) => {
