@@ -93,7 +93,7 @@ export async function openTestHouse(options: TestHouseOptions = {}): Promise<Tes
       turnsPerAgent: 8,
       deliverySlots: 8,
       deliveriesPerHost: 8,
-      leaseMs: 900,
+      leaseMs: 30_000,
     }
     const worker = startWorker(working as never, { desk, world, retry, findChannel }, world, lanes)
     workers.push(worker)
