@@ -110,7 +110,7 @@ export async function openTestHouse(
 /** Polls until `probe` gives something. @throws Error after `timeoutMs` */
 export async function eventually<Value>(
   probe: () => Promise<Value | undefined | false>,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<Value> {
   const end = Date.now() + timeoutMs
   for (;;) {
