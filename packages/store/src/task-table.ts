@@ -66,7 +66,7 @@ export function createTaskTable(db: Database): TaskTable {
         return newIdOf(insert.get(task.owner, task.id, agent, task.context, now, task.share?.name ?? null))
       }
       if (task.isNew) return 'taken'
-      if (!openStates.has(known.state)) return 'ended'
+      if (!openStates.has(known.state) && !(task.reopens && known.state !== 'canceled')) return 'ended'
       setState.run('submitted', now, known.id)
       return known.id
     },
