@@ -70,4 +70,4 @@ test('listenHttp() closes on who does not take his answer, and bears with who wa
   expect(slow.bytes()).toBeGreaterThan(16 * 1024 * 1024)
   for (const { socket } of [patient, slow]) socket.destroy()
   await listening.close()
-}, 30_000)
+})

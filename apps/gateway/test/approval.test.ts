@@ -203,11 +203,11 @@ test.each(agents)(
 test.each(agents)('E-39: a yes by the link in a mail lets %s go on by mail, once', async agent => {
   const { mail } = swarm.house.world
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: agent === 'desk' ? 'My money' : 'please' })
-  const first = await mail.awaitReply(sent.mail.messageId, 10_000)
+  const first = await mail.awaitReply(sent.mail.messageId, 30_000)
   let asked = first
   if (agent === 'desk') {
     const again = await mail.deliver({ to: 'desk@agents.test', text: 'please', inReplyTo: first.messageId } as never)
-    asked = await mail.awaitReply(again.mail.messageId, 10_000)
+    asked = await mail.awaitReply(again.mail.messageId, 30_000)
   }
   expect(asked.text).toContain('Give 20.00 back for order 17?')
   const path = findActionPath(asked.text ?? '')
@@ -277,7 +277,7 @@ test.each(agents)(
     const from = `${name('patron')}@alice.test`
     const write = async (text: string, inReplyTo?: string) => {
       const sent = await mail.deliver({ from, to: `${agent}@agents.test`, text, inReplyTo })
-      return mail.awaitReply(sent.mail.messageId, 10_000)
+      return mail.awaitReply(sent.mail.messageId, 30_000)
     }
     const order = name(`durian${agent}`).replace('-', '')
     const begun = agent === 'desk' ? (await write('My money')).messageId : undefined

@@ -53,7 +53,7 @@ describe('E-41: an own message that comes back', () => {
 
   test('by mail is taken without a word, and nobody answers it', async () => {
     const { mail } = await house.world.mail.deliver({ to: 'echo@agents.test', subject: 'Say', text: 'it' })
-    const reply = await house.world.mail.awaitReply(mail.messageId, 10_000)
+    const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
     const before = await eventually(async () => {
       const stock = await takeStock(mail.messageId)
       return stock.entries === 2 && stock
@@ -79,7 +79,7 @@ describe('E-42: the same external message twice', () => {
 
   test('by mail is handled once, and answered once', async () => {
     const { mail } = await house.world.mail.deliver({ to: 'echo@agents.test', subject: 'Once', text: 'once' })
-    await house.world.mail.awaitReply(mail.messageId, 10_000)
+    await house.world.mail.awaitReply(mail.messageId, 30_000)
     const before = await takeStock(mail.messageId)
     expect((await house.world.mail.sendSmtp(mail)).code).toBe(250)
     expect(await takeStock(mail.messageId)).toEqual(before)

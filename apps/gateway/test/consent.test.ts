@@ -18,7 +18,7 @@ afterAll(() => house.close())
 /** The mail that asks for consent, and where its link leads. */
 async function askByMail(plan: Partial<Parameters<TestHouse['world']['mail']['deliver']>[0]> = {}) {
   const { mail } = await house.world.mail.deliver({ to: 'shop@agents.test', text: 'consent please', ...plan })
-  const reply = await house.world.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
   return { mail, reply, path: findActionPath(reply.text ?? '') }
 }
 
@@ -125,7 +125,7 @@ test('what nobody has asked is not known, whatever it looks like', async () => {
 
 test('mentionable §7.1: an agent that leads people to another origin fails, and they get no link', async () => {
   const { mail } = await house.world.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
-  const reply = await house.world.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.text).toContain('Sorry, this could not be answered.')
   const record = await house.show(mail.messageId.replace(/[<>]/g, ''))
   expect(record.error).toBe(
@@ -135,7 +135,7 @@ test('mentionable §7.1: an agent that leads people to another origin fails, and
 
 test('a state that an agent made up is not the one that counts', async () => {
   const { mail } = await house.world.mail.deliver({ to: 'shop@agents.test', text: 'forged please' })
-  const reply = await house.world.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
   expect(findActionPath(reply.text ?? '')).not.toContain('f'.repeat(43))
   expect((await decide(house, `/actions/${'f'.repeat(43)}`, 'grant')).status).toBe(404)
 })

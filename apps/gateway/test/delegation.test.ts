@@ -180,7 +180,7 @@ describe('S-31: a call of an agent to another', () => {
     const { fediverse } = house.world
     const text = `@manager@agents.test ${JSON.stringify([{ ask: '@one@agents.test', say: 'the secret word' }])}`
     const { objectId } = await fediverse.deliver({ to: '@manager@agents.test', text })
-    await fediverse.awaitReply(objectId, 10_000)
+    await fediverse.awaitReply(objectId, 30_000)
     const [{ id = '' } = {}] = await house.messages().then(all => all.filter(({ agent }) => agent === 'manager'))
     expect(JSON.stringify(await exportThread(id))).toContain('the secret word')
     await fediverse.send({ to: '@manager@agents.test', type: 'Delete', object: { id: objectId, type: 'Tombstone' } })

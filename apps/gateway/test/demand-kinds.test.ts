@@ -23,7 +23,7 @@ interface Note {
 
 async function askInPublic(text: string) {
   const { objectId } = await house.world.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'public' })
-  const { activity, inbox } = await house.world.fediverse.awaitReply(objectId, 10_000)
+  const { activity, inbox } = await house.world.fediverse.awaitReply(objectId, 30_000)
   return { note: activity.object as unknown as Note, inbox, objectId }
 }
 
@@ -47,7 +47,7 @@ test('a demand over ActivityPub is a direct reply to the sender alone, however p
   expect((await decide(house, action, 'grant')).status).toBe(200)
   const { activity } = await house.world.fediverse.awaitActivity(
     ({ activity: { object } }) => JSON.stringify(object).includes('decided: consent_required granted by link'),
-    10_000,
+    30_000,
   )
   expect(activity.object).toMatchObject({ inReplyTo: objectId, content: expect.stringContaining('my state') })
 })
@@ -59,7 +59,7 @@ test.each(['public', 'direct'] as const)(
     const { activity } = await house.world.fediverse.awaitActivity(({ activity: { type, object } }) => {
       const { inReplyTo, content } = (object ?? {}) as { inReplyTo?: string; content?: string }
       return type === 'Update' && inReplyTo === sent.objectId && content?.includes('May I look it up?') === true
-    }, 10_000)
+    }, 30_000)
     const { content } = activity.object as unknown as Note
     expect(content.includes('/actions/')).toBe(visibility === 'direct')
     expect(content.includes('Write to me again, in a direct message.')).toBe(visibility === 'public')

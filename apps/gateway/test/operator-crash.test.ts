@@ -24,7 +24,7 @@ async function linkMailbox(): Promise<void> {
     async () => house.world.mail.received.flatMap(({ text }) => /\b\w{5}-\w{5}\b/.exec(text ?? '') ?? [])[0],
   )
   const { objectId } = await house.post(`confirm ${code}`)
-  await house.world.fediverse.awaitReply(objectId, 10_000)
+  await house.world.fediverse.awaitReply(objectId, 30_000)
 }
 
 async function operate<Answer>(path: string, body?: object): Promise<{ status: number; body: Answer }> {

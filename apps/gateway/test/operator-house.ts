@@ -100,7 +100,7 @@ export async function openOperatorHouse(): Promise<OperatorHouse> {
       const { fediverse } = swarm.house.world
       const text = 'My money back, please'
       const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: how })
-      const { activity } = await fediverse.awaitReply(objectId, 10_000)
+      const { activity } = await fediverse.awaitReply(objectId, 30_000)
       return { objectId, told: JSON.stringify(activity), waiting: await findWaiting(agent) }
     },
     async decide(id, body) {

@@ -48,7 +48,7 @@ describe('who is not proven', () => {
       subject: 'hello',
       text: 'linked',
     })
-    const reply = await people.house.world.mail.awaitReply(sent.mail.messageId, 10_000)
+    const reply = await people.house.world.mail.awaitReply(sent.mail.messageId, 30_000)
     expect(readConfided(reply.text ?? '')).toBeDefined()
   })
 })

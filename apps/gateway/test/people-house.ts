@@ -29,7 +29,7 @@ export async function openPeopleHouse(overrides: Record<string, unknown> = {}) {
     { from = 'alice@mastodon.test', to = 'desk', inReplyTo, visibility = 'direct' }: Options = {},
   ) {
     const sent = await fediverse.deliver({ to: `${to}@agents.test`, text, from, inReplyTo, visibility })
-    const { activity } = await fediverse.awaitReply(sent.objectId, 10_000)
+    const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
     const { content, id, to: audience } = activity.object as { content: string; id: string; to: string[] }
     return { text: toText(content), thread: id, audience, id: sent.activityId }
   }
@@ -37,7 +37,7 @@ export async function openPeopleHouse(overrides: Record<string, unknown> = {}) {
   async function write(text: string, { from = 'alice@alice.test', to = 'desk', inReplyTo, ...rest }: Options = {}) {
     const plan = { to: `${to}@agents.test`, text, from, subject: 'hello', inReplyTo, ...rest }
     const sent = await mail.deliver(plan)
-    const received = await mail.awaitReply(sent.mail.messageId, 10_000)
+    const received = await mail.awaitReply(sent.mail.messageId, 30_000)
     return { text: (received.text ?? '').trim(), thread: received.messageId, id: sent.mail.messageId }
   }
 

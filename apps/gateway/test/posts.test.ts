@@ -14,7 +14,7 @@ let house: TestHouse
 beforeAll(async () => {
   house = await openTestHouse()
   await house.world.fediverse.send({ to: '@echo@agents.test', type: 'Follow' })
-  await house.world.fediverse.awaitActivity(({ activity }) => activity.type === 'Accept', 10_000)
+  await house.world.fediverse.awaitActivity(({ activity }) => activity.type === 'Accept', 30_000)
 })
 afterAll(() => house.close())
 
@@ -34,7 +34,7 @@ function says(content: string) {
 
 function awaitActivity(type: string, text: string): Promise<ReceivedActivity> {
   const matches = ({ activity }: ReceivedActivity) => activity.type === type && JSON.stringify(activity).includes(text)
-  return house.world.fediverse.awaitActivity(matches, 10_000)
+  return house.world.fediverse.awaitActivity(matches, 30_000)
 }
 
 test('a post reaches who follows the agent, is changed, and is taken back', async () => {

@@ -77,6 +77,6 @@ export async function openSlowHouse(
     answers: () =>
       fediverse.received.filter(({ activity, verified }) => verified && activity.type === 'Create').map(textOf),
     awaitAnswer: text =>
-      fediverse.awaitActivity(received => received.verified && textOf(received).includes(text), 10_000),
+      fediverse.awaitActivity(received => received.verified && textOf(received).includes(text), 30_000),
   }
 }

@@ -114,14 +114,14 @@ test('merged: what was said meanwhile stands once in what the model is given, an
   await post('second words')
   const { objectId } = await post('third words')
   gate.resolve()
-  await fediverse.awaitReply(objectId, 10_000)
+  await fediverse.awaitReply(objectId, 30_000)
   const promptOf = (index: number) => JSON.stringify(swarm.model.requests.at(index)?.body.messages)
   const countIn = (prompt: string, words: string) => prompt.split(words).length - 1
   expect(swarm.model.requests).toHaveLength(before + 2)
   const merged = promptOf(-1)
   expect(['first words', 'second words', 'third words'].map(words => countIn(merged, words))).toEqual([2, 1, 1])
   const { objectId: last } = await post('fourth words')
-  await fediverse.awaitReply(last, 10_000)
+  await fediverse.awaitReply(last, 30_000)
   expect(['second words', 'fourth words'].map(words => countIn(promptOf(-1), words))).toEqual([1, 1])
 })
 
@@ -132,7 +132,7 @@ test.each([
   const { mail } = swarm.house.world
   const attachments = [{ filename: 'cup.png', contentType: 'image/png', content: Buffer.from(picture, 'base64') }]
   const sent = await mail.deliver({ to: `${agent}@agents.test`, text: 'What is it?', attachments })
-  expect((await mail.awaitReply(sent.mail.messageId, 10_000)).text).toContain('triage heard')
+  expect((await mail.awaitReply(sent.mail.messageId, 30_000)).text).toContain('triage heard')
   const last = swarm.model.requests.at(-1)?.body.messages.at(-1)?.content
   expect(JSON.stringify(last)).toContain('cup.png')
   expect(JSON.stringify(last).includes(`data:image/png;base64,${picture}`)).toBe(isSeen)

@@ -178,7 +178,7 @@ test('W-05: a picture that a tool puts into the answer goes out as a file, by ma
   const { mail, a2a, fediverse } = swarm.house.world
   const bytes = Buffer.from(picture, 'base64')
   const sent = await mail.deliver({ to: 'desk@agents.test', text: 'show me' })
-  const letter = await mail.awaitReply(sent.mail.messageId, 10_000)
+  const letter = await mail.awaitReply(sent.mail.messageId, 30_000)
   expect(letter.text).toContain('Tool: shown')
   expect(letter.octets.toString().replace(/\r?\n/g, '')).toContain(picture)
 
@@ -192,7 +192,7 @@ test('W-05: a picture that a tool puts into the answer goes out as a file, by ma
   )
 
   const { objectId } = await fediverse.deliver({ to: '@desk@agents.test', text: '@desk@agents.test show me' })
-  const { activity } = await fediverse.awaitReply(objectId, 10_000)
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
   const [attached] =
     (activity.object as { attachment?: readonly { url: string; mediaType: string }[] }).attachment ?? []
   expect(attached?.mediaType).toBe('image/png')

@@ -47,7 +47,7 @@ async function write(text: string, { agent = 'desk', from = 'alice@alice.test' }
 async function mention(text: string, from: string): Promise<string> {
   const { fediverse } = swarm.house.world
   const { objectId } = await fediverse.deliver({ from, to: '@desk@agents.test', text })
-  const { activity } = await fediverse.awaitReply(objectId, 10_000)
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
   return (activity.object as { content: string }).content
 }
 

@@ -38,7 +38,7 @@ async function mention(text: string, inReplyTo?: string, from = 'alice@mastodon.
   const { fediverse } = swarm.house.world
   const to = '@desk@agents.test'
   const { objectId } = await fediverse.deliver({ from, to, text: `${to} ${text}`, ...(inReplyTo && { inReplyTo }) })
-  const { activity } = await fediverse.awaitReply(objectId, 10_000)
+  const { activity } = await fediverse.awaitReply(objectId, 30_000)
   return activity.object as unknown as Note
 }
 

@@ -137,7 +137,7 @@ test('a mail that comes by the intake route walks the same line', async () => {
     door: 'intake',
   })
   expect(answer).toBe(200)
-  const reply = await house.world.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('auto-submitted')).toEqual(['auto-replied'])
   expect(reply.references).toContain(mail.messageId.replace(/[<>]/g, ''))
 })

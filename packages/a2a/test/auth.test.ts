@@ -284,7 +284,7 @@ describe('the keys of an issuer', () => {
 
   test.each(['down', 'garbage', 'redirect', 'huge', 'slow'] as const)(
     'A09 %s: 503 with Retry-After, and nobody asks again at once',
-    { timeout: 15_000 },
+    { timeout: 60_000 },
     async answer => {
       house.issuer.answer = answer
       const first = await list()

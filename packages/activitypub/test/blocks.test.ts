@@ -185,15 +185,13 @@ test.each([
   house.work()
   await postActivity(house, alice, composeNote(alice))
   const states = async () => (await house.desk.listDeliveries({ limit: 10 })).map(({ to, state }) => [to, state])
-  await vi.waitFor(
-    async () =>
-      expect(await states()).toEqual(
-        expect.arrayContaining([
-          ['@mallory@evil.test', 'dead'],
-          ['https://good.test/inbox', 'sent'],
-        ]),
-      ),
-    { timeout: 5_000 },
+  await vi.waitFor(async () =>
+    expect(await states()).toEqual(
+      expect.arrayContaining([
+        ['@mallory@evil.test', 'dead'],
+        ['https://good.test/inbox', 'sent'],
+      ]),
+    ),
   )
   expect(peer.requests.filter(({ host }) => host === 'evil.test')).toEqual([])
 })
@@ -238,12 +236,9 @@ test('a follower whose domain is blocked since is told nothing, wherever his inb
   await createOutpost({ ...acts, log: world.log }).post('Good morning')
   const stateOf = async (inbox: string) =>
     (await desk.listDeliveries({ limit: 20 })).find(({ to }) => to === inbox)?.state
-  await vi.waitFor(
-    async () => {
-      expect(await stateOf('https://good.test/inboxes/carol')).toBe('sent')
-      expect(await stateOf('https://good.test/inboxes/bob')).toBe('dead')
-    },
-    { timeout: 5_000 },
-  )
+  await vi.waitFor(async () => {
+    expect(await stateOf('https://good.test/inboxes/carol')).toBe('sent')
+    expect(await stateOf('https://good.test/inboxes/bob')).toBe('dead')
+  })
   expect(peer.countOf('https://good.test/inboxes/bob')).toBe(0)
 })

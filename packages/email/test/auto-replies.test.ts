@@ -51,5 +51,5 @@ test('a copy of a signed mail that is made automatic takes nobody’s place', as
   await vi.waitFor(() => {
     const answers = house.sim.mail.received.filter(({ inReplyTo }) => inReplyTo === messageId)
     expect(answers).toHaveLength(1)
-  }, 5_000)
+  })
 })

@@ -26,7 +26,7 @@ async function deliveryTo(to: string): Promise<DeliveryRecord | undefined> {
 
 async function waitFor(to: string, state: DeliveryRecord['state']): Promise<DeliveryRecord> {
   return expect
-    .poll(() => deliveryTo(to), { interval: 10, timeout: 5_000 })
+    .poll(() => deliveryTo(to), { interval: 10 })
     .toMatchObject({ state })
     .then(async () => {
       const found = await deliveryTo(to)

@@ -13,7 +13,7 @@ const bob = 'Bob <bob@nodmarc.test>'
 
 async function converse(house: MailHouse, plan: Parameters<MailHouse['postMail']>[0]) {
   const { mail } = await house.postMail({ to: `counter@${domain}`, ...plan })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
   await expect
     .poll(async () => (await house.desk.findMessage(mail.messageId))?.deliveries.map(({ state }) => state))
     .toContain('sent')

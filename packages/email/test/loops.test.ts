@@ -100,7 +100,7 @@ describe('row 64: a correspondent that is a machine', () => {
       const { mail } = await house.postMail({ from: alice, text: `Thank you, message ${at}.`, inReplyTo, references })
       const record = await house.desk.findMessage(mail.messageId)
       if (record?.state === 'ignored') return at
-      const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+      const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
       inReplyTo = reply.messageId
       references = [...references, mail.messageId, reply.messageId ?? '']
     }
@@ -135,7 +135,7 @@ describe('our own mail', () => {
 
   test('row 64: what a gateway sends says so, and another gateway does not answer it', async () => {
     const { mail } = await house.postMail({ from: alice })
-    const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+    const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(
       ['auto-submitted', 'x-auto-response-suppress'].map(name => [name, reply.headers.get(name)?.[0] ?? '']),
     )
@@ -150,7 +150,7 @@ describe('our own mail', () => {
 
   test('row 63: an answer that comes back by a list under another name is known by its hop field', async () => {
     const { mail } = await house.postMail({ from: alice })
-    const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+    const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
     expect(hop).toMatch(/^echo; hop=1; max=5; id=[0-9a-f]{32}; mac=[0-9a-f]{32}$/)
     const back = await house.postMail({ from: alice, headers: { 'X-Postern-Hop': hop } })

@@ -21,7 +21,7 @@ test('a signed mail that comes by SMTP is proven, answered by the agent, and the
   })
   expect(answer).toBe(250)
 
-  const reply = await sender.awaitReply(mail.messageId, 10_000)
+  const reply = await sender.awaitReply(mail.messageId, 30_000)
   expect(reply.text?.trim()).toBe('Are you *there*?')
   expect(reply.html).toContain('<em>there</em>')
   expect(reply.envelope).toEqual({

@@ -25,7 +25,7 @@ const deliveriesOf = async () => (await house.desk.listDeliveries({ limit: 100 }
 
 test('an agent that is mentioned stands in Cc and is given the answer here; the chain ends, and nobody was mailed for it', async () => {
   const { mail } = await house.postMail({ from: alice, text: 'Who knows?' })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('cc')).toEqual([`helper@${domain}`])
   // Five agents have passed it on when it is over: echo, helper, echo, helper, echo, and helper last.
   await expect.poll(() => given.length).toBe(6)

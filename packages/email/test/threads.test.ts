@@ -23,7 +23,7 @@ async function settle(id: string): Promise<void> {
 
 test('an answer to our answer continues the thread and brings the history along', async () => {
   const { mail } = await house.postMail({ from: from.verified, text: 'One' })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
   await settle(mail.messageId)
   const next = await house.postMail({
     from: from.verified,
@@ -32,7 +32,7 @@ test('an answer to our answer continues the thread and brings the history along'
     inReplyTo: reply.messageId,
     references: [reply.messageId ?? ''],
   })
-  await house.sim.mail.awaitReply(next.mail.messageId, 10_000)
+  await house.sim.mail.awaitReply(next.mail.messageId, 30_000)
   const heard = house.heard.find(({ id }) => id === next.mail.messageId)
   expect(heard?.thread_id).toBe(mail.messageId)
   expect(heard?.in_reply_to).toBe(reply.messageId)
@@ -94,7 +94,7 @@ test("Outlook's Thread-Index ties two messages without references together", asy
   await settle(first.mail.messageId)
   const later = Buffer.concat([guid, Buffer.alloc(5, 9)]).toString('base64')
   const second = await house.postMail({ from: from.verified, text: 'Two', headers: { 'Thread-Index': later } })
-  const reply = await house.sim.mail.awaitReply(first.mail.messageId, 10_000)
+  const reply = await house.sim.mail.awaitReply(first.mail.messageId, 30_000)
   expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
   await settle(second.mail.messageId)
   expect(house.heard.find(({ id }) => id === second.mail.messageId)?.history).toHaveLength(2)
@@ -102,13 +102,13 @@ test("Outlook's Thread-Index ties two messages without references together", asy
 
 test(`the tag of an address comes back in Reply-To`, async () => {
   const { mail } = await house.postMail({ from: from.verified, to: `echo+case-42@${domain}` })
-  const reply = await house.sim.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
 test('row 32: the Reply-To of a proven domain is used, that of another is not', async () => {
   const own = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
-  expect((await house.sim.mail.awaitReply(own.mail.messageId, 10_000)).envelope.to).toEqual(['team@alice.test'])
+  expect((await house.sim.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual(['team@alice.test'])
   const other = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })
-  expect((await house.sim.mail.awaitReply(other.mail.messageId, 10_000)).envelope.to).toEqual(['alice@alice.test'])
+  expect((await house.sim.mail.awaitReply(other.mail.messageId, 30_000)).envelope.to).toEqual(['alice@alice.test'])
 })

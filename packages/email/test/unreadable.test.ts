@@ -61,7 +61,7 @@ async function readSent(id: string) {
     const record = await house.desk.findMessage(id)
     expect(['answered', 'ignored']).toContain(record?.state)
     expect(record?.deliveries.every(({ state }) => state === 'sent')).toBe(true)
-  }, 5_000)
+  })
   return (await house.desk.findMessage(id))?.deliveries ?? []
 }
 

@@ -62,7 +62,7 @@ test('mentionable §8.1 addressing: both halves go out to all, and those who are
 
 test('mentionable §8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
   const { mail } = await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
-  const reply = await gateways.world.mail.awaitReply(mail.messageId, 10_000)
+  const reply = await gateways.world.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
   expect(reply.headers.get('cc')).toEqual(['two@a.test'])
   await settle(gateways, ['a.test', 'b.test'])

@@ -108,7 +108,7 @@ async function linkAll(): Promise<void> {
   await tell('link alice@alice.test')
   const mailed = await eventually(async () => mailsTo('alice@alice.test').map(({ text }) => codeIn(text ?? ''))[0])
   const { objectId } = await tell(`confirm ${mailed}`)
-  await fediverse.awaitReply(objectId, 10_000)
+  await fediverse.awaitReply(objectId, 30_000)
   const linking = openChat(url('/api/v1/agents/desk/runs'), annsToken)
   linking.addMessage({ id: newName('msg'), role: 'user', content: 'link acct:alice@mastodon.test' })
   await runChat(linking)

@@ -25,7 +25,7 @@ test.each([
   const { fediverse } = house.world
   const sent = await fediverse.deliver({ from, to, text: `it is me, ${from}` })
   expect([sent.status, sent.body]).toEqual([202, ''])
-  const { activity } = await fediverse.awaitReply(sent.objectId, 10_000)
+  const { activity } = await fediverse.awaitReply(sent.objectId, 30_000)
   expect((activity.object as { content: string }).content).toContain(`it is me, ${from}`)
   expect((await house.show(sent.activityId)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
 })
@@ -34,7 +34,7 @@ test('the first knock is draft-cavage; RFC 9421 follows where that is refused, a
   const { fediverse } = house.world
   for (const from of ['bob@rfc9421.test', 'bob@snac.test', 'bob@rfc9421.test', 'bob@snac.test']) {
     const { objectId } = await fediverse.deliver({ from, to, text: 'knock, knock' })
-    await fediverse.awaitReply(objectId, 10_000)
+    await fediverse.awaitReply(objectId, 30_000)
   }
   const verdictsAt = (host: string) => fediverse.received.filter(each => each.host === host).map(each => each.verified)
   const [first, ...others] = verdictsAt('rfc9421.test')

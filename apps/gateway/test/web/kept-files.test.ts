@@ -26,7 +26,7 @@ const file = (bytes: Uint8Array, name = 'a cat.png') => ({ name, mediaType: 'ima
 async function post(text: string, files: readonly ReturnType<typeof file>[], from = 'alice@mastodon.test') {
   const { fediverse } = house.house.world
   const sent = await fediverse.deliver({ to: 'desk@agents.test', text, from, files, visibility: 'direct' })
-  await fediverse.awaitReply(sent.objectId, 10_000)
+  await fediverse.awaitReply(sent.objectId, 30_000)
   return sent
 }
 
