@@ -172,6 +172,17 @@ describe('importThread()', () => {
     expect(findings).toEqual([expect.objectContaining({ code: 'bag_not_trusted', index: 250 })])
   })
 
+  it('knows the messages of a store again when they were written before their turns had names', async () => {
+    const transcript = createMemoryTranscript(world)
+    const thread = await openThread(transcript)
+    await transcript.append(thread, [{ ...entryOf(thread.thread_id, 1), turn_id: 'desk-5' }])
+    const [written = {}] = await takeAll(transcript, 'store')
+    expect(written).toMatchObject({ turn_id: 'desk-5' })
+    const { turn_id: _, ...earlier } = plain(written)
+    expect(await importThread(thread, 'store', [earlier], { transcript, world })).toMatchObject({ added: 0 })
+    expect(await takeAll(transcript, 'store')).toEqual([written])
+  })
+
   it('lets others have their turn: of 10 000 messages no more than a hundred go together', async () => {
     const transcript = createMemoryTranscript(world)
     const sizes: number[] = []

@@ -17,7 +17,8 @@ const dialect: Dialect<StoreMessage> = {
     return message as StoreMessage
   },
   addBag: (message, run) => ({ ...message, [bagName]: bagOfRun(run) as Json }),
-  essenceOf: ({ [bagName]: _, timestamp: __, ...message }) => message as Json,
+  // When, and in which turn, is no part of what is said: an export from before turns were named is known all the same.
+  essenceOf: ({ [bagName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
 }
 
 /** Seed 002: messages of a message store. */
