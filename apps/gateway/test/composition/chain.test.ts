@@ -20,6 +20,7 @@ test('mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A
     via: 'activitypub',
     to: 'one',
     text: 'call:@two@b.test mail:@three@c.test Hello three.',
+    timeoutMs: 60_000,
   })
   expect(sent.reply?.text).toContain('@one@a.test heard')
   expect(sent.reply?.text).toContain('@two@b.test heard @one@a.test by a2a at hop 1 of 5, wrote to @three@c.test')

@@ -13,7 +13,8 @@ async function countStopped(host: string): Promise<number> {
 
 test('mentionable §8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
-  const sent = await gateways.world.send({ via: 'activitypub', to: 'one', text: 'wake @two@a.test please' })
+  const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
+  const sent = await gateways.world.send(wake)
   expect(sent.status).toBe('answered')
   await settle(gateways, ['a.test'])
   const [one, two] = [await gateways.records('a.test', 'one'), await gateways.records('a.test', 'two')]
