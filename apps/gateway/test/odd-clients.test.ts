@@ -134,7 +134,7 @@ describe('is refused before there is a stream', () => {
   test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])('%s, which starts nothing', async method => {
     const before = await web.house.messages()
     const answer = await web.call('/api/v1/agent/runs', { method })
-    expect(answer.status).toBe(404)
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
     expect(await web.house.messages()).toEqual(before)
   })
 })

@@ -186,8 +186,8 @@ export interface OperatorDesk {
 /** Hints between those who wait and those who work. A hint may be lost; the truth is in the desk. */
 export interface NoticeDesk {
   /**
-   * Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, `{ kind: 'settled' }`, or what broke its turn off: `{ kind: 'canceled' }`,
-   * `'deleted'`, `'interrupted'`, `'edited'`.
+   * Topics: `work`; `message:<n>` with `{ kind: 'part', chunk }`, what is done meanwhile (`'note'`, `'stage'`), `{ kind: 'settled' }`, or what
+   * broke its turn off: `{ kind: 'canceled' }`, `'deleted'`, `'interrupted'`, `'edited'`.
    */
   notify(topic: string, payload: unknown): void
   /** Returns the function that ends listening. */

@@ -50,6 +50,12 @@ export interface StageNotice {
   readonly stage: string
 }
 
+/** Whether it tells of a turn that goes on: what was noted in it, the stage it is in. Nothing has ended. */
+export function isTurnNews(notice: unknown): notice is NoteNotice | StageNotice {
+  const kind = (notice as { readonly kind?: unknown } | undefined)?.kind
+  return kind === 'note' || kind === 'stage'
+}
+
 export interface NotesRequest extends Pick<HistoryRequest, 'thread' | 'speakers'> {
   /** Only of turns of messages that came before this one. */
   readonly before: number

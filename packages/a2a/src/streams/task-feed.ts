@@ -1,5 +1,5 @@
 import type { Desk, NormalizedResponse, Part, TaskKey, TaskRecord, TaskState, World } from '@postern/core'
-import { isoTime, readAbortKind } from '@postern/core'
+import { isoTime, isTurnNews, readAbortKind } from '@postern/core'
 import { isAtRest, isTerminal, toWireState } from '../states.ts'
 import type { TaskView } from '../tasks.ts'
 import { isResult, showParts, showTask, trimHistory } from '../tasks.ts'
@@ -258,6 +258,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
       if (tracked.has(message) || isClosed) return
       const unlisten = desk.listen(`message:${message}`, notice => {
         if (isChunk(notice)) return queue(() => takeNotice(message, notice))
+        if (isTurnNews(notice)) return
         untrack(message)
         // The task goes on with a newer message, and so does whoever listens.
         if (readAbortKind(notice) === 'interrupted') return

@@ -1,4 +1,5 @@
 import type { Desk, NormalizedResponse, NoteNotice, Part, PartialResponse, StageNotice, World } from '@postern/core'
+import { isTurnNews } from '@postern/core'
 import type { Behind } from './run-events.ts'
 
 /** A turn whose answer somebody watches. */
@@ -73,9 +74,14 @@ export function followTurn(
   }
 
   const unlisten = desk.listen(`message:${message}`, payload => {
-    const notice = payload as ChunkNotice | NoteNotice | StageNotice
-    if (notice?.kind === 'part') hear(notice as ChunkNotice)
-    else if (notice?.kind === 'note' || notice?.kind === 'stage') watcher.note(notice as NoteNotice | StageNotice)
+    const notice = payload as
+      | ChunkNotice
+      | NoteNotice
+      | StageNotice
+      | { readonly kind: 'settled' | 'canceled' }
+      | undefined
+    if (notice?.kind === 'part') hear(notice)
+    else if (isTurnNews(notice)) watcher.note(notice)
     else if (notice?.kind === 'settled' || notice?.kind === 'canceled') void look()
   })
 
