@@ -138,6 +138,17 @@ export function parseEvents(text: string): BaseEvent[] {
 
 export const typesOf = (events: readonly BaseEvent[]) => events.map(({ type }) => type as string)
 
+/** The events of a run in which one piece of text is said, and its end. */
+export const typesOfSpokenRun = (end: 'RUN_FINISHED' | 'RUN_ERROR') => [
+  'RUN_STARTED',
+  'STEP_STARTED',
+  'TEXT_MESSAGE_START',
+  'TEXT_MESSAGE_CONTENT',
+  'TEXT_MESSAGE_END',
+  'STEP_FINISHED',
+  end,
+]
+
 export const findEvent = (events: readonly BaseEvent[], type: string): Answer =>
   events.find(event => event.type === type)
 

@@ -4,7 +4,7 @@ import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHouse } from './house.ts'
 import { eventually, openTestHouse, origin } from './house.ts'
-import { judgeStream, parseEvents } from './web-house.ts'
+import { judgeStream, parseEvents, typesOf, typesOfSpokenRun } from './web-house.ts'
 
 const tokens = { ann: 'token-of-ann-for-the-tests', bob: 'token-of-bob-for-the-tests' } as const
 type Person = keyof typeof tokens
@@ -80,7 +80,6 @@ async function chat(
   return { events, messages: client.messages, agent: client }
 }
 
-const typesOf = (events: readonly BaseEvent[]) => events.map(({ type }) => type)
 const find = (events: readonly BaseEvent[], type: string) => events.find(event => event.type === type)
 
 interface History {
@@ -104,15 +103,7 @@ async function readHistory(threadId: string, query = '', as: Person = 'ann'): Pr
 describe('a run', () => {
   test('C-12, C-19, C-32: begins and ends as AG-UI 1.0 wants it, with its stage as a step', async () => {
     const { events } = await chat('hello')
-    expect(typesOf(events)).toEqual([
-      'RUN_STARTED',
-      'STEP_STARTED',
-      'TEXT_MESSAGE_START',
-      'TEXT_MESSAGE_CONTENT',
-      'TEXT_MESSAGE_END',
-      'STEP_FINISHED',
-      'RUN_FINISHED',
-    ])
+    expect(typesOf(events)).toEqual(typesOfSpokenRun('RUN_FINISHED'))
     const [started] = events
     expect(started).toMatchObject({ protocolVersion: '1.0', timestamp: expect.any(Number) })
     expect(events.at(-1)).toMatchObject({ outcome: { type: 'success' } })

@@ -10,13 +10,16 @@ export interface TaskBytes {
   read(batch: Batch, owner: string): number
 }
 
+/** An owner of no tasks and no bytes has no total. */
+export const endTaskTotal = 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0'
+
 export function createTaskBytes(db: Database): TaskBytes {
   const add = prepareQuery(
     db,
     `INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2))
      ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2)`,
   )
-  const end = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0')
+  const end = prepareQuery(db, endTaskTotal)
   const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')
   return {
     book({ taskBytes }) {

@@ -1,6 +1,7 @@
 import type { TaskIntake, TaskState } from '@postern/core'
 import type { Database } from './database.ts'
 import { newIdOf, prepareQuery } from './database.ts'
+import { endTaskTotal } from './task-bytes.ts'
 import type { TaskRow } from './task-record.ts'
 import { taskColumns } from './task-record.ts'
 
@@ -45,7 +46,7 @@ export function createTaskTable(db: Database): TaskTable {
   const setState = prepareQuery(db, 'UPDATE tasks SET state = ?, updated_at = ? WHERE id = ?')
   const remove = prepareQuery<{ owner: string }>(db, 'DELETE FROM tasks WHERE id = ? RETURNING owner')
   const uncount = prepareQuery(db, 'UPDATE task_bytes SET tasks = tasks - 1 WHERE owner = ?')
-  const endCount = prepareQuery(db, 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 0 AND tasks = 0')
+  const endCount = prepareQuery(db, endTaskTotal)
   const finish = prepareQuery<TaskRow>(
     db,
     `UPDATE tasks SET updated_at = ?2, response_seq = coalesce(?3, response_seq), state = CASE
