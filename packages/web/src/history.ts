@@ -36,9 +36,12 @@ export async function findWebThread(
   { transcript }: Pick<WebRooms, 'transcript'>,
 ): Promise<ThreadKey | undefined> {
   const alias = aliasOfChat(agent, threadId)
+  const conversation = { agent, via: 'web', scope: owner, key: threadId }
   const known = await transcript.findThread(owner, alias)
+  // Asking for what is not there writes nothing.
+  if (!known && !(await transcript.hasConversation(conversation))) return undefined
   const thread = known ?? (await transcript.openThread(owner, alias))
-  const isBound = await transcript.bindDesk(thread, { agent, via: 'web', scope: owner, key: threadId })
+  const isBound = await transcript.bindDesk(thread, conversation)
   if (isBound || known) return thread
   await transcript.forget(thread)
   return undefined

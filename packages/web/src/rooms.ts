@@ -4,14 +4,20 @@ import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
 
+interface DeskConversation {
+  readonly agent: string
+  readonly via: string
+  readonly scope: string
+  readonly key: string
+}
+
 /** A conversation of the desk as part of a thread of the transcript. */
 export interface BoundTranscript extends TranscriptStore {
+  hasConversation(conversation: DeskConversation): Promise<boolean>
   /** `reader`: only the words of these principals, and the answers to them. */
   bindDesk(
     thread: { readonly owner: string; readonly thread_id: string },
-    conversation:
-      | { readonly agent: string; readonly via: string; readonly scope: string; readonly key: string }
-      | number,
+    conversation: DeskConversation | number,
     reader?: readonly string[],
   ): Promise<boolean>
   /** Runs are entries, too. */

@@ -23,6 +23,8 @@ export interface DeskTranscript extends TranscriptStore {
    * `reader`: of what was said only the words of these principals, and the answers to them. @throws Rejection forbidden
    */
   bindDesk(thread: ThreadKey, conversation: DeskThreadName | number, reader?: readonly string[]): Promise<boolean>
+  /** Whether the desk has such a conversation; nothing is written. */
+  hasConversation(conversation: DeskThreadName): Promise<boolean>
   /** With the tasks of the desk: each is an entry more. */
   readUsage(owner: string): Promise<OwnerRoom>
   /** Whether there is room for so much more, for what is not written here. @throws Rejection too_large */
@@ -88,6 +90,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
     },
     replace: (key, entries, request) => write(() => writes.replace(key, entries, { request, now: now() })),
     forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
+    hasConversation: async conversation => bindings.findDeskThread(conversation) !== undefined,
     bindDesk: (key, conversation, reader) =>
       write(() => {
         threads.require(key)
