@@ -17,13 +17,24 @@ const types: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
+/** What published migrations do to rows in SQLite's way alone. */
+const rowIdioms: readonly (readonly [RegExp, string])[] = [
+  // From PostgreSQL 16 on this is a word of the language, whose texts have spaces in them.
+  [/\bjson_array\(/g, 'json_texts('],
+  [/ON CONFLICT DO UPDATE SET tasks =/g, 'ON CONFLICT (owner) DO UPDATE SET tasks ='],
+]
+
 /** One migration as PostgreSQL takes it, statement by statement. `isFirst`: there are no rows yet, so what only changes rows is left out. */
 export function translateSchema(sql: string, { isFirst }: { readonly isFirst: boolean }): readonly string[] {
   return splitStatements(sql.replace(/--[^\n]*/g, '')).flatMap(statement => {
-    if (/^(INSERT|UPDATE|DELETE|WITH)\b/.test(statement)) return isFirst ? [] : [translateQuery(statement)]
-    const typed = types.reduce((all, [pattern, replacement]) => all.replace(pattern, replacement), statement)
-    return translateTrigger(nameGreatest(translateIdioms(typed)))
+    if (/^(INSERT|UPDATE|DELETE|WITH)\b/.test(statement))
+      return isFirst ? [] : [translateQuery(replaceAll(statement, rowIdioms))]
+    return translateTrigger(nameGreatest(translateIdioms(replaceAll(statement, types))))
   })
+}
+
+function replaceAll(text: string, table: readonly (readonly [RegExp, string])[]): string {
+  return table.reduce((all, [pattern, replacement]) => all.replace(pattern, replacement), text)
 }
 
 /** At semicolons, but for those within a trigger. */

@@ -6,8 +6,6 @@ import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster, password } from '@postern/testing/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openPostgresDesk } from '../../src/index.ts'
-import { migrations } from '../../src/migrate.ts'
-import { listStatements } from '../../src/postgres/prepare.ts'
 import { silentLog } from '../open-test-desk.ts'
 import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
 import { askServer, testServer } from './test-server.ts'
@@ -114,28 +112,6 @@ test('gateways that start at once make the tables once', async () => {
   expect(await Promise.all(desks.map(desk => desk.secret('key', async () => 'made')))).toEqual(['made', 'made', 'made'])
   await Promise.all(desks.map(desk => desk.close()))
 })
-
-/** As many migrations as there were when the first database was made here. */
-const firstOfPostgres = 16
-
-test.each(migrations.slice(firstOfPostgres - 1).map((_, at) => firstOfPostgres + at))(
-  'a database at version %i is brought to the newest',
-  async version => {
-    const [old, fresh] = [makeDatabase(), makeDatabase()]
-    await askServer(`CREATE SCHEMA ${schemaOf(old)}`)
-    await askServer(listStatements(0, schemaOf(old), version).join(';\n'), schemaOf(old))
-    await (await open(old)).close()
-    await (await open(fresh)).close()
-    expect(await describeTables(schemaOf(old))).toEqual(await describeTables(schemaOf(fresh)))
-  },
-)
-
-function describeTables(schema: string): Promise<readonly object[]> {
-  return askServer(
-    `SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns
-     WHERE table_schema = '${schema}' ORDER BY 1, 2`,
-  )
-}
 
 describe('a connection', () => {
   let cluster: Cluster

@@ -15,11 +15,25 @@ async function connect(): Promise<pg.Client> {
 export async function askServer<Row extends pg.QueryResultRow>(
   sql: string,
   schema = 'public',
+  values?: readonly (string | Buffer | null)[],
 ): Promise<readonly Row[]> {
+  const client = await enter(schema)
+  return (await client.query<Row>(sql, values && [...values])).rows
+}
+
+async function enter(schema: string): Promise<pg.Client> {
   connected ??= connect()
   const client = await connected
   await client.query(`SET search_path = "${schema}"`)
-  return (await client.query<Row>(sql)).rows
+  return client
+}
+
+/** Values as the server writes them, and the numbers of their types. */
+export async function readServer(sql: string, schema: string) {
+  const client = await enter(schema)
+  const asWritten = { getTypeParser: () => (text: string) => text }
+  const { fields, rows } = await client.query<(string | null)[]>({ text: sql, rowMode: 'array', types: asWritten })
+  return { fields: fields.map(({ name, dataTypeID: type }) => ({ name, type })), rows }
 }
 
 export const testServer = {
