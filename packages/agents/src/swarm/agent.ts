@@ -5,10 +5,11 @@ import type { AgentStores, AgentWorld } from '../agent-kind.ts'
 import type { Approvals } from '../approval/approvals.ts'
 import { readHeardText } from '../heard-text.ts'
 import { readImages } from '../openai/images.ts'
+import type { ToolSwarm } from '../openai/tools.ts'
 import { endAskedCalls } from './asked-calls.ts'
 import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecRoom, SpecTurn } from './members.ts'
-import { describeSwarm } from './members.ts'
+import { createWordCheck, describeSwarm } from './members.ts'
 import { takeOperatorMail } from './operator-mail.ts'
 import { createTurnShelf } from './turn-shelf.ts'
 import { openTurnState } from './turn-state.ts'
@@ -49,7 +50,7 @@ async function runTurn(room: SwarmRoom, heard: Heard): Promise<void> {
   signal.addEventListener('abort', cancel)
   try {
     turn.showState()
-    await endAskedCalls(room, heard, { client, context: turn.context, transcript })
+    await endAskedCalls(room, heard, { client, turn, transcript })
     const payload = { message_id: message.id, sender: message.sender.address }
     const speech = createTurnSpeech(client, tell)
     const answer = await client.complete(readHeardText(message), { payload, isStored: isBound, hear: speech.hear })
@@ -83,10 +84,18 @@ function createTurnSpeech({ navigation }: Pick<SwarmClient, 'navigation'>, tell:
   }
 }
 
-function describeFile(
-  bytes: Uint8Array,
-  { name, mime = 'application/octet-stream' }: { readonly name?: string; readonly mime?: string } = {},
-): FilePart {
+type AboutFile = Parameters<ToolSwarm['attach']>[1]
+
+/** A name is words, too. */
+function withoutUnsaid(
+  { name, ...others }: NonNullable<AboutFile> = {},
+  policies: SwarmRoom['config']['policies'],
+): AboutFile {
+  const isFree = Object.values(policies).every(({ refuse_output }) => createWordCheck(refuse_output)(name ?? ''))
+  return { ...others, ...(name !== undefined && isFree && { name }) }
+}
+
+function describeFile(bytes: Uint8Array, { name, mime = 'application/octet-stream' }: AboutFile = {}): FilePart {
   const data_base64 = Buffer.from(bytes).toString('base64')
   return {
     kind: 'file',
@@ -129,7 +138,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
         storage: name => client.data.storage(name),
         compute: name => client.data.compute(name),
         runStateless: words => client.runStateless(words),
-        attach: (bytes, about) => heard.tell(describeFile(bytes, about)),
+        attach: (bytes, about) => heard.tell(describeFile(bytes, withoutUnsaid(about, room.config.policies))),
       },
     },
     heard: { message, flags: context.flags ?? [] },
@@ -150,6 +159,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
       const { activeAgent, navigationStack } = readSwarmState(client.navigation)
       heard.tell({ chat_state: { activeAgent, navigationStack: [...navigationStack] } })
     },
+    findRefusal: words => client.bans.checkMessage('output', words, clientId),
     endWaiting() {
       isWaiting = true
     },

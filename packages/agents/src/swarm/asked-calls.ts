@@ -1,12 +1,12 @@
-import type { AgentChunk, Json, NormalizedMessage, Policy } from '@postern/core'
+import type { AgentChunk, Json, NormalizedMessage, Policy, ToolCallPart } from '@postern/core'
 import { policiesOf } from '@postern/core'
 import type { SwarmClient, TranscriptEntry, TranscriptStore } from '@postern/transcript'
-import type { Approvals } from '../approval/approvals.ts'
+import type { Approvals, DecidedCall } from '../approval/approvals.ts'
 import { endDecidedCall } from '../approval/decided-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
 import { formatToolResult } from '../openai/tool-result.ts'
-import type { ToolContext } from '../openai/tools.ts'
 import { createMemberContext } from './member-context.ts'
+import type { ToolTurn } from './member-tools.ts'
 import type { OpenedMember } from './members.ts'
 
 export interface AskedRoom {
@@ -16,7 +16,7 @@ export interface AskedRoom {
 
 export interface AskedTurn {
   readonly client: SwarmClient
-  readonly context: ToolContext
+  readonly turn: Pick<ToolTurn, 'context' | 'findRefusal'>
   /** As the turn sees it. */
   readonly transcript: TranscriptStore
 }
@@ -25,7 +25,7 @@ export interface AskedTurn {
 export async function endAskedCalls(
   room: AskedRoom,
   heard: { readonly message: NormalizedMessage; tell(chunk: AgentChunk): void },
-  { client, context, transcript }: AskedTurn,
+  { client, turn, transcript }: AskedTurn,
 ): Promise<void> {
   const { approvals, opened } = room
   const end = async (agentName: string | undefined, id: string, outcome: ToolOutcome, edited?: Json) => {
@@ -38,15 +38,24 @@ export async function endAskedCalls(
   if (decided) {
     const member = decided.shown.agent ?? client.navigation.active
     const tools = opened.get(member)?.tools ?? new Map()
-    const ended = { tools, approvals, context: createMemberContext(context, member) }
+    const ended = { tools, approvals, context: createMemberContext(turn.context, member) }
     const { part, outcome } = await endDecidedCall(decided, ended)
-    heard.tell(decided.isOfOperator ? { trace: [part] } : part)
+    heard.tell((await maySee(decided, part, turn)) ? part : { trace: [part] })
     await end(decided.shown.agent, part.id, outcome, decided.edited)
   }
   for (const { agent_key, callId, policy } of listOpenCalls(await transcript.read(client.history.thread))) {
     const asked = await approvals.describe(policy)
     if (asked) await end(agent_key, callId, asked.outcome)
   }
+}
+
+/** What came of a call is shown to who allowed it, where no policy has it that it must not be said. */
+async function maySee(
+  { isOfOperator }: DecidedCall,
+  { args, result, error }: ToolCallPart,
+  { findRefusal }: AskedTurn['turn'],
+): Promise<boolean> {
+  return !isOfOperator && (await findRefusal(JSON.stringify([args, result, error]))) === undefined
 }
 
 interface OpenCall {

@@ -3,7 +3,7 @@ import type { JsonMap, SwarmTool, ToolContext as SwarmToolContext } from '@poste
 import { createNavigateBackTool, createNavigateTool } from '@postern/transcript'
 import type { Approvals } from '../approval/approvals.ts'
 import type { ToolRule, ToolRules } from '../approval/config.ts'
-import { readPreview } from '../approval/describe-call.ts'
+import { describeCall, readPreview } from '../approval/describe-call.ts'
 import { runTool } from '../openai/run-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
 import { formatToolResult } from '../openai/tool-result.ts'
@@ -21,6 +21,8 @@ export interface ToolTurn {
   showState(): void
   /** The turn ends with a question: nothing else is said. */
   endWaiting(): void
+  /** What is heard instead of these words, where a policy has it that they must not be said. */
+  findRefusal(words: string): Promise<string | undefined>
 }
 
 /** A tool of a module, as a member calls it. */
@@ -48,6 +50,8 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
 async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn: ToolTurn) {
   const part = describePart(tool.name, call)
   const preview = await readPreview(tool, call.params, createMemberContext(turn.context, call.agentName))
+  const refusal = await findQuestionRefusal(part, preview, { rule, turn })
+  if (refusal !== undefined) return refuseToAsk(part, call, { refusal, turn })
   const demand = await turn.approvals.ask({ ...part, preview, rule, schema: tool.parameters }, turn.context)
   await call.commitStopTools()
   turn.tell(rule.approve === 'operator' ? { trace: [part] } : part)
@@ -56,6 +60,29 @@ async function askFirst(tool: Tool, call: SwarmToolContext, rule: ToolRule, turn
   // Of the turn alone; the desk keeps the call without an end.
   await call.commitToolOutput('It waits to be allowed.')
   call.emit('It waits to be allowed.')
+}
+
+/** Whoever talks reads the question and the call; an operator's question is no word to a person. */
+async function findQuestionRefusal(
+  { name, args }: ToolCallPart,
+  preview: unknown,
+  { rule, turn }: { readonly rule: ToolRule; readonly turn: ToolTurn },
+): Promise<string | undefined> {
+  if (rule.approve === 'operator') return undefined
+  return turn.findRefusal(`${describeCall(name, args, preview).summary}\n${JSON.stringify(args)}`)
+}
+
+/** Nothing is asked, and nothing waits. */
+async function refuseToAsk(
+  part: ToolCallPart,
+  call: SwarmToolContext,
+  { refusal, turn }: { readonly refusal: string; readonly turn: ToolTurn },
+): Promise<void> {
+  const outcome: ToolOutcome = { error: { message: 'It may not be asked for in these words.' } }
+  await call.commitStopTools()
+  turn.tell({ trace: [{ ...part, ...outcome }] })
+  await call.commitToolOutput(formatToolResult(outcome))
+  call.emit(refusal)
 }
 
 function describePart(name: string, { toolId, params, agentName }: SwarmToolContext): ToolCallPart {

@@ -111,15 +111,17 @@ function askElsewhere(member: string, { address }: RemoteMember, { context, kept
 }
 
 function createPolicy(policyName: string, policy: SwarmPolicyConfig): SwarmPolicy {
-  const isFree = (patterns: readonly string[]) => {
-    const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
-    return (text: string) => !read.some(pattern => pattern.test(text))
-  }
   return {
     policyName,
     banMessage: policy.message,
     bansOnRefusal: policy.bans,
-    ...(policy.refuse_input.length > 0 && { validateInput: isFree(policy.refuse_input) }),
-    ...(policy.refuse_output.length > 0 && { validateOutput: isFree(policy.refuse_output) }),
+    ...(policy.refuse_input.length > 0 && { validateInput: createWordCheck(policy.refuse_input) }),
+    ...(policy.refuse_output.length > 0 && { validateOutput: createWordCheck(policy.refuse_output) }),
   }
+}
+
+/** Whether a text has nothing of what must not be said. */
+export function createWordCheck(patterns: readonly string[]): (text: string) => boolean {
+  const read = patterns.map(pattern => new RegExp(pattern, 'iu'))
+  return text => !read.some(pattern => pattern.test(text))
 }
