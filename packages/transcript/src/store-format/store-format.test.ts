@@ -163,6 +163,22 @@ describe('the four views', () => {
     expect(seed.map(({ type }) => type).toSorted()).toEqual([...seedAgentTypes].toSorted())
   })
 
+  it('S-06 and S-11: the order of storing is the order, whatever clocks say; the time is shown as it was given', async () => {
+    const { store } = openStore()
+    const at = (timestamp: number) => ({ type: 'user_message', content: timestamp, timestamp })
+    await store.add('job', [at(3), at(1)])
+    await store.add('job', [at(2)])
+    const shown = await store.listConversation('job')
+    expect(shown.map(({ content, timestamp }) => [content, timestamp])).toEqual([
+      [3, 3],
+      [1, 1],
+      [2, 2],
+    ])
+    await store.add('job', [{ type: 'task', content: 'late', timestamp: 9 }], 'a')
+    await store.add('job', [{ type: 'task', content: 'early', timestamp: 1 }], 'b')
+    expect(contents(await store.listTeam('job', ['b', 'a']))).toEqual(['late', 'early'])
+  })
+
   it('S-10: the global view has both types of every agent', async () => {
     const { store } = openStore()
     await store.add('job', [sampleOf('synthesis'), sampleOf('task')], 'a')
@@ -251,6 +267,17 @@ describe('createStoreMemory()', () => {
     expect(contents(await boss.listHistory())).toEqual(['c', 'own', 'team', 'g'])
     expect(contents(await worker.listHistory())).toEqual(['c', 'team', 'g'])
     expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual(['g', 'team', 'own', 'c'])
+    // By the time, not by the order of storing; of equal times the earlier block is first.
+    await store.add('job', [{ type: 'task', content: 'before all', timestamp: '1970-01-01T00:00:00.5Z' }], 'boss')
+    await store.add('job', [{ type: 'user_message', content: 'with team', timestamp: 2 }])
+    expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual([
+      'before all',
+      'g',
+      'with team',
+      'team',
+      'own',
+      'c',
+    ])
   })
 
   it('S-17: without subordinates no team is asked for', async () => {

@@ -27,6 +27,19 @@ describe('what a model is given', () => {
     }
   })
 
+  it('W-32: nor do those of two swarms whose names and ids together look the same', async () => {
+    const { deps } = openRoom()
+    const policies = [{ policyName: 'p', banMessage: 'No.' }]
+    const open = (swarmName: string, clientId: string) =>
+      openSwarmClient(swarm([agent('x', scripted()), agent('y', scripted())], { swarmName, policies }), deps, clientId)
+    const first = await open('desk', 'a/b')
+    await first.navigation.changeToAgent('y')
+    await first.bans.ban('a/b', 'p')
+    const other = await open('desk/a', 'b')
+    expect([other.navigation.active, await other.bans.findRefusal('b')]).toEqual(['x', undefined])
+    expect((await open('desk', 'a/b')).navigation.active).toBe('y')
+  })
+
   it('W-12 to W-16: prompts in front, own system rows, the newest shared rows since the last flush', async () => {
     const { deps } = openRoom()
     const b = scripted('ok')
@@ -48,6 +61,32 @@ describe('what a model is given', () => {
     const front = ['system/b:You are b', 'system/b:common', 'system/b:extra', 'system/b:b only']
     expect(say(b.seen[0] ?? [])).toEqual([...front, 'user/a:one', 'assistant/a:two', 'user/b:three'])
     expect(say(await client.history.listRaw())[0]).toBe('user/a:old')
+  })
+
+  it('W-15: fifteen messages are kept where nothing else is said', async () => {
+    const { deps } = openRoom()
+    const model = scripted('ok')
+    const client = await openSwarmClient(swarm([agent('a', model)]), deps, 'c')
+    for (let row = 1; row <= 20; row += 1) await client.commits.commitUserMessage(`m${row}`, 'user', { agentName: 'a' })
+    await client.complete('m21')
+    const newest = Array.from({ length: 15 }, (_, index) => `user/a:m${index + 7}`)
+    expect(say(model.seen[0] ?? [])).toEqual(['system/a:You are a', ...newest])
+  })
+
+  it('W-16: of a call whose result is in the window, or the other way round, no half is given', async () => {
+    const { deps } = openRoom()
+    const model = scripted('ok', 'ok')
+    const client = await openSwarmClient(swarm([agent('a', model, { keepMessages: 3 })]), deps, 'c')
+    const own = { agentName: 'a' }
+    const [id = ''] = await client.commits.commitToolRequest([{ toolName: 't', params: {} }], own)
+    await client.commits.commitToolOutput(id, 'found', own)
+    await client.commits.commitAssistantMessage('said', own)
+    await client.complete('one')
+    expect(say(model.seen[0] ?? [])).toEqual(['system/a:You are a', 'assistant/a:said', 'user/a:one'])
+    await client.commits.commitToolRequest([{ toolName: 'open', params: {} }], own)
+    await client.complete('two')
+    expect(say(model.seen[1] ?? [])).toEqual(['system/a:You are a', 'assistant/a:ok', 'user/a:two'])
+    expect(await client.history.listRaw()).toHaveLength(8)
   })
 
   it('W-15: 0 messages are none, and the prompts are there', async () => {
@@ -398,6 +437,8 @@ describe('navigation', () => {
     const { deps } = openRoom()
     const before = await openThree(deps)
     await before.navigation.changeToAgent('A')
+    const meanwhile = await openThree(deps)
+    expect([meanwhile.navigation.active, meanwhile.navigation.stack]).toEqual(['A', ['A']])
     await before.complete('hi')
     const after = await openThree(deps)
     expect([after.navigation.active, after.navigation.stack]).toEqual(['A', ['A']])
@@ -433,7 +474,10 @@ describe('operators and policies', () => {
     const client = await openSwarmClient(swarm([agent('desk', scripted(), { operator })]), deps, 'c')
     const answer = client.complete('help')
     const signal = await asked.promise
-    pass(90_000)
+    pass(89_999)
+    await new Promise(resolve => setImmediate(resolve))
+    expect(signal.aborted).toBe(false)
+    pass(1)
     expect(await answer).toBe('Nobody is there to answer right now. Please try again later.')
     expect(signal.aborted).toBe(true)
     late.resolve('sorry, lunch')
