@@ -3,6 +3,7 @@ import type { Part, ToolCallPart } from './part.ts'
 import { partSchema } from './part.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
 import { normalizedResponseSchema, partialResponseSchema } from './response.ts'
+import { sumUsage } from './token-usage.ts'
 import type { Turn } from './work.ts'
 
 /**
@@ -27,9 +28,9 @@ export async function collectAnswer(
   return last && mergePartials(collected ?? {}, last)
 }
 
-/** What is left of a piece once another one follows: acts of what was said meanwhile, and no `working`, for it was not the end. */
+/** What is left of a piece once another one follows: what was done and spent by what was said meanwhile, and no `working`, for it was not the end. */
 function whatStays(chunk: PartialResponse): PartialResponse {
-  if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes }
+  if (isInterim(chunk)) return { acts: chunk.acts, notes: chunk.notes, usage: chunk.usage }
   const { status, ...others } = chunk
   return status === 'working' ? others : chunk
 }
@@ -46,8 +47,10 @@ export function completeResponse(
   { id, createdAt }: { readonly id: string; readonly createdAt: string },
 ): NormalizedResponse {
   const { content } = turn
+  const { usage = [], ...said } = partial
   return normalizedResponseSchema.parse({
-    ...partial,
+    ...said,
+    ...(usage.length > 0 && { usage: sumUsage(usage) }),
     id,
     thread_id: content.thread_id,
     in_reply_to: content.id,
@@ -77,6 +80,7 @@ function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
 function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
+  const usage = sumUsage([...(before.usage ?? []), ...(next.usage ?? [])])
   const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
   const known: readonly Part[] = before.trace ?? []
   const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, known).filter(isCall)
@@ -89,6 +93,7 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
     ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
     ...(notes.length > 0 && { notes }),
     ...(trace.length > 0 && { trace }),
+    ...(usage.length > 0 && { usage }),
   }
 }
 

@@ -20,6 +20,7 @@ import { planAnswer } from './plan-answer.ts'
 import { policiesOf } from './policy-kinds.ts'
 import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
+import { sumUsage } from './token-usage.ts'
 import { startTurnClock } from './turn-clock.ts'
 import type { TurnNotes } from './turn-notes.ts'
 import type { Turn } from './work.ts'
@@ -69,6 +70,7 @@ export async function callAgent(turn: Turn, parts: CallParts): Promise<PartialRe
     const run = async () => collectAnswer(await running.agent.handle(message, context), onChunk)
     signal.throwIfAborted()
     const said = await Promise.race([run(), clock.expired])
+    if (!onChunk.hasRead()) parts.draft.usage = said?.usage
     // Siblings have a time of their own.
     clock.stop()
     return await addSiblings(turn, said, { working, notes: parts.notes, signals: [signal, stop], onChunk })
@@ -107,9 +109,8 @@ function createChunkReader(turn: Turn, { working, draft, notes }: CallParts, sig
     // Throwing here ends the agent's iterator: after its time nobody listens any more.
     signal.throwIfAborted()
     if (stage !== undefined) notes.stage(stage, draft.id)
-    draft.speaker = chunk.speaker ?? draft.speaker
+    keepPiece(draft, chunk)
     // Who listens can tell by the count whether he has heard a run from its beginning.
-    if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
     const notice = { kind: 'part', chunk, run: turn.token, index, response: draft.id }
     for (const message of [...(turn.merged ?? []), turn.message]) desk.notify(`message:${message}`, notice)
     index += 1
@@ -118,6 +119,13 @@ function createChunkReader(turn: Turn, { working, draft, notes }: CallParts, sig
     return sayMeanwhile(turn, working, chunk, draft)
   }
   return Object.assign(read, { hasRead: () => index > 0 })
+}
+
+/** What there is of an answer that does not come to its end. */
+function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
+  draft.speaker = chunk.speaker ?? draft.speaker
+  if (chunk.usage) draft.usage = sumUsage([...(draft.usage ?? []), ...chunk.usage])
+  if (!isInterim(chunk)) draft.heard = (chunk.parts ?? []).reduce(appendPart, [...(draft.heard ?? [])])
 }
 
 async function sayMeanwhile(turn: Turn, working: Working, chunk: PartialResponse, draft: AnswerDraft): Promise<void> {

@@ -28,6 +28,7 @@ export async function keepHeard(
       content: { parts: JSON.parse(JSON.stringify(parts)) },
       turn_id: formatTurnId(turn.message),
       is_incomplete: true,
+      ...(draft.usage && { usage: JSON.parse(JSON.stringify(draft.usage)) }),
       // What was said meanwhile has this id, and stays.
       ...(!draft.said && { native_id: draft.id }),
     },

@@ -6,6 +6,7 @@ import type { Part } from './part.ts'
 import { planActs, storeFilesFor, toPlanned } from './plan-acts.ts'
 import type { Addressing } from './protocol.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
+import type { TokenUsage } from './token-usage.ts'
 import type { Answer, PlannedAct, Turn } from './work.ts'
 import type { Working } from './working.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -19,6 +20,8 @@ export interface AnswerDraft {
   heard?: readonly Part[] | undefined
   /** Who spoke last, where several agents stand behind one address. */
   speaker?: string | undefined
+  /** What the agent has spent on it so far. */
+  usage?: TokenUsage[] | undefined
 }
 
 export type Said = Answer & { readonly response: NormalizedResponse }
@@ -79,7 +82,7 @@ export function planTurnActs(turn: Turn, working: Working, acts: readonly Act[])
 
 /** A channel that cannot address even this must not keep the turn from ending. */
 export function planFailure(turn: Turn, working: Working, error: string, draft?: AnswerDraft): Answer {
-  const failed = failedAnswer(turn.correlationId)
+  const failed = { ...failedAnswer(turn.correlationId), usage: draft?.usage }
   const named = draft ?? { id: randomHex(working.world, 16) }
   try {
     const said = planAnswer(turn, working, failed, named)

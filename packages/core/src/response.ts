@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { actSchema } from './act.ts'
 import { partSchema, traceSchema } from './part.ts'
+import { tokenUsageSchema } from './token-usage.ts'
 import { isStageName } from './turn-stages.ts'
 import { visibilities } from './visibility.ts'
 
@@ -23,6 +24,8 @@ const behindShape = {
   chat_metadata: z.record(z.string(), z.json()).optional(),
   /** Calls that are no part of the answer, such as those by which agents hand over. */
   trace: traceSchema.optional(),
+  /** What it cost in tokens, one for each provider and model. Pieces of a stream add up. */
+  usage: z.array(tokenUsageSchema).max(100).optional(),
 }
 
 /** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */

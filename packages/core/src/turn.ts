@@ -50,6 +50,8 @@ export async function workTurn(turn: Turn, working: Working, stop: AbortSignal):
       'agent unavailable',
     )
     await desk.release(turn, { dueAt: settlement.dueAt, error: settlement.error })
+  } finally {
+    if (draft?.usage) working.countUsage?.(turn.agent, draft.usage)
   }
 }
 
@@ -61,7 +63,7 @@ async function commitAnswer(turn: Turn, answer: Answer, working: Working): Promi
     if (error instanceof LeaseLost || error instanceof Unavailable) throw error
     const { correlationId, agent } = turn
     working.world.log.error({ correlation_id: correlationId, agent, err: error }, 'answer cannot be stored')
-    const draft = await resumeDraft(turn, working)
+    const draft = { ...(await resumeDraft(turn, working)), usage: answer.response?.usage }
     await working.desk.commit(turn, planFailure(turn, working, 'the answer cannot be stored', draft))
   }
 }
@@ -116,9 +118,9 @@ async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Ru
   }
 }
 
-/** Acts alone are no answer; neither are they when they came in a stream, which always has parts. */
+/** What was done and spent alone is no answer; neither is it when it came in a stream, which always has parts. */
 function saysSomething(partial: PartialResponse | undefined): partial is PartialResponse {
-  if (!partial?.acts && !partial?.notes) return partial !== undefined
+  if (!partial?.acts && !partial?.notes && !partial?.usage) return partial !== undefined
   return (partial.parts?.length ?? 0) > 0 || partial.status !== undefined
 }
 

@@ -10,6 +10,7 @@ import type { ArtifactPart, FilePart, Part } from './part.ts'
 import type { PeopleConfig, PeopleHouse } from './people.ts'
 import type { ActHouse } from './plan-acts.ts'
 import type { RetryPolicy } from './retry.ts'
+import type { TokenUsage } from './token-usage.ts'
 import type { WaitingTurns } from './waiting-turns.ts'
 
 export interface RunningAgent {
@@ -43,6 +44,8 @@ export interface Working extends ActHouse {
   readonly people?: PeopleHouse | undefined
   /** Where turns are while they wait for such an agent; absent where nothing but them runs. */
   readonly waiting?: WaitingTurns | undefined
+  /** Told what each run of an agent has spent, whatever came of it; absent where nobody counts. */
+  countUsage?(agent: string, usage: readonly TokenUsage[]): void
   /** How many siblings an answer may wake, and how they are asked; default: `defaultJointLimits`. */
   readonly joint?: JointLimits | undefined
 }

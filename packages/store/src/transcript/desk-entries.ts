@@ -10,7 +10,7 @@ import type { FindResidue } from './desk-residue.ts'
 import type { Piece } from './split-parts.ts'
 import { splitParts } from './split-parts.ts'
 
-type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata'
+type BehindMember = 'speaker' | 'trace' | 'status' | 'unfinished' | 'chat_metadata' | 'usage'
 
 interface SaidRow {
   readonly seq: number
@@ -122,7 +122,7 @@ export function createDeskEntries(db: Database, findResidue: FindResidue): DeskE
 type Said = Parameters<FindResidue>[1]
 
 function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) => Residue): readonly EntryBody[] {
-  const { speaker = row.agent, trace = [], status, unfinished = [], chat_metadata: metadata } = readBehind(row)
+  const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
   const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
   const author = parseJson<Entry['author']>(row.author)
@@ -148,6 +148,7 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
     ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
     ...(index === 0 && latency !== undefined && { latency_ms: Math.max(0, latency) }),
     ...(index === 0 && metadata && { metadata }),
+    ...(index === 0 && usage && { usage }),
     ...piece,
   }))
   const done = trace.flatMap(call => splitParts([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })))
