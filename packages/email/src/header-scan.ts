@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
-import { Rejection } from '@postern/core'
+// Not all of core: a thread that reads mail starts a third sooner without its schemas.
+import { Rejection } from '@postern/core/errors'
 import type { MailLimits } from './config.ts'
 
 /** One field of a header block. `start` and `end` are offsets of its octets, line ends included. */

