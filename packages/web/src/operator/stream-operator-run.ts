@@ -57,10 +57,7 @@ export function streamOperatorRun(
         world.log.error({ err: error }, 'a run of an operator failed')
         emit({ type: EventType.RUN_ERROR, message: 'The run failed', code: 'unavailable' })
       })
-      .finally(() => {
-        leave()
-        sink.close()
-      })
+      .finally(sink.close)
     return () => {
       for (const stop of stops) stop()
       leave()

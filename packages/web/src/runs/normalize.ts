@@ -58,7 +58,8 @@ export function normalizeRun(run: ProvenRun): Intake {
 }
 
 const longest = 64 * 1024
-const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)\?[^#\s"]*/g
+// Whatever begins to match does match: text that only looks like addresses is read once.
+const signedUrl = /https?:\/\/[^/?#\s"]+(\/storage\/v1\/object\/sign\/[^?#\s"]+)(?:\?[^#\s"]*)?/g
 
 /** Of a signed URL bucket and path stay in what is stored, neither host nor token; of bytes that are kept as an attachment their digest. */
 function hideTokens(_: string, value: unknown): unknown {

@@ -29,11 +29,38 @@ describe('streamEvents()', () => {
     expect((await new Response(stream).text()).length).toBeGreaterThan(9_000_000)
   })
 
+  it('takes nobody for slow who has just come, however much it begins with', async () => {
+    const { room, stream } = open([say(9_000_000), say(9_000_000), say(1)])
+    room.sink?.close()
+    expect((await new Response(stream).text()).length).toBeGreaterThan(18_000_000)
+    expect(room.left).toBe(1)
+  })
+
+  it('counts a client until he has taken all of it, though no more comes', async () => {
+    const { room, stream } = open([say(100_000), say(100_000)])
+    room.sink?.close()
+    room.sink?.send(say(1))
+    expect(room.left).toBe(0)
+    const reader = stream.getReader()
+    expect((await reader.read()).done).toBe(false)
+    expect(room.left).toBe(0)
+    expect((await reader.read()).done).toBe(false)
+    expect((await reader.read()).done).toBe(true)
+    expect(room.left).toBe(1)
+  })
+
   it('leaves a client that does not read, and keeps no more than some MB for it', async () => {
     const { room, stream } = open()
     for (let i = 0; i < 1_000; i++) room.sink?.send(say(10_000))
     expect(room.left).toBe(1)
     await expect(new Response(stream).text()).rejects.toThrow('the client reads too slowly')
+  })
+
+  it('is left by a client that goes away with the end of it not taken', async () => {
+    const { room, stream } = open([say(100_000)])
+    room.sink?.close()
+    await stream.cancel()
+    expect(room.left).toBe(1)
   })
 
   it('is left once by a client that goes away, and says nothing more', async () => {

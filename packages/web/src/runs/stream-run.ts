@@ -13,7 +13,7 @@ import type { EventSink } from './sse.ts'
 import { streamEvents } from './sse.ts'
 import type { AskedRun, StartedRun } from './start-run.ts'
 
-/** A run told as it goes; `leave` is called when nobody follows it any more. */
+/** A run told as it goes; `leave` is called when nobody follows it any more and all of it is taken. */
 export function streamRun(
   asked: AskedRun,
   started: StartedRun,
@@ -40,10 +40,6 @@ export function streamRun(
     // Nobody else reads this stream: with the addresses by which its person decides.
     const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, world.now())
     const present: Present = response => presentResponse(response, { sender }, showDemand)
-    const close = () => {
-      leave()
-      sink.close()
-    }
     writer.start()
     for (const snapshot of started.snapshots) writer.snapshot(snapshot)
     if (started.state) writer.behind({ chat_state: started.state })
@@ -51,14 +47,18 @@ export function streamRun(
     // At once, while the agent has not yet begun: whoever comes late hears the answer only at its end.
     const stop =
       started.watched &&
-      followTurn(started.watched, createWatcher(writer, { sink, present, listOpen: started.listOpen, done: close }), {
-        desk,
-        world,
-      })
+      followTurn(
+        started.watched,
+        createWatcher(writer, { sink, present, listOpen: started.listOpen, done: sink.close }),
+        {
+          desk,
+          world,
+        },
+      )
     if (!stop)
       void endWithoutTurn(asked, started, writer)
         .catch(() => failToFollow(writer))
-        .then(close)
+        .then(sink.close)
     return () => {
       stop?.()
       leave()
