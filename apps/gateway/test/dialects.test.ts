@@ -30,9 +30,60 @@ test('S-01…S-30 over HTTP: the Python client runs the seed’s example and its
   expect(stderr).toMatch(/Ran \d+ tests[\s\S]*\nOK\n$/)
 }, 60_000)
 
-test('S-30: the catalogue of types is read by machines, too', async () => {
+/** §3.2 of the reference: what each type must have, and what of its own it may have. */
+const catalogue: Readonly<Record<string, readonly [group: string, required: string, optional?: string]>> = {
+  user_message: ['conversation', 'content'],
+  assistant_message: ['conversation', 'content'],
+  task: ['trace', 'content'],
+  action: ['trace', 'tool args', 'step script'],
+  observation: ['trace', 'content', 'step script'],
+  error: ['trace', 'content', 'error_type'],
+  final: ['completion', 'content'],
+  synthesis: ['completion', 'content from_manager', 'phase_id'],
+  strategic_plan: ['planning', 'content'],
+  suggested_plan: ['planning', 'content'],
+  script_plan: ['planning', 'content'],
+  script_instruction: ['planning', 'content'],
+  delegation: ['delegation', 'worker task'],
+  global_observation: ['global', 'content', 'from_worker summary parallel'],
+  director_context: ['context', 'content'],
+  injected_context: ['context', 'content'],
+}
+
+test('S-30: the catalogue of types is read by machines, too: each with its group, its members and its builder', async () => {
   const { json } = await call('GET', '/v1/store-types')
-  expect(Object.keys(json.types as object)).toHaveLength(16)
+  const types = Object.entries(json.types as Record<string, Record<string, unknown>>)
+  const own = (fields: unknown) =>
+    (fields as string[]).filter(name => !['timestamp', 'turn_id', 'agent_key'].includes(name))
+  const told = types.map(([type, { group, required_fields, optional_fields }]) => {
+    const optional = own(optional_fields).join(' ')
+    return [type, [group, (required_fields as string[]).join(' '), ...(optional ? [optional] : [])]]
+  })
+  expect(Object.fromEntries(told)).toEqual(catalogue)
+  for (const [, info] of types) {
+    expect(info).toMatchObject({
+      builder: expect.stringMatching(/^create\w+$/),
+      description: expect.stringMatching(/\w/),
+    })
+  }
+})
+
+test('S-03: a message without a member that its type requires is refused by its name, and nothing of the list is stored', async () => {
+  const path = '/v1/store/required'
+  for (const [type, [, required]] of Object.entries(catalogue)) {
+    const members = required.split(' ')
+    for (const missing of members) {
+      const kept = members.filter(name => name !== missing).map(name => [name, name === 'args' ? {} : 'x'])
+      const messages = [
+        { type: 'task', content: 'fine' },
+        { type, ...Object.fromEntries(kept) },
+      ]
+      const { status, json } = await call('POST', `${path}/messages`, { messages, agent_key: 'a' })
+      const detail = `Cannot read message: ${missing}: missing, a message of type ${type} requires it`
+      expect([status, json.code, json.detail]).toEqual([400, 'malformed', detail])
+    }
+  }
+  expect((await call('GET', `${path}/agents/a`)).json).toEqual({ messages: [] })
 })
 
 test('S-13: a scope of limits that there is not is refused', async () => {

@@ -135,7 +135,7 @@ export const seedRows: readonly SeedRow[] = [
   ['C-32', [webRules, web]],
   ['S-01', [dialects, pythonStore, storeFormat]],
   ['S-02', [pythonStore, storeFormat]],
-  ['S-03', [pythonStore, storeFormat]],
+  ['S-03', [dialects, pythonStore, storeFormat]],
   ['S-04', [pythonStore, storeFormat]],
   ['S-05', [pythonStore, storeFormat]],
   ['S-06', [pythonStore, storeFormat]],

@@ -147,7 +147,9 @@ describe('streams', () => {
   test('C-12, C-32: begin and end as they must, by the ids of the input; instants are whole ms, and ISO in the history', async () => {
     for (const word of ['hello', 'count', 'tool', 'running', 'boom', 'silence', 'ask', 'consent', 'theirs']) {
       const [threadId, runId] = [name('thread'), name('run')]
+      const before = Date.now()
       const events = await web.say(word, { threadId, runId })
+      const after = Date.now()
       expect(events[0]).toMatchObject({ type: 'RUN_STARTED', threadId, runId, protocolVersion: '1.0' })
       const last = events.at(-1)
       if (word === 'boom') expect(last).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed' })
@@ -158,6 +160,15 @@ describe('streams', () => {
       const [first, end] = [events[0]?.timestamp ?? 0, last?.timestamp ?? 0]
       expect(Date.parse(told[0]?.timestamp ?? '')).toBeLessThanOrEqual(first)
       expect(Date.parse(told.at(-1)?.timestamp ?? '')).toBeLessThanOrEqual(end)
+      // The same clock in both, in the same unit.
+      const instants = [
+        ...told.map(({ timestamp }) => Date.parse(timestamp)),
+        ...events.map(each => each.timestamp ?? 0),
+      ]
+      for (const instant of instants) {
+        expect(instant).toBeGreaterThanOrEqual(before)
+        expect(instant).toBeLessThanOrEqual(after)
+      }
     }
   })
 

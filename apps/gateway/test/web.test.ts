@@ -479,7 +479,7 @@ describe('who may', () => {
   })
 })
 
-test('history is read in stretches, without holes', async () => {
+test('C-04: history is read in stretches, by places without holes, also where something lies between that no chat shows', async () => {
   const threadId = name('thread')
   let agent: HttpAgent | undefined
   for (const text of ['one', 'tool', 'three']) agent = (await chat(text, { threadId, agent: agent as never })).agent

@@ -1,6 +1,21 @@
+from datetime import datetime, timezone
 from typing import Any, List, Optional, Sequence
 
+from .constants import GLOBAL_TYPES
 from .message_store import BaseMessageStore, Message
+from .utils.message_builder import create_global_observation_entry
+
+
+def _seconds_of(message: Message) -> float:
+    """Times are seconds, or text in ISO 8601; what is neither is before all."""
+    timestamp = message.get("timestamp")
+    if isinstance(timestamp, (int, float)):
+        return timestamp
+    try:
+        time = datetime.fromisoformat(str(timestamp).replace("Z", "+00:00"))
+    except ValueError:
+        return 0
+    return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
 
 
 class MessageStoreMemory:
@@ -17,15 +32,17 @@ class MessageStoreMemory:
     def get_history(self, order: str = "blocks") -> List[Message]:
         """Conversation, own trace, what is global: one block after the other, or merged by time (``timeline``)."""
         history = [message for block in self._blocks() for message in block]
-        return sorted(history, key=lambda message: message.get("timestamp", 0)) if order == "timeline" else history
+        return sorted(history, key=_seconds_of) if order == "timeline" else history
 
     def add(self, message: Message) -> None:
         """Into the agent's own trace."""
         self._write([message], self.agent_key)
 
-    def add_global(self, message: Message) -> None:
-        """For every agent of the location."""
-        self._write([message], self.agent_key)
+    def add_global(self, message: Any) -> None:
+        """For every agent of the location; anything that is no broadcast becomes a ``global_observation``."""
+        is_broadcast = isinstance(message, dict) and message.get("type") in GLOBAL_TYPES
+        entry = message if is_broadcast else create_global_observation_entry(message, from_worker=self.agent_key)
+        self._write([entry], self.agent_key)
 
     def _blocks(self) -> Sequence[List[Message]]:
         store, location = self.message_store, self.location

@@ -1,11 +1,13 @@
 """Against a running gateway: POSTERN_URL and POSTERN_TOKEN say which, and as whom."""
 
+import json
 import os
 import pathlib
 import sqlite3
 import unittest
 import uuid
 from typing import Any, Callable, Dict, List, Optional
+from urllib.request import Request, urlopen
 
 from postern_store import (
     BaseMessageStore,
@@ -199,6 +201,24 @@ class Memories(unittest.TestCase):
         self.assertEqual(said(manager.get_history()), ["hello", "manage", "work", "all may know"])
         self.assertEqual(said(manager.get_history(order="timeline")), ["all may know", "work", "manage", "hello"])
 
+    def test_S_16_the_timeline_goes_by_time_however_that_is_written(self) -> None:
+        memory = MessageStoreMemory(self.store, self.location, "worker")
+        for timestamp in (3.0, "1970-01-01T00:00:02Z", "1970-01-01T00:00:01"):
+            memory.add({"type": "task", "content": timestamp, "timestamp": timestamp})
+        self.store.add_messages(self.location, [create_user_message(2.5, timestamp=2.5)])
+        said = [message["content"] for message in memory.get_history(order="timeline")]
+        self.assertEqual(said, ["1970-01-01T00:00:01", "1970-01-01T00:00:02Z", 2.5, 3.0])
+
+    def test_S_19_what_is_no_broadcast_becomes_one(self) -> None:
+        worker = MessageStoreMemory(self.store, self.location, "worker")
+        worker.add_global({"found": 10})
+        worker.add_global(create_task_entry("mine", timestamp=1.0))
+        seen = MessageStoreMemory(self.store, self.location, "other").get_history()
+        self.assertEqual(types_of(seen), ["global_observation", "global_observation"])
+        self.assertEqual([message["from_worker"] for message in seen], ["worker", "worker"])
+        self.assertEqual([seen[0]["content"], seen[1]["content"]["content"]], [{"found": 10}, "mine"])
+        self.assertEqual(worker.get_history(), seen)
+
     def test_S_17_without_subordinates_no_team_is_asked_for(self) -> None:
         self.store.get_team_messages = None  # type: ignore[assignment]
         manager = HierarchicalMessageStoreMemory(self.store, self.location, "manager", [])
@@ -277,6 +297,14 @@ class Builders(unittest.TestCase):
             arguments = {argument: {} if argument == "tool_args" else "x" for argument in info["required"]}
             built = getattr(message_builder, info["builder"])(**arguments)
             self.assertEqual(set(built), {"type", "timestamp", *info["fields"]})
+
+    def test_S_30_the_catalogue_is_the_gateways(self) -> None:
+        request = Request(f"{URL}/v1/store-types", headers={"authorization": f"Bearer {TOKEN}"})
+        with urlopen(request) as answer:
+            types = json.load(answer)["types"]
+        self.assertEqual(list(types), list(AVAILABLE_MESSAGE_TYPES))
+        for name, info in AVAILABLE_MESSAGE_TYPES.items():
+            self.assertEqual(types[name]["required_fields"], info["fields"])
 
 
 if __name__ == "__main__":
