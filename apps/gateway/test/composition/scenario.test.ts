@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ModelServer } from '@postern/agents/test-model-server'
@@ -80,11 +80,14 @@ async function operate<Answer>(path: string, body?: object): Promise<Answer> {
   return (await answer.json()) as Answer
 }
 
-async function chat<Answer>(path: string): Promise<Answer> {
-  const answer = await fetch(url(`/api/v1/agents/desk${path}`), { headers: { authorization: `Bearer ${annsToken}` } })
+async function askAsAnn<Answer>(path: string, method = 'GET', body?: object): Promise<Answer> {
+  const headers = { authorization: `Bearer ${annsToken}` }
+  const answer = await fetch(url(path), { method, headers, ...(body && { body: JSON.stringify(body) }) })
   expect(answer.status, path).toBe(200)
   return (await answer.json()) as Answer
 }
+
+const chat = <Answer>(path: string) => askAsAnn<Answer>(`/api/v1/agents/desk${path}`)
 
 interface Note {
   readonly inReplyTo?: string
@@ -118,6 +121,11 @@ async function linkAll(): Promise<void> {
 }
 
 type Row = Readonly<Record<string, unknown>>
+type Envelope = Row & { readonly payload: Row; readonly metadata: Row }
+
+/** Of a call of the refund tool: the call, what stands in place of its result, and the result. */
+const listRefund = (envelopes: readonly Envelope[]) =>
+  envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
 
 test('§5.6: fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
   await linkAll()
@@ -131,6 +139,40 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   const asked = await fediverse.awaitReply(objectId, 20_000)
   expect((asked.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
   expect(JSON.stringify(asked.activity)).not.toMatch(/actions\/|Give 20/)
+
+  // Seed 004: what the agent was given of it, here and on the other host.
+  const records = await gateways.records('a.test', 'desk')
+  const mention = records.find(({ message }) => message.id === activityId)?.message
+  expect(mention).toMatchObject({
+    sender: { address: '@alice@mastodon.test', auth_method: 'ap-http-signature', verified: true },
+    recipient: '@desk@a.test',
+    received_via: 'activitypub',
+    recipient_capabilities: { mention_relay: { kind: 'addressing', envelope_fields: ['to', 'cc'], also_inline: true } },
+    parts: [
+      { kind: 'text', content: 'My lamp is broken, look' },
+      { kind: 'file', mime: 'image/png', size: png.length },
+    ],
+  })
+  const hops = await gateways.records('b.test', 'stock')
+  expect(hops.map(({ message }) => message)).toMatchObject([
+    {
+      sender: { verified: true },
+      received_via: 'a2a',
+      recipient_capabilities: { mention_relay: { kind: 'none' }, agent_chain: { hop: 1 } },
+    },
+  ])
+
+  // Seed 000: an envelope with the pending action stands in place of the result, and nothing has run.
+  const read = async (format: string) =>
+    (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread: activityId })}`))
+      .messages
+  const pending = listRefund((await read('envelope')) as readonly Envelope[])
+  expect(pending.map(({ type, role }) => [type, role])).toEqual([
+    ['tool_call', 'assistant'],
+    ['approval_required', 'tool'],
+  ])
+  expect(pending[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
+  expect(existsSync(till)).toBe(false)
 
   // The operator’s web chat: an interrupt, with the call; he changes it and allows it.
   const operator = openChat(url('/api/v1/operator/runs'), evesToken, 'approvals')
@@ -176,11 +218,8 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
   // Seed 000: the call, what it waited for in place of its result, the decision, the result.
-  const read = async (format: string, thread = activityId, more: Record<string, string> = {}) =>
-    (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread, ...more })}`))
-      .messages
-  const envelopes = (await read('envelope')) as readonly (Row & { payload: Row; metadata: Row })[]
-  const ofRefund = envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
+  const envelopes = (await read('envelope')) as readonly Envelope[]
+  const ofRefund = listRefund(envelopes)
   expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])
   expect(ofRefund[1]?.payload).toMatchObject({ kind: 'refund', status: 'pending', arguments: ['order'] })
   expect(ofRefund[2]).toMatchObject({
@@ -209,6 +248,15 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   expect(JSON.stringify(global.at(-1))).toContain('@stock@b.test has done')
   expect(typesOf(await view('team', { agent_key: 'refunds' }))).toEqual(expect.arrayContaining(['delegation']))
 
+  // The same, kept as a session of envelopes.
+  const { session_id } = await askAsAnn<{ session_id: string }>('/v1/sessions', 'POST', { agent_slug: 'desk' })
+  const session = `/v1/sessions/${session_id}`
+  await askAsAnn(session, 'PUT', { messages: envelopes })
+  const { messages: kept } = await askAsAnn<{ messages: readonly Envelope[] }>(session)
+  expect(kept.map(({ type, role, content, payload }) => ({ type, role, content, payload }))).toEqual(
+    envelopes.map(({ type, role, content, payload }) => ({ type, role, content, payload })),
+  )
+
   // Seed 003: who spoke, who handed over to whom.
   const swarm = await read('swarm')
   expect(
@@ -218,6 +266,25 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
     ),
   ).toBe(true)
   expect(swarm.at(-1)).toMatchObject({ role: 'assistant', agentName: 'refunds', content: words })
+
+  // The same conversation, word for word, wherever it is read.
+  const waiting = 'A person has to allow this first. The answer follows as soon as that is decided.'
+  const said = ['user: My lamp is broken, look', 'user: An operator agreed: Allow refund?', `assistant: ${words}`]
+  const tell = (role: unknown, content: unknown) => {
+    const [first] = Array.isArray(content) ? (content as readonly Row[]) : []
+    return `${role}: ${first?.content ?? content}`
+  }
+  expect(history.map(({ role, content }) => tell(role, content))).toEqual(said.toSpliced(1, 0, `assistant: ${waiting}`))
+  expect(conversation.map(({ type, content }) => tell(String(type).replace('_message', ''), content))).toEqual(said)
+  const spoken = envelopes.filter(
+    ({ type, role }) => /^(text|multimodal_part)$/.test(String(type)) && role !== 'system',
+  )
+  expect(spoken.map(({ role, content }) => tell(role, content))).toEqual(said)
+  const synthesis = global.at(-1)?.content
+  const rows = swarm.filter(({ role, content }) => /^(user|assistant)$/.test(String(role)) && content !== '')
+  expect(rows.filter(({ content }) => content !== synthesis).map(({ role, content }) => tell(role, content))).toEqual(
+    said,
+  )
 
   // Each export, read in again, changes nothing.
   const whole = await read('jsonl')
