@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest'
+import { measureGrowth } from './growth.ts'
+
+function work(steps: number): number {
+  let sum = 0
+  for (let at = 0; at < steps; at += 1) sum = (sum + at) % 7
+  return sum
+}
+
+test('work in proportion to the length is told from work that grows with its square', () => {
+  expect(measureGrowth(({ length }) => work(length * 500), 'x', 20_000)).toBeLessThan(24)
+  expect(measureGrowth(({ length }) => work(length ** 2), 'x', 8_000)).toBeGreaterThan(30)
+})
+
+test('what takes no time at all does not grow', () => {
+  expect(measureGrowth(() => undefined, 'x', 8_000)).toBeLessThan(1)
+})
