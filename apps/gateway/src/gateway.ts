@@ -6,7 +6,7 @@ import { createCallFinder, openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { openIdentity } from '@postern/identity'
-import { openPolicy } from '@postern/policy'
+import { openPolicy, watchOverdue } from '@postern/policy'
 import type { StoreDesk } from '@postern/store'
 import { isPostgresUrl, openPostgresDesk, openSqliteDesk } from '@postern/store'
 import { openS3Bytes } from '@postern/web'
@@ -207,6 +207,12 @@ export async function openGateway(
       shelf,
     })
     closers.push(() => work.stop(shutdownGraceMs))
+    const leaving = new AbortController()
+    const watching = watchOverdue({ desk: guarded, world }, leaving.signal)
+    closers.push(() => {
+      leaving.abort()
+      return watching
+    })
     isReady = true
     return listening
   }

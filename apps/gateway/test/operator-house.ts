@@ -48,6 +48,14 @@ export interface Asked {
   readonly waiting: Waiting
 }
 
+const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
+const tools = { tools: './agents/till.ts', tool_policies }
+
+/** The single model, as its house has it. */
+export function describeShop({ swarm }: Pick<OperatorHouse, 'swarm'>): Record<string, unknown> {
+  return { use: 'openai', base_url: swarm.model.baseUrl, model: 'stub', prompt: 'I am shop.', ...tools }
+}
+
 /** A swarm (`desk`) and a single model (`shop`), each with a till whose refunds wait for an operator. */
 export async function openOperatorHouse(): Promise<OperatorHouse> {
   const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -62,14 +70,12 @@ export async function openOperatorHouse(): Promise<OperatorHouse> {
     { email: { listen: { port: 0, protocol: 'smtp' }, write_to: [eve] } },
   )
   const { baseUrl } = swarm.model
-  const tool_policies = { refund: { policy: 'preview', approve: 'operator', notify: eve } }
-  const tools = { tools: './agents/till.ts', tool_policies }
   const refunds = { prompt: 'I am refunds.', ...tools, navigates_to: ['triage'] }
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
   await swarm.house.restart({
     agents: {
       desk: describeSwarm(baseUrl, { refunds }),
-      shop: { use: 'openai', base_url: baseUrl, model: 'stub', prompt: 'I am shop.', ...tools },
+      shop: describeShop({ swarm }),
     },
     web: {
       enabled: true,

@@ -1,6 +1,6 @@
 import type { AgentAccess } from './access.ts'
 import { mayAccess } from './access.ts'
-import type { DemandDecision, Resolved } from './demand.ts'
+import type { DemandDecision, DemandRecord, Resolved } from './demand.ts'
 import type { Desk } from './desk.ts'
 import { Rejection } from './errors.ts'
 import type { Admitted, Intake } from './intake.ts'
@@ -15,6 +15,12 @@ const refusing: Readonly<Record<ChannelName, boolean>> = { a2a: true, web: true,
  * web), or his message is kept, flag `not_allowed`, and no agent gets a turn. Of who may not any more no decision counts, either.
  */
 export function guardAccess(desk: Desk, findAccess: (agent: string) => AgentAccess | undefined): Desk {
+  async function isTurnedAway(demand: DemandRecord | undefined): Promise<boolean> {
+    const access = demand && findAccess(demand.agent)
+    const asked = access && (await desk.findMessage(`#${demand.message}`))
+    return access !== undefined && asked !== undefined && !mayAccess(asked.message.sender, access)
+  }
+
   return Object.assign(Object.create(desk) as Desk, {
     async admit(intake: Intake, correlationId: string): Promise<Admitted> {
       const access = findAccess(intake.agent)
@@ -23,10 +29,12 @@ export function guardAccess(desk: Desk, findAccess: (agent: string) => AgentAcce
     },
     async resolveDemand(decision: DemandDecision, correlationId: string): Promise<Resolved> {
       const demand = await desk.findDemand({ digest: decision.digest })
-      const access = demand && findAccess(demand.agent)
-      const asked = access && (await desk.findMessage(`#${demand.message}`))
-      if (asked && !mayAccess(asked.message.sender, access)) return { outcome: 'refused', reason: 'expired', demand }
+      if (await isTurnedAway(demand)) return { outcome: 'refused', reason: 'expired', demand }
       return desk.resolveDemand(decision, correlationId)
+    },
+    async endOverdue(id: string, correlationId?: string): Promise<number | undefined> {
+      const isToldNothing = await isTurnedAway(await desk.findDemand({ id }))
+      return desk.endOverdue(id, isToldNothing ? undefined : correlationId)
     },
   })
 }

@@ -4,6 +4,7 @@ import type { Json } from './json.ts'
 import type { KeptFile } from './keep-files.ts'
 import type { ChannelName, NormalizedMessage } from './message.ts'
 import type { KeptNote, NotesRequest, TurnNote } from './note.ts'
+import type { OverdueDesk } from './overdue.ts'
 import type { PeopleDesk } from './people.ts'
 import type { DeliveryRecord, DeskCounts, MessageRecord, MessageSummary, Page, Refusal } from './records.ts'
 import type { RelationDesk, WithdrawalDesk } from './relation.ts'
@@ -203,6 +204,7 @@ export interface Desk
     RelationDesk,
     WithdrawalDesk,
     DemandDesk,
+    OverdueDesk,
     OnceDesk,
     PeopleDesk,
     OperatorDesk,

@@ -26,6 +26,7 @@ import { openTestProvider } from './test-provider.ts'
 export type { FindCall } from './approvals.ts'
 export type { DemandsConfig, PaymentsConfig } from './config.ts'
 export { demandsConfigSchema, paymentsConfigSchema } from './config.ts'
+export { watchOverdue } from './overdue.ts'
 export type { PaymentProvider } from './payment-provider.ts'
 
 export interface PolicyOptions {

@@ -10,11 +10,13 @@ import { createLookupDesk } from './lookup.ts'
 import { createObjectStore } from './objects.ts'
 import { createOnceDesk } from './once.ts'
 import { createOperatorDesk } from './operator.ts'
+import { createOverdueDesk } from './overdue-demands.ts'
 import type { OwnerForgetting } from './owner-forgetting.ts'
 import { createOwnerForgetting } from './owner-forgetting.ts'
 import { createPeopleDesk } from './people.ts'
 import { createRefusals } from './refusals.ts'
 import { createRelationDesk } from './relations.ts'
+import { createResolutionPlan } from './resolution-plan.ts'
 import type { Store } from './store.ts'
 import { createTables } from './tables.ts'
 import { createTaskDesk } from './tasks.ts'
@@ -76,9 +78,11 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     await release()
   }
   let closed: Promise<void> | undefined
+  const planResolution = createResolutionPlan(store, tables)
   return {
     ...admission,
-    ...createDemandDesk(store, tables, admitNew),
+    ...createDemandDesk(store, tables, { admitNew, planResolution }),
+    ...createOverdueDesk(store, { demands: tables.demands, planResolution, admitNew }),
     refuse: refusals.refuse,
     ...createWorkDesk(store, tables),
     ...createLookupDesk(store, tables),

@@ -50,7 +50,7 @@ export function createCommit(
   )
   const writeState = prepareQuery(
     db,
-    `INSERT INTO agent_states (thread_id, agent, state) VALUES (?, ?, ?)
+    `INSERT INTO agent_states (thread_id, agent, state, scope) SELECT ?1, ?2, ?3, scope FROM threads WHERE id = ?1
      ON CONFLICT (thread_id, agent) DO UPDATE SET state = excluded.state`,
   )
   const writePersonal = createPersonalWriter(db)

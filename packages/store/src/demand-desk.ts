@@ -1,10 +1,9 @@
-import type { DemandDecision, DemandDesk, DemandRecord, Intake, Resolved } from '@postern/core'
-import { createResolutionIntake, isoTime } from '@postern/core'
+import type { DemandDecision, DemandDesk, DemandRecord, Resolved } from '@postern/core'
 import type { Batch } from './batch.ts'
-import { prepareQuery } from './database.ts'
 import type { AdmitNew } from './intake.ts'
 import type { MessageDraft } from './message-draft.ts'
 import { draftIntake } from './message-draft.ts'
+import type { PlanResolution } from './resolution-plan.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -14,25 +13,17 @@ interface Decided {
   readonly draft: MessageDraft
 }
 
-export function createDemandDesk({ db, write, now }: Store, tables: Tables, admitNew: AdmitNew): DemandDesk {
+export interface DemandParts {
+  readonly admitNew: AdmitNew
+  readonly planResolution: PlanResolution
+}
+
+export function createDemandDesk(
+  { write, now }: Pick<Store, 'write' | 'now'>,
+  tables: Pick<Tables, 'demands'>,
+  { admitNew, planResolution }: DemandParts,
+): DemandDesk {
   const { demands } = tables
-  const findAuthor = prepareQuery<{ author: string | null }>(db, 'SELECT author FROM messages WHERE number = ?')
-
-  /** The message that a decision stands for; nothing of what it is made of ever changes. */
-  function planIntake(demand: DemandRecord, decision: DemandDecision): Intake {
-    const { content, target, task, thread, flags, via } = tables.readMessage(demand.message)
-    const author = findAuthor.get(demand.message)?.author ?? undefined
-    const { scope } = tables.threads.scopeOf(thread)
-    const origin = { content, target, scope, task, author, flags }
-    const resolved = createResolutionIntake(demand, decision, origin, isoTime(now()))
-    const intake = decision.task ? { ...resolved, task: decision.task } : resolved
-    if (via === content.received_via) return intake
-    return {
-      ...intake,
-      thread: { ...intake.thread, scope: author ?? scope, joined: { id: thread, via, key: content.thread_id } },
-    }
-  }
-
   function admitDecision(batch: Batch, { demand, decision, draft }: Decided): Resolved {
     const admitted = admitNew(batch, draft)
     const isRefused = typeof admitted === 'string'
@@ -53,7 +44,7 @@ export function createDemandDesk({ db, write, now }: Store, tables: Tables, admi
     async resolveDemand(decision, correlationId): Promise<Resolved> {
       const demand = demands.find({ digest: decision.digest }, now())
       if (!demand) return { outcome: 'refused', reason: 'unknown' }
-      const draft = draftIntake(planIntake(demand, decision), correlationId)
+      const draft = draftIntake(planResolution(demand, decision), correlationId)
       return write((batch): Resolved => {
         const current = demands.find({ digest: decision.digest }, now())
         if (!current) return { outcome: 'refused', reason: 'unknown' }

@@ -7,7 +7,7 @@ import type {
   Policy,
   World,
 } from '@postern/core'
-import { describeApproval, isoTime, readApproval, refusedCall } from '@postern/core'
+import { describeApproval, isoTime, readApproval, refusedCall, timeoutMethod } from '@postern/core'
 import type { PendingAction, RecordShelf } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
 import type { ToolOutcome } from '../openai/tool-result.ts'
@@ -131,7 +131,8 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
       return { action, shown, demand, isGranted: outcome === 'granted', resolver: who, isOfOperator, ...edited }
     },
     async settle({ action: { action_id, status }, isGranted, resolver, edited }, run) {
-      if (status !== 'pending') return readEnd(await actions.get(owner, action_id))
+      if (resolver === timeoutMethod) await actions.lapse(owner, action_id)
+      if (status !== 'pending' || resolver === timeoutMethod) return readEnd(await actions.get(owner, action_id))
       let outcome: ToolOutcome | undefined
       const decision = isGranted ? 'accepted' : 'rejected'
       const ended = await actions.resolve(owner, action_id, {

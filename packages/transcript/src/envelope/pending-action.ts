@@ -32,7 +32,7 @@ export type ActionStatus = (typeof actionStatuses)[number]
 export type ActionDecision = (typeof actionDecisions)[number]
 
 export type NewAction = Pick<PendingAction, 'kind' | 'summary' | 'apply_input'> &
-  Partial<Pick<PendingAction, 'preview' | 'workspace' | 'agent' | 'creator' | 'expires_at' | 'metadata'>>
+  Partial<Pick<PendingAction, 'action_id' | 'preview' | 'workspace' | 'agent' | 'creator' | 'expires_at' | 'metadata'>>
 
 export interface Resolution {
   readonly decision: ActionDecision
@@ -46,6 +46,7 @@ export interface Resolution {
 }
 
 export interface PendingActions {
+  /** Of an `action_id` that is given there is one: whoever comes later gets that. */
   create(owner: string, action: NewAction, ties?: ShelfTies): Promise<PendingAction>
   /** An action whose time is over is `expired` from then on. */
   get(owner: string, id: string): Promise<PendingAction | undefined>
@@ -58,6 +59,8 @@ export interface PendingActions {
    * @throws Rejection forbidden when there is no such action, the resolver may not, or it is decided already (`replayed`)
    */
   resolve(owner: string, id: string, resolution: Resolution): Promise<PendingAction>
+  /** Its time is over, whatever it says itself: `undefined` when it is no longer pending. */
+  lapse(owner: string, id: string): Promise<PendingAction | undefined>
   /** Ends what is over; the ids of what it ended. */
   expire(owner: string): Promise<readonly string[]>
   /** Takes it from the lists; the row stays for the audit. False when there is none that is pending. */
@@ -117,14 +120,14 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
         preview: null,
         metadata: {},
         ...wanted,
-        action_id: randomHex(world, 16),
+        action_id: wanted.action_id ?? randomHex(world, 16),
         status: 'pending',
         created_at: isoTime(world.now()),
         resolution_result: null,
         resolution_metadata: {},
       }
-      await shelf.insert(placeOf(owner, action.action_id), action, ties)
-      return action
+      const isNew = await shelf.insert(placeOf(owner, action.action_id), action, ties)
+      return isNew ? action : ((await load(owner, action.action_id))?.action ?? action)
     },
     get,
     async list(owner, status) {
@@ -146,6 +149,7 @@ export function createPendingActions(shelf: RecordShelf, world: Pick<World, 'now
       if (!settled) throw new Rejection('replayed', 'Cannot resolve action: it is decided already')
       return status === 'accepted' ? await run(owner, settled, resolution) : settled
     },
+    lapse: (owner, id) => settle(owner, id, { status: 'expired' }),
     async expire(owner) {
       const over = (await shelf.list(shelfKind, owner))
         .map(({ value }) => pendingActionSchema.parse(value))

@@ -96,6 +96,9 @@ async function lookAfterOperator(
 ): Promise<DecidedInterrupts> {
   if (demand.agent !== agent || !wasDemanded(demand.id, recent)) return unknown
   if (demand.status === 'open') return { ...nothing, warnings: ['an operator decides that'], isAsking: true }
+  // Who asks when its time is over need not wait until somebody has looked.
+  const isOverdue = demand.status === 'expired' && demand.resolvedAt === undefined
+  if (isOverdue) await house.desk.endOverdue(demand.id, randomHex(house.world, 8))
   const caused = await house.desk.findMessageTo(agent, resolutionIdOf(demand.id))
   const state = caused && (await house.desk.findMessage(`#${caused.message}`))?.state
   const isAnswered = state !== 'received' && state !== 'working'
