@@ -84,6 +84,30 @@ describe('what is stored', () => {
     },
   )
 
+  test('C-16: a call that is under way when the agent fails is closed, and so is its step', async () => {
+    const threadId = name('thread')
+    const events = await web.say('stumble', { threadId })
+    expect(typesOf(events)).toEqual([
+      'RUN_STARTED',
+      'STEP_STARTED',
+      'STEP_STARTED',
+      'TOOL_CALL_START',
+      'TOOL_CALL_ARGS',
+      'TOOL_CALL_END',
+      'STEP_FINISHED',
+      'STEP_FINISHED',
+      'RUN_ERROR',
+    ])
+    expect(events.flatMap(event => ('stepName' in event ? [event.stepName] : []))).toEqual([
+      'execution',
+      'tool_execution',
+      'tool_execution',
+      'execution',
+    ])
+    expect(JSON.stringify(events)).not.toContain('secret detail')
+    expect((await web.readHistory(threadId)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
   test('C-11: a part that only names a file is left out with a warning, and kept as it came', async () => {
     const content = [
       { type: 'text', text: 'look' },
@@ -294,6 +318,14 @@ describe('what a conversation waits for', () => {
     const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
     expect(interruptsOf(back)).toEqual([asked])
     expect(interruptsOf(await web.say('the red one', { threadId }))).toEqual([])
+    const thread = `web:${JSON.stringify(['chat', threadId])}`
+    const query = new URLSearchParams({ owner: 'web:["https://agents.test","ann"]', thread, format: 'envelope' })
+    const { messages } = await web.house.ask<{ messages: readonly Record<string, unknown>[] }>(`/transcript?${query}`)
+    expect(messages.slice(0, 3)).toMatchObject([
+      { type: 'text', role: 'user', content: 'ask' },
+      { type: 'input_required', role: 'tool', content: 'Which one?' },
+      { type: 'text', role: 'user', content: 'the red one' },
+    ])
     const again = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
     expect(again.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })

@@ -32,6 +32,10 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
       yield 'half of '
       throw new Unavailable('Cannot reach the model: it is gone', { retryAfter: 30 * 86_400 })
     },
+    async *stumble() {
+      yield { kind: 'tool_call', id: 'call-4', name: 'search', args: { q: 'it' } }
+      throw new Error('secret detail')
+    },
     silence: () => undefined,
     async *wait(_, { signal }) {
       yield 'begun'

@@ -268,13 +268,13 @@ describe('createStoreMemory()', () => {
     expect(contents(await worker.listHistory())).toEqual(['c', 'team', 'g'])
     expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual(['g', 'team', 'own', 'c'])
     // By the time, not by the order of storing; of equal times the earlier block is first.
-    await store.add('job', [{ type: 'task', content: 'before all', timestamp: '1970-01-01T00:00:00.5Z' }], 'boss')
+    await store.add('job', [{ type: 'task', content: 'text', timestamp: '1970-01-01T00:00:02.500Z' }], 'boss')
     await store.add('job', [{ type: 'user_message', content: 'with team', timestamp: 2 }])
     expect(contents(await boss.listHistory({ order: 'timeline' }))).toEqual([
-      'before all',
       'g',
       'with team',
       'team',
+      'text',
       'own',
       'c',
     ])

@@ -29,6 +29,22 @@ describe('what is done to a turn from outside', () => {
     },
   )
 
+  it('a turn has twenty executions at most, and a polite sentence in the end', async () => {
+    const { deps } = openRoom()
+    let asked = 0
+    const model = {
+      async complete() {
+        asked += 1
+        return callOf('look', {}, `c-${asked}`)
+      },
+    }
+    const look = toolOf('look', async ({ commitToolOutput }) => commitToolOutput('x'))
+    const spec = swarm([agent('a', model, { tools: [look] })], { texts: { placeholders: ['Pardon?'] } })
+    const client = await openSwarmClient(spec, deps, 'c')
+    expect(await client.complete('hi')).toBe('Pardon?')
+    expect(asked).toBe(20)
+  })
+
   it('commitCancelOutput gives the answer up', async () => {
     const { deps, bus, events } = openRoom()
     const asked = Promise.withResolvers<void>()
