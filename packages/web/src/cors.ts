@@ -17,7 +17,10 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
     }
     await next()
     c.header('vary', 'Origin', { append: true })
-    if (isAllowed) c.header('access-control-allow-origin', origin)
+    if (isAllowed) {
+      c.header('access-control-allow-origin', origin)
+      c.header('access-control-expose-headers', 'retry-after')
+    }
     return undefined
   }
 }

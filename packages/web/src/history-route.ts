@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import type { Context } from 'hono'
 import { findConversation } from './conversation.ts'
 import { showHistory } from './history.ts'
+import type { WebOwner } from './owner.ts'
 import type { WebRooms } from './rooms.ts'
 import { maxRead } from './rooms.ts'
 import { findAgentName } from './runs/start-run.ts'
@@ -9,8 +10,7 @@ import { findAgentName } from './runs/start-run.ts'
 const maxPage = 200
 
 /** `GET …/history`: a stretch of a thread, ascending. */
-export async function answerHistory(c: Context, rooms: WebRooms): Promise<Response> {
-  const owner = await rooms.readOwner(c.req.header('authorization'))
+export async function readHistory(c: Context, owner: WebOwner, rooms: WebRooms): Promise<object> {
   const agent = findAgentName(c.req.param('agent'), rooms)
   const threadId = c.req.query('threadId')
   if (!threadId) throw new Rejection('malformed', 'Cannot read history: threadId is missing')
@@ -25,9 +25,10 @@ export async function answerHistory(c: Context, rooms: WebRooms): Promise<Respon
     ...range,
     ...(after === undefined ? { tail: size } : { limit: size }),
   })
-  const messages = await showHistory(entries, { owner: owner.owner, isJoined: found.joined !== undefined }, rooms)
+  const view = { owner: owner.owner, isJoined: found.joined !== undefined, isTrace }
+  const messages = await showHistory(entries, view, rooms)
   const first = messages[0]?.seq ?? 1
-  return c.json({ messages, ...(first > 1 && { next_before_seq: first }) }, 200, { 'cache-control': 'no-store' })
+  return { messages, ...(first > 1 && { next_before_seq: first }) }
 }
 
 export function readCount(c: Context, name: string): number | undefined {

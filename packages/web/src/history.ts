@@ -56,11 +56,13 @@ export function aliasOfChat(agent: string, threadId: string): ThreadAlias {
 export interface HistoryView {
   readonly owner: string
   readonly isJoined: boolean
+  /** Places count all there is, not the words of the chat alone. */
+  readonly isTrace?: boolean | undefined
 }
 
 export async function showHistory(
   entries: readonly TranscriptEntry[],
-  { owner, isJoined }: HistoryView,
+  { owner, isJoined, isTrace }: HistoryView,
   { shelf, house }: Pick<WebRooms, 'shelf' | 'house'>,
 ): Promise<readonly HistoryMessage[]> {
   return Promise.all(
@@ -70,7 +72,7 @@ export async function showHistory(
         await showOpenDemands(entry, owner, house),
       ]
       const more = { ...(isJoined && { via: entry.via ?? 'web' }), ...(demands.length > 0 && { demands }) }
-      return { ...shown, metadata: { ...shown.metadata, ...more } }
+      return { ...shown, ...(isTrace && { seq: entry.seq }), metadata: { ...shown.metadata, ...more } }
     }),
   )
 }

@@ -16,6 +16,7 @@ import { createOwnerReader } from './owner.ts'
 import type { BoundTranscript, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
+import { createTurnstile } from './turnstile.ts'
 import { refuseWrongMethods } from './wrong-method.ts'
 
 export { admitsMedia, detectMedia } from './attachments/media-kind.ts'
@@ -44,6 +45,9 @@ export interface WebStores {
   /** Whether it bears the house's operator token. */
   isOperatorToken?(authorization: string): boolean
 }
+
+/** Of one person: each may be some MB. */
+const atOnce = { width: 8, queue: 64 } as const
 
 /** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
 export async function openWeb(
@@ -74,6 +78,7 @@ export async function openWeb(
     findChannel,
     isLinking,
     readOwner: createOwnerReader(config, house),
+    turnstile: createTurnstile(atOnce),
     shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
       const body = await readBody(request, maxBytes)
@@ -82,7 +87,7 @@ export async function openWeb(
   }
   const routes = new Hono()
   if (config.enabled) {
-    for (const path of ['/api/v1/*', '/v1/*']) routes.use(path, answerCors(config.origins))
+    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(config.origins))
     routes.route('/', createRunRoutes(rooms))
     routes.route('/', createAttachmentRoutes(rooms))
     routes.route('/', createStoreRoutes(rooms))

@@ -3,6 +3,7 @@ import type { OwnerRoom, RecordShelf, TranscriptStore } from '@postern/transcrip
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
+import type { Turnstile } from './turnstile.ts'
 
 interface DeskConversation {
   readonly agent: string
@@ -34,6 +35,8 @@ export interface WebRooms {
   readonly config: WebConfig
   readonly house: House
   readonly readOwner: ReadOwner
+  /** Before whatever may be large. */
+  readonly turnstile: Turnstile
   readonly shelf: AttachmentShelf
   readonly transcript: BoundTranscript
   /** The same, for what people write: nobody has more than `room`. */

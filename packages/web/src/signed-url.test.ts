@@ -14,7 +14,7 @@ function openSigner() {
 
 const segment = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
-  .filter(text => !/[/\\\0]/.test(text) && text !== '.' && text !== '..' && text.isWellFormed())
+  .filter(text => !/[/\\\p{Cc}]/u.test(text) && text !== '.' && text !== '..' && text.isWellFormed())
 
 describe('a signed URL', () => {
   it('C-08: leads back to the same bucket and path, whatever they hold', async () => {
@@ -45,6 +45,9 @@ describe('a signed URL', () => {
     `${origin}/storage/v1/object/sign/b//x?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%00y?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x%5Cy?token=a.b.c`,
+    // Whoever fetches it leaves the tab out.
+    `${origin}/storage/v1/object/sign/b/.\t./x?token=a.b.c`,
+    `${origin}/storage/v1/object/sign/b/x%0Ay?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/%E0%A4%A?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b?token=a.b.c`,
     `${origin}/storage/v1/object/sign/b/x`,

@@ -16,7 +16,7 @@ const urlPattern = /^(https?:\/\/[^/?#\\]+)\/storage\/v1\/object\/sign\/([^?#]+)
 
 /**
  * `{origin}/storage/v1/object/sign/{bucket}/{path}?token={jwt}`, read from the text as it stands: each segment is decoded once, and what could
- * lead elsewhere (empty, `.`, `..`, NUL, a backslash) is no place at all. Pure.
+ * lead elsewhere (empty, `.`, `..`, controls, a backslash) is no place at all. Pure.
  */
 export function parseSignedUrl(url: string): SignedUrl | undefined {
   const [, origin, raw, token] = urlPattern.exec(url) ?? []
@@ -45,7 +45,8 @@ function parsePlace(segments: readonly (string | undefined)[]): ObjectPlace | un
 
 function isUnsafe(segment: string | undefined): boolean {
   if (segment === undefined || segment === '' || segment === '.' || segment === '..') return true
-  return /[\0\\]/.test(segment) || !segment.isWellFormed()
+  // Whoever fetches an address leaves tabs and line ends out.
+  return /[\p{Cc}\\]/u.test(segment) || !segment.isWellFormed()
 }
 
 function decodeSegment(segment: string): string | undefined {

@@ -2,21 +2,20 @@ import type { OwnThread } from '@postern/core'
 import type { Context } from 'hono'
 import { readCount } from './history-route.ts'
 import { listOwnPlaces, nameThread } from './own-threads.ts'
+import type { WebOwner } from './owner.ts'
 import type { WebRooms } from './rooms.ts'
 import { findAgentName } from './runs/start-run.ts'
 
 const [usual, most] = [50, 200]
 
 /** `GET …/threads`: the conversations of a person with an agent, those that began last first. */
-export async function answerThreads(c: Context, rooms: WebRooms): Promise<Response> {
-  const owner = await rooms.readOwner(c.req.header('authorization'))
+export async function readThreads(c: Context, owner: WebOwner, rooms: WebRooms): Promise<object> {
   const agent = findAgentName(c.req.param('agent'), rooms)
   const limit = Math.max(1, Math.min(readCount(c, 'limit') ?? usual, most))
   const before = readCount(c, 'before')
   const whose = await listOwnPlaces(owner, agent, rooms)
   const { threads, next } = await rooms.house.desk.listOwnThreads({ ...whose, limit, before })
-  const body = { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
-  return c.json(body, 200, { 'cache-control': 'no-store' })
+  return { threads: threads.map(showThread), ...(next !== undefined && { next_before: next }) }
 }
 
 function showThread(thread: OwnThread): object {

@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import { toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { answerOwner } from '../dialects/answer.ts'
 import type { WebRooms } from '../rooms.ts'
 import { createOpenRuns } from '../runs/open-runs.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
@@ -54,25 +55,23 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
     )
     .get(
       '/api/v1/agent/attachments/signed-url',
-      answer(async c => {
-        const owner = await readOwner(c.req.header('authorization'))
+      answerOwner(rooms, async (c, owner) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
         const object = place && (await shelf.findOwn(owner.owner, place))
         const found = object ?? (place && (await findDeskFile(owner, place, rooms)))
         if (!found) throw new Rejection('no_recipient', 'Cannot sign attachment: there is none of yours')
         const { bucket, path } = object ? showPlace(object) : found
-        return c.json({ bucket, path, ...(await shelf.signer.sign(found)) }, 200, noStore)
+        return { bucket, path, ...(await shelf.signer.sign(found)) }
       }),
     )
     .delete(
       '/api/v1/agent/attachments',
-      answer(async c => {
-        const { owner } = await readOwner(c.req.header('authorization'))
+      answerOwner(rooms, async (c, { owner }) => {
         const place = readPlace(c.req.query('bucket') ?? '', c.req.query('path') ?? '')
         const object = place && (await shelf.findOwn(owner, place))
         const isRemoved = object !== undefined && (await shelf.removeObject(owner, object))
         if (!isRemoved) throw new Rejection('no_recipient', 'Cannot delete attachment: there is none of yours')
-        return c.json({ deleted: true }, 200, noStore)
+        return { deleted: true }
       }),
     )
     .get(

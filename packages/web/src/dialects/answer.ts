@@ -9,14 +9,17 @@ const noStore = { 'cache-control': 'no-store' }
 
 /** A route for whoever proves who he is; what it gives is answered as JSON, and nothing as 404. */
 export function answerOwner(
-  { readOwner, house }: Pick<WebRooms, 'readOwner' | 'house'>,
+  { readOwner, house, turnstile }: Pick<WebRooms, 'readOwner' | 'house' | 'turnstile'>,
   handle: (c: Context, owner: WebOwner) => Promise<object | undefined>,
 ) {
   return async (c: Context): Promise<Response> => {
     try {
-      const found = await handle(c, await readOwner(c.req.header('authorization')))
-      if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
-      return c.json(found, 200, noStore)
+      const owner = await readOwner(c.req.header('authorization'))
+      return await turnstile.pass(owner.owner, c.env, async () => {
+        const found = await handle(c, owner)
+        if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')
+        return c.json(found, 200, noStore)
+      })
     } catch (error) {
       return toProblem(error, house.world.log)
     }

@@ -2,9 +2,10 @@ import { Rejection } from '@postern/core'
 import { parseBoundedJson, peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { answerHistory } from '../history-route.ts'
+import { answerOwner } from '../dialects/answer.ts'
+import { readHistory } from '../history-route.ts'
 import type { WebRooms } from '../rooms.ts'
-import { answerThreads } from '../threads-route.ts'
+import { readThreads } from '../threads-route.ts'
 import { RunRepeated } from './admit-run.ts'
 import type { OpenRuns } from './open-runs.ts'
 import { createOpenRuns } from './open-runs.ts'
@@ -27,8 +28,8 @@ export function createRunRoutes(rooms: WebRooms): Hono {
     }
   }
   const run = answer(c => answerRun(c, rooms, open))
-  const history = answer(c => answerHistory(c, rooms))
-  const threads = answer(c => answerThreads(c, rooms))
+  const history = answerOwner(rooms, (c, owner) => readHistory(c, owner, rooms))
+  const threads = answerOwner(rooms, (c, owner) => readThreads(c, owner, rooms))
   const cancel = answer(c => answerCancel(c, rooms))
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.post(`${base}/runs`, run)

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import type { WebHouse } from '../web-house.ts'
+import { jpeg, name, openWebHouse } from '../web-house.ts'
+
+// What a page in a browser needs beside its runs, and what one that takes no answers may cost.
+
+const page = 'https://chat.example'
+/** More is said in it than waits in any socket. */
+const threadId = 'long'
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({ origins: [page], trace: true, limits: { runs_per_owner: 2 } })
+  for (let count = 0; count < 3; count++) await web.say('word '.repeat(600_000), { threadId })
+})
+afterAll(() => web.close())
+
+test('a page of a named origin may read files by their signed addresses, and when to come again', async () => {
+  const { url } = await web.upload(jpeg)
+  const read = (origin: string) => fetch(web.local(url), { headers: { origin } })
+  const own = await read(page)
+  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, page])
+  expect((await read('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  const told = await web.call('/v1/usage', { headers: { origin: page } })
+  expect(told.headers.get('access-control-expose-headers')).toBe('retry-after')
+})
+
+test('a history with what was done is read in stretches by places of its own, without holes', async () => {
+  const threadId = name('thread')
+  for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
+  const whole = await web.readHistory(threadId, '&include=trace')
+  expect(whole.map(({ seq }) => seq)).toEqual(whole.map((_, index) => index + 1))
+  const read: (typeof whole)[number][] = []
+  let before: number | undefined
+  do {
+    const from = before === undefined ? '' : `&before_seq=${before}`
+    const { json } = await web.ask('GET', `/api/v1/agent/history?threadId=${threadId}&include=trace&limit=5${from}`)
+    read.unshift(...json.messages)
+    before = json.next_before_seq
+  } while (before !== undefined)
+  expect(read).toEqual(whole)
+  const after = await web.readHistory(threadId, `&include=trace&after_seq=${whole[4]?.seq}`)
+  expect(after).toEqual(whole.slice(5))
+})
+
+/** Asks, and takes nothing of the answer but that it has begun. */
+async function askAndWait(head: string, body = ''): Promise<Socket> {
+  const socket = connect(Number(new URL(web.house.url()).port), '127.0.0.1')
+  await once(socket, 'connect')
+  const headers = `host: x\r\nauthorization: Bearer token-of-ann-for-the-tests\r\ncontent-length: ${body.length}`
+  socket.write(`${head} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
+  await once(socket, 'readable')
+  return socket
+}
+
+test('answers that nobody takes are few: a person who leaves them waits for more, and nobody else does', async () => {
+  const path = `/api/v1/agent/history?threadId=${threadId}`
+  const taken = await web.call(path)
+  expect((await taken.text()).length).toBeGreaterThan(12_000_000)
+  const left = await Promise.all(Array.from({ length: 8 }, () => askAndWait(`GET ${path}`)))
+  try {
+    let isAnswered = false
+    const waiting = web.call('/v1/usage').then(answer => {
+      isAnswered = true
+      return answer
+    })
+    expect((await web.call('/v1/usage', { as: 'bob' })).status).toBe(200)
+    expect(isAnswered).toBe(false)
+    left[0]?.destroy()
+    expect((await waiting).status).toBe(200)
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
+})
+
+test('a run that is over counts until it is taken: who leaves many unread has no more of them', async () => {
+  const open = () => web.postRun({ threadId, runId: name('run'), messages: [] })
+  const body = () => JSON.stringify({ threadId, runId: name('run'), messages: [] })
+  const left = await Promise.all([0, 1].map(() => askAndWait('POST /api/v1/agent/runs', body())))
+  try {
+    const refused = await eventually(async () => {
+      const answer = await open()
+      const text = await answer.text()
+      return answer.status === 429 && text
+    })
+    expect(refused).toContain('Cannot run: too many runs are open')
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
+  const again = await eventually(async () => {
+    const answer = await open()
+    const text = await answer.text()
+    return answer.status === 200 && text
+  })
+  // A long conversation is told whole to who has just come.
+  expect(again.length).toBeGreaterThan(12_000_000)
+  expect(again).toContain('RUN_FINISHED')
+})

@@ -1,0 +1,65 @@
+import { Rejection } from '@postern/core'
+
+/** Lets so many requests of one person be answered at a time; others wait their turn. */
+export interface Turnstile {
+  /** An answer takes room until it is taken, its question while it comes. @throws Rejection rate_limited when too many wait */
+  pass(owner: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
+}
+
+export interface TurnstileOptions {
+  readonly width: number
+  /** How many may wait, per person. */
+  readonly queue: number
+}
+
+interface Lane {
+  inside: number
+  readonly waiting: (() => void)[]
+}
+
+/** Holds nothing for whoever asks for nothing. */
+export function createTurnstile({ width, queue }: TurnstileOptions): Turnstile {
+  const lanes = new Map<string, Lane>()
+
+  async function enter(owner: string): Promise<() => void> {
+    const lane = lanes.get(owner) ?? { inside: 0, waiting: [] }
+    lanes.set(owner, lane)
+    if (lane.inside < width) lane.inside += 1
+    else if (lane.waiting.length < queue) await new Promise<void>(resolve => lane.waiting.push(resolve))
+    else throw new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
+    return () => leave(owner, lane)
+  }
+
+  /** The place of the one who leaves goes to the next who waits. */
+  function leave(owner: string, lane: Lane): void {
+    const next = lane.waiting.shift()
+    if (next) next()
+    else if (--lane.inside === 0) lanes.delete(owner)
+  }
+
+  return {
+    async pass(owner, env, answer) {
+      const leave = await enter(owner)
+      try {
+        const response = await answer()
+        onceTaken(env, leave)
+        return response
+      } catch (error) {
+        leave()
+        throw error
+      }
+    },
+  }
+}
+
+interface Outgoing {
+  readonly closed: boolean
+  once(event: 'close', listener: () => void): unknown
+}
+
+/** By the bindings of the Node server; without them at once. */
+function onceTaken(env: unknown, done: () => void): void {
+  const { outgoing } = (env as { readonly outgoing?: Outgoing } | null | undefined) ?? {}
+  if (!outgoing || outgoing.closed) done()
+  else outgoing.once('close', done)
+}
