@@ -4,11 +4,12 @@ import { parseBoundedJson } from '@postern/http'
 import { z } from 'zod'
 import { checkPassingStatus } from './passing-status.ts'
 
-/** A NormalizedResponse, or only its parts, only a text, or only acts or notes; members that the gateway decides are ignored. */
+/** A NormalizedResponse, or only its parts, only a text, or only acts, notes or usage; members that the gateway decides are ignored. */
 const replySchema = partialResponseSchema.extend({ text: z.string().optional() }).superRefine((reply, context) => {
-  const { text, parts, status, acts, notes } = reply
+  const { text, parts, status, acts, notes, usage } = reply
   if (text !== undefined && parts) context.addIssue({ code: 'custom', message: 'has both "text" and "parts"' })
-  if (text === undefined && !parts && !status && !acts?.length && !notes?.length) {
+  const isDone = [acts, notes, usage].some(list => list !== undefined && list.length > 0)
+  if (text === undefined && !parts && !status && !isDone) {
     context.addIssue({ code: 'custom', message: 'has neither "text" nor "parts"; answer 204 to say nothing' })
   }
 })

@@ -164,6 +164,15 @@ describe('a webhook agent answers', () => {
     expect(await answerTo({ body: { notes } })).toEqual({ notes })
   })
 
+  test('with what it cost beside a text, or alone: then it says nothing', async () => {
+    const usage = [
+      { provider: 'local', model: 'small', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 2 },
+      { model: 'large', input_tokens: 3, cached_input_tokens: 2, cache_write_input_tokens: 1 },
+    ]
+    expect(await answerTo({ body: { text: 'done', usage } })).toMatchObject({ parts: [{ content: 'done' }], usage })
+    expect(await answerTo({ body: { usage } })).toEqual({ usage })
+  })
+
   test('with acts alone: it says nothing', async () => {
     const acts = [{ act: 'boost', message: 'm1' }]
     expect(await answerTo({ body: { acts } })).toEqual({ acts })
@@ -204,6 +213,28 @@ describe('a webhook agent fails', () => {
 
   test.each<[what: string, body: unknown, message: string]>([
     ['a note that is none', { text: 'x', notes: [{ content: 'x' }] }, 'notes.0.type Invalid input'],
+    ['a cost that is no list', { text: 'x', usage: { input_tokens: 1 } }, 'usage Invalid input'],
+    ['a cost of nothing', { text: 'x', usage: [{ model: 'm' }] }, 'usage.0 needs "input_tokens" or "output_tokens"'],
+    [
+      'a cost in other words',
+      { text: 'x', usage: [{ prompt_tokens: 1 }] },
+      'usage.0 Unrecognized key: "prompt_tokens"',
+    ],
+    [
+      'a cost that does not add up',
+      { text: 'x', usage: [{ input_tokens: 1, output_tokens: 2, total_tokens: 4 }] },
+      'usage.0.total_tokens is not "input_tokens" plus "output_tokens"',
+    ],
+    [
+      'a cost whose part is more than the whole',
+      { text: 'x', usage: [{ input_tokens: 1, output_tokens: 2, reasoning_tokens: 3 }] },
+      'usage.0.reasoning_tokens is more than "output_tokens", which it is a part of',
+    ],
+    [
+      'too many costs',
+      { text: 'x', usage: Array(101).fill({ input_tokens: 1 }) },
+      'usage Too big: expected array to have <=100 items',
+    ],
     [
       'too many notes',
       { notes: Array(501).fill({ type: 'task' }) },

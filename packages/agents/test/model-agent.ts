@@ -24,11 +24,19 @@ export async function openModelAgent(
   return {
     server,
     close: opened.close,
-    async ask(message: string | NormalizedMessage = 'hello', context: Partial<AgentContext> = {}) {
+    async ask(
+      message: string | NormalizedMessage = 'hello',
+      context: Partial<AgentContext> = {},
+      hear: (chunk: PartialResponse) => void = () => {},
+    ) {
       const chunks: PartialResponse[] = []
       const heard = typeof message === 'string' ? testMessage(message) : message
       const answer = await opened.agent.handle(heard, testContext(context))
-      return { answer: await collectAnswer(answer, chunk => chunks.push(chunk)), chunks }
+      const onChunk = (chunk: PartialResponse) => {
+        chunks.push(chunk)
+        hear(chunk)
+      }
+      return { answer: await collectAnswer(answer, onChunk), chunks }
     },
   }
 }

@@ -11,7 +11,7 @@ import { readImages } from './images.ts'
 import type { ChatMessage } from './messages.ts'
 import { composePrompt } from './prompt.ts'
 import type { Round } from './round.ts'
-import { readRound } from './round.ts'
+import { bookUsage, readRound } from './round.ts'
 import { beginCall } from './run-call.ts'
 import { formatToolResult } from './tool-result.ts'
 import type { Tool } from './tools.ts'
@@ -53,6 +53,7 @@ async function* converse(
   for (let left = model.maxRounds; ; left -= 1) {
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - model.door.world.now()) }
     const round = yield* readRound(openCompletion(describeRequest(model, messages, left > 0), model.door, time))
+    yield* bookUsage(round, model.door)
     hasSpoken ||= round.text.trim() !== ''
     if (round.calls.length === 0 || round.refusal.trim() || round.finish === 'content_filter') {
       yield* endAnswer(round, { mayStaySilent: model.mayStaySilent, hasSpoken, log: context.log })

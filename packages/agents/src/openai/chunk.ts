@@ -1,5 +1,7 @@
+import type { TokenUsage } from '@postern/core'
 import { z } from 'zod'
 import { findModelError, toStreamError } from './model-error.ts'
+import { readUsage } from './read-usage.ts'
 
 const callDeltaSchema = z.object({
   /** Absent from older Ollama (ollama/ollama#7881), and from whole answers. */
@@ -26,10 +28,17 @@ const choiceSchema = z.object({
   delta: deltaSchema.nullish(),
   message: deltaSchema.nullish(),
   finish_reason: z.string().nullish(),
+  /** Moonshot tells it here. */
+  usage: z.unknown().optional(),
 })
 
 /** OpenAI chat completions, `chat.completion.chunk` and `chat.completion`. Chunks about usage have no choices, or null. */
-const chunkSchema = z.object({ choices: z.array(choiceSchema).nullable() })
+const chunkSchema = z.object({
+  choices: z.array(choiceSchema).nullable(),
+  usage: z.unknown().optional(),
+  /** Groq's place for it in a stream that was not asked. */
+  x_groq: z.object({ usage: z.unknown().optional() }).nullish().catch(undefined),
+})
 
 export type CallDelta = z.output<typeof callDeltaSchema>
 
@@ -39,9 +48,11 @@ export interface Chunk {
   readonly calls: readonly CallDelta[]
   /** Why the model stopped; undefined while it goes on. */
   readonly finish: string | undefined
+  /** Of the whole answer so far. */
+  readonly usage: TokenUsage | undefined
 }
 
-const nothing: Chunk = { content: '', refusal: '', calls: [], finish: undefined }
+const nothing: Chunk = { content: '', refusal: '', calls: [], finish: undefined, usage: undefined }
 
 /** The end that a stream names itself, without a reason. */
 export const streamEnd: Chunk = { ...nothing, finish: 'stop' }
@@ -53,13 +64,15 @@ export function readChunk(data: string): Chunk {
   if (error) throw toStreamError(error)
   const parsed = chunkSchema.safeParse(document)
   if (!parsed.success) throw new Error('Cannot read the answer of the model: it is not a chat completion')
-  const choice = parsed.data.choices?.find(({ index }) => (index ?? 0) === 0)
+  const { choices, usage, x_groq } = parsed.data
+  const choice = choices?.find(({ index }) => (index ?? 0) === 0)
   const { content, refusal, tool_calls } = choice?.delta ?? choice?.message ?? {}
   return {
     content: content ?? '',
     refusal: refusal ?? '',
     calls: tool_calls ?? [],
     finish: choice?.finish_reason || undefined,
+    usage: readUsage(usage) ?? readUsage(choice?.usage) ?? readUsage(x_groq?.usage),
   }
 }
 

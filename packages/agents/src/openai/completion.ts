@@ -2,10 +2,13 @@ import type { OpenStream, StreamAnswer, World } from '@postern/core'
 import { Unavailable } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 import { checkPassingStatus } from '../passing-status.ts'
+import { holdEnd } from './answer-end.ts'
 import type { Chunk } from './chunk.ts'
 import { readChunk, streamEnd } from './chunk.ts'
 import { readEventData } from './event-data.ts'
 import { findModelError, isContentRefused, toStatusError } from './model-error.ts'
+import type { UsageAsking } from './usage-asking.ts'
+import { parseLeniently, postAsking } from './usage-asking.ts'
 
 /** Bytes of one answer at most, thoughts and all. */
 const maxAnswerBytes = 16 * 1024 * 1024
@@ -15,6 +18,9 @@ const maxErrorBytes = 64 * 1024
 export interface ModelDoor {
   readonly url: string
   readonly apiKey: string | undefined
+  /** What its answers are booked under. */
+  readonly model: string
+  readonly usage: UsageAsking
   readonly openStream: OpenStream
   readonly world: Pick<World, 'now' | 'sleep'>
 }
@@ -27,6 +33,8 @@ export interface CompletionTime {
 
 /** Whoever said something this short a time ago is still speaking, ms. */
 const breathMs = 2_000
+/** How long what an answer cost is waited for behind its end, ms: its words are out by then. */
+const tailMs = 2_000
 
 type ReadBody = (body: StreamAnswer['body']) => AsyncGenerator<Chunk, void, undefined>
 
@@ -48,18 +56,16 @@ export async function* openCompletion(
   door: ModelDoor,
   { signal, timeoutMs }: CompletionTime,
 ): AsyncGenerator<Chunk, void, undefined> {
-  const { url, openStream, world } = door
+  const { world, usage } = door
   const leaving = new AbortController()
   const silence = startSilence(leaving, world, timeoutMs)
+  const startTail = () => void world.sleep(tailMs, leaving.signal).then(() => leaving.abort())
+  const post = (more: object) =>
+    openAnswer({ ...body, ...more }, door, { signal: AbortSignal.any([signal, leaving.signal]), timeoutMs })
   try {
-    const answer = await openStream(url, {
-      ...describePost(body, door),
-      signal: AbortSignal.any([signal, leaving.signal]),
-      timeoutMs,
-      idleMs: timeoutMs,
-      maxBytes: maxAnswerBytes,
-    })
-    for await (const chunk of readCompletion(answer, world.now())) {
+    const answer = await postAsking(post, usage, readComplaint)
+    const chunks = readCompletion(answer, world.now())
+    for await (const chunk of holdEnd(chunks, { isWanted: usage.isWanted, startTail })) {
       silence.hear()
       yield chunk
     }
@@ -70,6 +76,11 @@ export async function* openCompletion(
   } finally {
     leaving.abort()
   }
+}
+
+function openAnswer(body: object, door: ModelDoor, { signal, timeoutMs }: CompletionTime): Promise<StreamAnswer> {
+  const limits = { timeoutMs, idleMs: timeoutMs, maxBytes: maxAnswerBytes }
+  return door.openStream(door.url, { ...describePost(body, door), ...limits, signal })
 }
 
 function startSilence(leaving: AbortController, { now, sleep }: ModelDoor['world'], timeoutMs: number) {
@@ -120,7 +131,7 @@ async function* readWhole(body: StreamAnswer['body']): AsyncGenerator<Chunk, voi
 /** A refusal is an answer, too. */
 async function readFailure(answer: StreamAnswer, now: number): Promise<Chunk> {
   checkPassingStatus('model', answer, now)
-  const error = findModelError(parseLeniently(await readText(answer.body, maxErrorBytes)))
+  const error = findModelError(parseLeniently(await readComplaint(answer.body)))
   if (isContentRefused(error)) return { ...streamEnd, finish: 'content_filter' }
   throw toStatusError(answer.status, error)
 }
@@ -136,10 +147,6 @@ async function readText(body: StreamAnswer['body'], most: number): Promise<strin
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function parseLeniently(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function readComplaint(body: StreamAnswer['body']): Promise<string> {
+  return readText(body, maxErrorBytes)
 }

@@ -24,6 +24,8 @@ export const modelShape = {
     .default({}),
   /** False: answers are asked for whole. */
   stream: z.boolean().default(true),
+  /** Whether it is asked what its answers cost in tokens, and that is kept. */
+  usage: z.boolean().default(true),
 }
 
 /** `{ "use": "openai" }` */

@@ -7,7 +7,7 @@ import { say, streamOf } from '../../test/model-server.ts'
 const secret = 'correct-horse-battery-staple'
 
 async function failureOf(reply: ModelReply, config: object = {}): Promise<unknown> {
-  const { ask } = await openModelAgent([reply], { config: { ...config } })
+  const { ask } = await openModelAgent(() => reply, { config: { ...config } })
   return ask().then(
     () => 'no failure',
     (reason: unknown) => reason,

@@ -3,10 +3,11 @@ import type { z } from 'zod'
 import type { AgentWorld } from '../agent-kind.ts'
 import type { ModelDoor } from './completion.ts'
 import type { openaiAgentSchema } from './config.ts'
+import { createUsageAsking } from './usage-asking.ts'
 
 export type ModelConfig = Pick<
   z.output<typeof openaiAgentSchema>,
-  'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream'
+  'base_url' | 'model' | 'api_key' | 'temperature' | 'max_tokens' | 'parameters' | 'stream' | 'usage'
 >
 
 export interface OpenedModel {
@@ -17,10 +18,13 @@ export interface OpenedModel {
 
 /** The way to a model that the operator named. */
 export function openModelDoor(config: ModelConfig, world: AgentWorld): OpenedModel {
-  const { base_url, api_key } = config
+  const { base_url, api_key, model, stream, parameters, usage: isWanted } = config
   const door = {
     url: completionsUrl(base_url),
     apiKey: api_key,
+    model,
+    // Who sets the options of the stream himself asks as he likes.
+    usage: createUsageAsking({ isWanted, asks: stream && !('stream_options' in parameters) }),
     openStream: world.fetchFor(new URL(base_url).origin).openStream,
     world,
   }

@@ -18,19 +18,21 @@ function cut(bytes: Buffer, length: number): Buffer[] {
 describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
   const play = (name: string): ModelReply => ({ pieces: toPieces(readRecording(name)) })
 
+  const told = { usage: [{ model: 'stub', input_tokens: 57, output_tokens: 9, total_tokens: 66 }] }
+
   test.each([
-    ['openai', 'Grüße, Alice! 👋'],
-    ['openai-length', 'It begins like this and […]'],
-    ['ollama', 'Hello from here.'],
-    ['ollama-thinking', 'Hello, Alice.'],
-    ['vllm', 'Hello, Alice.'],
-    ['llama-cpp', 'Hello Alice'],
-    ['openrouter', 'Hello, Alice.'],
-    ['think-tags', 'Hello, Alice.'],
-  ])('of %s is heard', async (name, text) => {
+    ['openai', 'Grüße, Alice! 👋', told],
+    ['openai-length', 'It begins like this and […]', {}],
+    ['ollama', 'Hello from here.', {}],
+    ['ollama-thinking', 'Hello, Alice.', {}],
+    ['vllm', 'Hello, Alice.', told],
+    ['llama-cpp', 'Hello Alice', {}],
+    ['openrouter', 'Hello, Alice.', told],
+    ['think-tags', 'Hello, Alice.', {}],
+  ])('of %s is heard', async (name, text, usage) => {
     const { ask } = await openModelAgent([play(name)])
     const { answer } = await ask()
-    expect(answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: text }] })
+    expect(answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: text }], ...usage })
   })
 
   test.each(['openai-tool-calls', 'ollama-tool-calls', 'ollama-no-index'])(
@@ -80,7 +82,8 @@ describe.each(cuts)('a recorded stream, %s', (_, toPieces) => {
 test('text is passed on as it comes', async () => {
   const { ask } = await openModelAgent([{ pieces: [readRecording('openai')] }])
   const { chunks } = await ask()
-  expect(chunks.map(textOf)).toEqual(['Grüße', ', Alice', '! 👋'])
+  expect(chunks.map(textOf)).toEqual(['Grüße', ', Alice', '! 👋', ''])
+  expect(chunks.at(-1)).toEqual({ usage: [expect.objectContaining({ total_tokens: 66 })] })
 })
 
 test('a recorded stream that is cut off anywhere before its end is Unavailable, and never an answer', async () => {

@@ -33,6 +33,7 @@ describe('a request', () => {
     expect(members).toEqual({
       model: 'stub',
       stream: true,
+      stream_options: { include_usage: true },
       temperature: 0.2,
       max_tokens: 99,
       top_p: 0.5,

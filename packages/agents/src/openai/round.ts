@@ -1,6 +1,8 @@
+import type { AgentChunk, TokenUsage } from '@postern/core'
 import type { WrittenCall } from './call-list.ts'
 import { createCallList } from './call-list.ts'
 import type { Chunk } from './chunk.ts'
+import type { ModelDoor } from './completion.ts'
 import { createSpeech } from './speech.ts'
 
 /** What a model said in one go, and why it stopped. */
@@ -10,6 +12,8 @@ export interface Round {
   readonly refusal: string
   readonly calls: readonly WrittenCall[]
   readonly finish: string
+  /** What it cost, where its server tells. */
+  readonly usage?: TokenUsage | undefined
 }
 
 /** Characters of one answer that are passed on. */
@@ -22,6 +26,7 @@ export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<s
   let text = ''
   let refusal = ''
   let finish = 'stop'
+  let usage: TokenUsage | undefined
   for await (const chunk of chunks) {
     const heard = speech.add(chunk.content)
     text += heard
@@ -29,11 +34,20 @@ export async function* readRound(chunks: AsyncIterable<Chunk>): AsyncGenerator<s
     if (text.length + refusal.length > maxText) throw new Error(`The model said more than ${maxText} characters`)
     if (heard) yield heard
     for (const call of chunk.calls) calls.add(call)
+    usage = chunk.usage ?? usage
     if (chunk.finish === undefined) continue
     finish = chunk.finish
     break
   }
   const rest = speech.end()
   if (rest) yield rest
-  return { text: text + rest, refusal, calls: calls.calls, finish }
+  return { text: text + rest, refusal, calls: calls.calls, finish, usage }
+}
+
+/** What a round cost, to be kept with the answer under the name that the operator gave the model. */
+export function bookUsage(
+  { usage }: Round,
+  { model, usage: { isWanted } }: Pick<ModelDoor, 'model' | 'usage'>,
+): readonly AgentChunk[] {
+  return usage && isWanted ? [{ usage: [{ model, ...usage }] }] : []
 }

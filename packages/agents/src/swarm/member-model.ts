@@ -1,11 +1,11 @@
-import type { AgentContext, Json } from '@postern/core'
+import type { AgentChunk, AgentContext, Json } from '@postern/core'
 import type { ModelAnswer, SwarmModel, SwarmToolCall, ToolDescription } from '@postern/transcript'
 import { openCompletion } from '../openai/completion.ts'
 import type { ImagePiece } from '../openai/images.ts'
 import type { ChatMessage } from '../openai/messages.ts'
 import type { OpenedModel } from '../openai/model-door.ts'
 import type { Round } from '../openai/round.ts'
-import { readRound } from '../openai/round.ts'
+import { bookUsage, readRound } from '../openai/round.ts'
 import type { Heard } from './chat-messages.ts'
 import { toChatMessages, toPlainMessages } from './chat-messages.ts'
 
@@ -27,6 +27,8 @@ export interface ModelTurn {
   refuse(words: string): string
   /** Arguments that were no JSON object. */
   readonly faults: Map<string, string>
+  /** To whoever watches; the desk keeps it with the answer. */
+  tell(chunk: AgentChunk): void
 }
 
 /** Most characters of a model's own words about why it does not answer. */
@@ -46,6 +48,7 @@ export function createMemberModel({ door, settings, seesImages }: MemberModel, t
     const body = { ...settings, messages, ...(functions.length > 0 && { tools: functions, tool_choice: 'auto' }) }
     const time = { signal: context.signal, timeoutMs: Math.max(1, endsAt - door.world.now()) }
     const round = await readWhole(readRound(openCompletion(body, door, time)), hear)
+    for (const spent of bookUsage(round, door)) turn.tell(spent)
     if (round.finish === 'length' && round.calls.length > 0)
       throw new Error('The model was cut off while it called a tool')
     return round

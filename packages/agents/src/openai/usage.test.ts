@@ -1,0 +1,183 @@
+import { Unavailable } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import { openModelAgent, textOf } from '../../test/model-agent.ts'
+import type { Complete, ModelReply } from '../../test/model-server.ts'
+import { say } from '../../test/model-server.ts'
+
+const config = { tools: './tools/shed.ts' }
+const cost = { prompt_tokens: 10, completion_tokens: 4, total_tokens: 14 }
+const spent = { model: 'stub', input_tokens: 10, output_tokens: 4, total_tokens: 14 }
+const usageChunk = { choices: [], usage: cost }
+const ending = (finish_reason: string, more: object = {}) => ({
+  choices: [{ index: 0, delta: {}, finish_reason, ...more }],
+})
+const words = { choices: [{ index: 0, delta: { content: 'Hello.' }, finish_reason: null }], usage: null }
+const called = {
+  index: 0,
+  id: 'c1',
+  type: 'function',
+  function: { name: 'look', arguments: '{"where":"here"}' },
+}
+const calling = { choices: [{ index: 0, delta: { tool_calls: [called] }, finish_reason: null }] }
+
+function stream(documents: readonly object[], more: Partial<ModelReply> = {}): ModelReply {
+  return { pieces: documents.map(document => `data: ${JSON.stringify(document)}\n\n`), ...more }
+}
+const done = 'data: [DONE]\n\n'
+const answered = (...documents: readonly object[]): ModelReply => {
+  return { pieces: [...(stream([words, ...documents]).pieces ?? []), done] }
+}
+const optionsOf = ({ body }: { readonly body: { readonly [name: string]: unknown } }) => body.stream_options
+
+describe('what an answer of a model cost', () => {
+  test('is summed over the rounds in which it calls tools', async () => {
+    const { ask, server } = await openModelAgent(
+      [stream([calling, ending('tool_calls'), usageChunk]), answered(ending('stop'), usageChunk)],
+      { config },
+    )
+    const { answer, chunks } = await ask()
+    expect(server.requests.map(optionsOf)).toEqual(Array(2).fill({ include_usage: true }))
+    expect(textOf(answer)).toBe('|Hello.')
+    expect(answer?.usage).toEqual([{ model: 'stub', input_tokens: 20, output_tokens: 8, total_tokens: 28 }])
+    expect(chunks.filter(({ usage }) => usage)).toEqual(Array(2).fill({ usage: [spent] }))
+  })
+
+  test.each<[string, ModelReply]>([
+    ['behind the end (OpenAI, vLLM, Ollama, llama.cpp)', answered(ending('stop'), usageChunk)],
+    ['with the end, unasked (Mistral, older llama.cpp)', answered({ ...ending('stop'), usage: cost })],
+    ['in the choice (Moonshot)', answered(ending('stop', { usage: cost }))],
+    ['in a place of its own (Groq)', answered({ ...ending('stop'), x_groq: { usage: cost } })],
+    [
+      'all the time, the last being the whole (vLLM with continuous_usage_stats)',
+      answered({ ...words, usage: { ...cost, completion_tokens: 2, total_tokens: 12 } }, ending('stop'), usageChunk),
+    ],
+    ['with a whole answer', { body: { choices: [{ message: { content: 'Hello.' } }], usage: cost } }],
+    ['behind the end of a stream that then breaks off', stream([words, ending('stop'), usageChunk], { breaks: true })],
+  ])('is told %s', async (_, reply) => {
+    const { ask } = await openModelAgent([reply])
+    const { answer } = await ask()
+    expect(textOf(answer)).toMatch(/^(Hello\.)+$/)
+    expect(answer?.usage).toEqual([spent])
+  })
+
+  test.each<[string, ModelReply]>([
+    ['never', answered(ending('stop'))],
+    ['as zeros', answered(ending('stop'), { choices: [], usage: { prompt_tokens: 0, completion_tokens: 0 } })],
+    ['as nonsense', answered(ending('stop'), { choices: [], usage: 'plenty' })],
+    ['in no chat completion', answered(ending('stop'), { object: 'usage', tokens: 14 })],
+    ['as no JSON', { pieces: [...(stream([words, ending('stop')]).pieces ?? []), 'data: {\n\n'] }],
+    ['as a complaint', answered(ending('stop'), { error: { message: 'no', type: 'server_error' } })],
+    ['not any more, since the connection breaks', stream([words, ending('stop')], { breaks: true })],
+  ])('may be told %s: the answer stands', async (_, reply) => {
+    const { ask } = await openModelAgent([reply])
+    expect((await ask()).answer).toEqual({ parts: [{ kind: 'text', mime: 'text/markdown', content: 'Hello.' }] })
+  })
+
+  test('is not waited for longer than a moment, and nobody waits for the words meanwhile', async () => {
+    const waits: number[] = []
+    const elapse = Promise.withResolvers<void>()
+    // Two seconds, as long as the test likes.
+    const sleep = (ms: number, signal?: AbortSignal) => {
+      waits.push(ms)
+      const aborted = new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve()))
+      return ms === 2_000 ? Promise.race([elapse.promise, aborted]) : aborted
+    }
+    const reply = stream([words, ending('stop')], { hangs: true })
+    const { ask, server } = await openModelAgent([reply], { world: { sleep } })
+    const heard = Promise.withResolvers<void>()
+    const asked = ask('hello', {}, chunk => void (textOf(chunk) === 'Hello.' && heard.resolve()))
+    await heard.promise
+    elapse.resolve()
+    expect(textOf((await asked).answer)).toBe('Hello.')
+    expect(waits).toContain(2_000)
+    await server.left
+  })
+
+  test('is kept of the rounds before the one that fails', async () => {
+    const script = [stream([calling, ending('tool_calls'), usageChunk]), { status: 503, body: {} }]
+    const { ask } = await openModelAgent(script, { config })
+    const told: unknown[] = []
+    await expect(ask('hello', {}, ({ usage }) => void (usage && told.push(...usage)))).rejects.toThrow(Unavailable)
+    expect(told).toEqual([spent])
+  })
+
+  test('is nobody asked, nor read, where the configuration says so', async () => {
+    const { ask, server } = await openModelAgent([answered({ ...ending('stop'), usage: cost })], {
+      config: { usage: false },
+    })
+    expect((await ask()).answer).not.toHaveProperty('usage')
+    expect(server.requests.map(optionsOf)).toEqual([undefined])
+  })
+
+  test('is not asked of whole answers, nor beside options of the operator’s own', async () => {
+    for (const asked of [
+      { stream: false },
+      { parameters: { stream_options: { include_usage: true, continuous_usage_stats: true } } },
+    ]) {
+      const { ask, server } = await openModelAgent([answered(ending('stop'), usageChunk)], { config: asked })
+      expect((await ask()).answer?.usage).toEqual([spent])
+      expect(server.requests.map(optionsOf)).toEqual([asked.parameters?.stream_options])
+    }
+  })
+})
+
+describe('a server that refuses to be asked what it costs', () => {
+  const mistral = {
+    type: 'extra_forbidden',
+    loc: ['body', 'stream_options', 'include_usage'],
+    msg: 'Extra inputs are not permitted',
+  }
+  const unknown = 'Unrecognized request argument supplied: stream_options'
+
+  const refuse =
+    (refusal: ModelReply, reply: ModelReply): Complete =>
+    ({ body }) =>
+      'stream_options' in body ? refusal : reply
+
+  test.each<[string, ModelReply]>([
+    ['Mistral', { status: 422, body: { object: 'error', message: { detail: [mistral] } } }],
+    ['older Azure', { status: 400, body: { error: { message: unknown, type: 'invalid_request_error' } } }],
+    ['one that says only that it is a bad request', { status: 400, body: 'Bad Request' }],
+    ['one that says nothing', { status: 400, body: '' }],
+  ])('is asked without it, and from then on: %s', async (_, refusal) => {
+    const { ask, server } = await openModelAgent(refuse(refusal, answered({ ...ending('stop'), usage: cost })))
+    expect((await ask()).answer?.usage).toEqual([spent])
+    expect((await ask()).answer?.usage).toEqual([spent])
+    expect(server.requests.map(optionsOf)).toEqual([{ include_usage: true }, undefined, undefined])
+  })
+
+  test('has failed where it is something else that it does not want', async () => {
+    const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
+    const { ask, server } = await openModelAgent(() => ({ status: 400, body: complaint }))
+    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
+    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
+    expect(server.requests.map(optionsOf)).toEqual(
+      Array(2)
+        .fill([{ include_usage: true }, undefined])
+        .flat(),
+    )
+  })
+
+  test('is not taken for one that has answered before, unless it says so', async () => {
+    const complaint = { error: { message: 'too long', code: 'context_length_exceeded' } }
+    const script = [answered(ending('stop')), { status: 400, body: complaint }]
+    const { ask, server } = await openModelAgent(script)
+    await ask()
+    await expect(ask()).rejects.toThrow('The model answered 400: context_length_exceeded')
+    expect(server.requests).toHaveLength(2)
+  })
+
+  test('is not taken for a filter of contents, which is asked once', async () => {
+    const { ask, server } = await openModelAgent([
+      { status: 400, body: { error: { code: 'content_filter' } } },
+      say('hi'),
+    ])
+    expect((await ask()).answer?.status).toBe('rejected')
+    expect(server.requests).toHaveLength(1)
+  })
+
+  test('is Unavailable where it is that when asked without', async () => {
+    const { ask } = await openModelAgent(refuse({ status: 400, body: '' }, { status: 429, body: '' }))
+    await expect(ask()).rejects.toThrow(new Unavailable('The model answered 429'))
+  })
+})
