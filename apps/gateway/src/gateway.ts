@@ -34,6 +34,7 @@ import { createOperatorRoom } from './operators.ts'
 import { openOwnDoor } from './own-door.ts'
 import { openPeopleHouse } from './people.ts'
 import * as protocols from './protocols.ts'
+import { createReadiness } from './readiness.ts'
 import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
@@ -141,7 +142,7 @@ export async function openGateway(
     await protocols.web(config.web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
   ]
   const metrics = createMetrics(desk, world.now)
-  let isReady = false
+  const readiness = createReadiness({ checkWrites: desk.checkWrites, sleep: world.sleep, log })
   const rooms = [
     createDiscoveryRoutes({
       agents,
@@ -180,7 +181,7 @@ export async function openGateway(
     metrics,
     log,
     trustedProxies: config.network.trusted_proxies,
-    isReady: () => isReady,
+    isReady: readiness.isReady,
   })
   const listening: Listening[] = []
   const closers: (() => Promise<unknown> | unknown)[] = [() => Promise.all(listening.map(socket => socket.close()))]
@@ -213,12 +214,12 @@ export async function openGateway(
       leaving.abort()
       return watching
     })
-    isReady = true
+    readiness.open()
     return listening
   }
 
   async function stop(): Promise<void> {
-    isReady = false
+    readiness.close()
     for (const channel of channels) channel.release?.()
     await Promise.all(closers.map(close => close()))
     await Promise.all(channels.map(channel => channel.close?.()))

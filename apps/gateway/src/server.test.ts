@@ -13,7 +13,7 @@ function openFullServer() {
   const rooms = [new Hono().all('*', context => context.text('through'))]
   const limits = { takeAddress, guardDesk: <Desk>(desk: Desk) => desk }
   const metrics = { render: async () => '', close() {} }
-  const parts = { channels: [], rooms, limits, metrics, log, trustedProxies: [], isReady: () => true }
+  const parts = { channels: [], rooms, limits, metrics, log, trustedProxies: [], isReady: async () => true }
   return createServer(parts as unknown as Parameters<typeof createServer>[0])
 }
 

@@ -15,7 +15,7 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly log: Log
   readonly trustedProxies: readonly string[]
-  isReady(): boolean
+  isReady(): Promise<boolean>
 }
 
 /** More header fields than any honest peer sends. */
@@ -35,8 +35,10 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
     return undefined
   })
   app.get('/healthz', context => context.json({ status: 'ok' }))
-  app.get('/readyz', context =>
-    isReady() ? context.json({ status: 'ready' }) : context.json({ status: 'not ready' }, 503),
+  app.get('/readyz', async context =>
+    (await isReady())
+      ? context.json({ status: 'ready' })
+      : context.json({ status: 'not ready' }, 503, { 'retry-after': '5', 'cache-control': 'no-store' }),
   )
   app.get('/metrics', async context =>
     context.text(await metrics.render(), 200, { 'content-type': 'text/plain; version=0.0.4' }),

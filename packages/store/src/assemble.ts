@@ -27,6 +27,7 @@ import type { OwnedShelf } from './transcript/record-shelf.ts'
 import { createRecordShelf } from './transcript/record-shelf.ts'
 import { createWithdrawalDesk } from './withdrawals.ts'
 import { createWorkDesk } from './work.ts'
+import { createWriteCheck } from './write-check.ts'
 import { createWriter } from './writer.ts'
 
 /** The desk, and the conversations as dialects read and write them, in one place. */
@@ -36,6 +37,8 @@ export interface StoreDesk extends Desk, OwnerForgetting, ChatForgetting {
   readonly shelf: OwnedShelf
   /** Nothing is left of what was deleted, in no unused room of a file. As long as it takes nothing else is done. */
   rewriteFiles(): Promise<void>
+  /** Writes what means nothing. @throws Unavailable */
+  checkWrites(): Promise<void>
 }
 
 /** What a desk is made of, whatever the engine. */
@@ -96,6 +99,7 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
     ...createOperatorDesk(store, tables, refusals),
     ...notices,
     ...places,
+    checkWrites: createWriteCheck(store),
     async rewriteFiles() {
       rewrite?.()
     },

@@ -172,5 +172,5 @@ function toStoreError(thrown: unknown): unknown {
   const error = thrown instanceof OperationFailed ? thrown.cause : thrown
   const code = (error as { errcode?: number }).errcode
   if (code === undefined || !passingCodes.has(code & 0xff)) return error
-  return new Unavailable('Cannot store: the database does not take writes now', { cause: error })
+  return new Unavailable('Cannot store: the database does not take writes now', { cause: error, retryAfter: 5 })
 }

@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import type { Answer, ClientMessage, Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
+import { openWire } from './wire.ts'
 
 const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
 
@@ -118,7 +119,7 @@ test('while the server is away a sender is told to come back; what was acknowled
       const message = { id: `m${number}`, text: `m${number}`, isDetached: true }
       const first = await gateways[number % 2]?.send(message)
       if (first?.status !== 200) {
-        expect([first?.status, isAway]).toEqual([503, true])
+        expect([first?.status, first?.retryAfter, isAway]).toEqual([503, '5', true])
         refused += 1
         await untilAcknowledged(gateways, message)
       }
@@ -129,13 +130,42 @@ test('while the server is away a sender is told to come back; what was acknowled
   isAway = true
   await cluster.stop('immediate')
   await eventually(async () => refused >= 4)
+  for (const gateway of gateways) {
+    expect(await gateway.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+    expect(await gateway.look('/healthz')).toMatchObject({ status: 200 })
+  }
   await cluster.start()
+  for (const gateway of gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
   const before = acknowledged.length
   await eventually(async () => acknowledged.length > before + 40, 60_000)
   isOver = true
   await Promise.all(senders)
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+})
+
+test('a server that falls silent is noticed within seconds, and nobody waits long at a door', {
+  timeout: 240_000,
+}, async () => {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  const wire = await openWire(cluster.port)
+  pair = await openPair(cluster.url.replace(`:${cluster.port}/`, `:${wire.port}/`), { stubborn })
+  const [one] = pair.gateways
+  expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
+  expect(await one.look('/readyz')).toMatchObject({ status: 200 })
+  wire.silence()
+  const refused = one.send({ id: 'm2', text: 'm2' })
+  expect(await one.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await one.look('/healthz')).toMatchObject({ status: 200 })
+  expect(await refused).toMatchObject({ status: 503, retryAfter: '5' })
+  wire.speak()
+  await eventually(async () => (await one.look('/readyz')).status === 200)
+  expect(await untilAcknowledged(pair.gateways, { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
+  const messages = await untilAllAnswered(one, 2)
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(['m1', 'm2'])
+  await pair.close()
+  await wire.close()
 })
 
 test('a gateway that cannot start says why and ends, though the database is there', { timeout: 60_000 }, async () => {

@@ -12,6 +12,8 @@ export interface PairedGateway extends GatewayProcess {
   /** What a client sends, and what it is answered. */
   send(message: ClientMessage): Promise<Answer>
   ask<Told>(path: string): Promise<Told>
+  /** What somebody sees there, within five seconds. */
+  look(path: string): Promise<Answer>
 }
 
 export interface ClientMessage {
@@ -25,6 +27,7 @@ export interface ClientMessage {
 export interface Answer {
   readonly status: number
   readonly text: string
+  readonly retryAfter: string | null
 }
 
 export interface Pair {
@@ -65,7 +68,7 @@ export async function openPair(store: string, agents: Readonly<Record<string, un
   }
 }
 
-function connect(url: string): Pick<PairedGateway, 'send' | 'ask'> {
+function connect(url: string): Pick<PairedGateway, 'send' | 'ask' | 'look'> {
   return {
     async send({ id, text, context, isDetached = false }) {
       const message = { messageId: id, role: 'ROLE_USER', parts: [{ text }], ...(context && { contextId: context }) }
@@ -79,8 +82,9 @@ function connect(url: string): Pick<PairedGateway, 'send' | 'ask'> {
           params: { message, configuration: { returnImmediately: isDetached } },
         }),
       })
-      return { status: answer.status, text: await answer.text() }
+      return readAnswer(answer)
     },
+    look: async path => readAnswer(await fetch(`${url}${path}`, { signal: AbortSignal.timeout(5_000) })),
     async ask(path) {
       const answer = await fetch(`${url}/operator/api${path}`, {
         headers: { authorization: `Bearer ${operatorToken}` },
@@ -89,4 +93,8 @@ function connect(url: string): Pick<PairedGateway, 'send' | 'ask'> {
       return answer.json()
     },
   }
+}
+
+async function readAnswer(answer: Response): Promise<Answer> {
+  return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') }
 }

@@ -12,11 +12,18 @@ export function toStatementError(failure: PostgresFailure): Error {
   const { code = lineLost, message } = failure
   const cause = Object.assign(new Error(message), { code })
   if (!/^[0-9A-Z]{5}$/.test(code) || passingClasses.has(code.slice(0, 2)) || passingCodes.has(code)) {
-    return new Unavailable('Cannot store: the database does not answer now', { cause })
+    return noAnswer(cause)
   }
   // An index takes keys of 2 704 bytes, after compression.
   if (code === '54000') return new Rejection('too_large', 'Cannot store: an identifier is too long', { cause })
   return new StatementFailed(message, { cause })
+}
+
+/** A server that is started again is there within seconds. */
+const retryAfter = 5
+
+export function noAnswer(cause?: unknown): Unavailable {
+  return new Unavailable('Cannot store: the database does not answer now', { cause, retryAfter })
 }
 
 /** Our bug. It may come out later than where it was made, but in the same transaction. */

@@ -7,6 +7,8 @@ import { createNotices } from '../notices.ts'
 import type { DeskThreadData, FromDesk, Outcome, ToDesk } from './between-threads.ts'
 import { byteStoreMethods, createWaiting, outcomeOf } from './between-threads.ts'
 import { receiveError, type SentError, sendError } from './errors-between-threads.ts'
+import { noAnswer } from './failures.ts'
+import { limitWait } from './limit-wait.ts'
 import { preparePostgres } from './prepare.ts'
 
 export interface PostgresDeskOptions {
@@ -55,10 +57,11 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
     } catch (error) {
       calls.settle(id, { error: sendError(error) })
     }
-    return promise.finally(() => {
+    const answered = promise.finally(() => {
       functions.delete(id)
       if (calls.isEmpty()) worker.unref()
     })
+    return isImpatient(name) ? limitWait(answered, patienceMs, noAnswer) : answered
   }
 
   async function runCallBack({ id, call: of, at, args }: Extract<FromDesk, { kind: 'callBack' }>): Promise<void> {
@@ -117,6 +120,14 @@ export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOpt
       return closed
     },
   } as unknown as StoreDesk
+}
+
+/** Peers stand at a door, and what they bring may be told again, so none waits longer for a server that is silent. */
+const patienceMs = 10_000
+
+/** What a door asks. Whoever works needs to know what became of it, however long that takes. */
+function isImpatient(name: string): boolean {
+  return /^(admit|consumeOnce|count|find|has|is|list)/.test(name)
 }
 
 /** Work that comes back need not bring along what arrived: the desk has it. */

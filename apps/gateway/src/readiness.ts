@@ -1,0 +1,59 @@
+import type { Log, World } from '@postern/core'
+
+export interface ReadinessParts extends Pick<World, 'sleep'> {
+  /** Resolves once something could be written. */
+  checkWrites(): Promise<void>
+  readonly log: Log
+}
+
+export interface Readiness {
+  /** Work begins. */
+  open(): void
+  /** Work is at its end. */
+  close(): void
+  isReady(): Promise<boolean>
+}
+
+/** What takes longer is no database that one can work with. */
+const patienceMs = 3_000
+
+/** Whether there is somebody at work, and a database that takes writes: looked at for as many as ask at a time, once. */
+export function createReadiness({ checkWrites, sleep, log }: ReadinessParts): Readiness {
+  let isOpen = false
+  let wasReady = true
+  let checking: Promise<boolean> | undefined
+
+  function look(): Promise<boolean> {
+    const ended = checkWrites().then(
+      () => true,
+      () => false,
+    )
+    return ended.finally(() => {
+      checking = undefined
+    })
+  }
+
+  async function lookInTime(): Promise<boolean> {
+    const over = new AbortController()
+    checking ??= look()
+    const isLate = sleep(patienceMs, over.signal).then(
+      () => false,
+      () => false,
+    )
+    const isReady = await Promise.race([checking, isLate])
+    over.abort()
+    if (isReady !== wasReady) log.warn({}, isReady ? 'ready again' : 'not ready: the database takes no writes now')
+    wasReady = isReady
+    return isReady
+  }
+
+  return {
+    open() {
+      isOpen = true
+    },
+    close() {
+      isOpen = false
+    },
+    isReady: async () => isOpen && lookInTime(),
+  }
+}
