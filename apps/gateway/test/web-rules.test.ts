@@ -212,23 +212,39 @@ describe('streams', () => {
     expect(typesOf(events)).not.toContain('RUN_ERROR')
   })
 
-  test('C-17: whoever leaves has heard no end that there was not', async () => {
+  test('C-17: whoever leaves in the middle has heard no end, and the answer is made and kept without him', async () => {
     const threadId = name('thread')
     const leaving = new AbortController()
-    const response = await web.call('/api/v1/agent/runs', {
-      method: 'POST',
-      body: JSON.stringify({ threadId, runId: name('run'), messages: [{ id: 'm', role: 'user', content: 'count' }] }),
-      signal: leaving.signal,
-    })
-    const reader = response.body?.getReader()
-    const heard = Buffer.from((await reader?.read())?.value ?? []).toString()
-    leaving.abort()
-    expect(typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))[0]).toBe('RUN_STARTED')
+    process.env.LINGER = 'until he has left'
+    try {
+      const response = await web.call('/api/v1/agent/runs', {
+        method: 'POST',
+        body: JSON.stringify({
+          threadId,
+          runId: name('run'),
+          messages: [{ id: 'm', role: 'user', content: 'linger' }],
+        }),
+        signal: leaving.signal,
+      })
+      let heard = ''
+      for await (const bytes of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+        heard += bytes
+        if (heard.includes('begun')) break
+      }
+      leaving.abort()
+      const types = typesOf(parseEvents(heard.slice(0, heard.lastIndexOf('\n\n') + 2)))
+      expect(types).toEqual(typesOfSpokenRun('RUN_FINISHED').slice(0, 4))
+      // Whoever comes later is served by a gateway that has noticed.
+      for (let turn = 0; turn < 5; turn += 1) expect(await web.readHistory(threadId)).toHaveLength(1)
+    } finally {
+      delete process.env.LINGER
+    }
     const told = await eventually(async () => {
-      const rows = await web.readHistory(threadId).catch(() => [])
+      const rows = await web.readHistory(threadId)
       return rows.length === 2 && rows
     })
-    expect(told[1]?.content).toBe('one two three')
+    expect(told[1]?.content).toBe('begun and done')
+    expect(told[1]?.metadata).not.toHaveProperty('incomplete')
   })
 
   test('a client that lacks the past keeps what it says just now, in its place', async () => {

@@ -32,6 +32,13 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
       yield 'half of '
       throw new Unavailable('Cannot reach the model: it is gone', { retryAfter: 30 * 86_400 })
     },
+    /** Goes on when the test lets it. */
+    async *linger(_, { signal }) {
+      yield 'begun '
+      while (process.env.LINGER) await new Promise(resolve => setTimeout(resolve, 5))
+      signal.throwIfAborted()
+      yield 'and done'
+    },
     async *stumble() {
       yield { kind: 'tool_call', id: 'call-4', name: 'search', args: { q: 'it' } }
       throw new Error('secret detail')
