@@ -1,5 +1,5 @@
 import type { DemandClaim, DemandClaims, House } from '@postern/core'
-import { isoTime, refuseResolution } from '@postern/core'
+import { isoTime, refuseResolution, rememberScopes } from '@postern/core'
 import { A2aRejection } from './errors.ts'
 import type { Vouching } from './mentionable.ts'
 import { renderSender } from './normalize.ts'
@@ -17,6 +17,8 @@ export interface ClaimHouse extends Pick<House, 'world' | 'agents' | 'demandClai
 
 const field = 'message.metadata.mentionable.policy_resolution'
 const maxReceipt = 8_192
+/** How far a decision counts. */
+const reaches = ['once', ...rememberScopes]
 
 /**
  * The decision a caller brings (mentionable §7.2); that it is there proves nothing.
@@ -37,14 +39,23 @@ export async function readPolicyClaim(
 }
 
 function parseClaim(claimed: unknown): DemandClaim {
-  const { in_reply_to_state: state, kind, outcome = 'granted', receipt } = isObject(claimed) ? claimed : {}
+  const { in_reply_to_state: state, kind, outcome = 'granted', receipt, remember } = isObject(claimed) ? claimed : {}
   if (typeof state !== 'string' || !/^[\w-]{43}$/.test(state)) throw refuse('in_reply_to_state', 'must be a state')
   if (outcome !== 'granted' && outcome !== 'declined') throw refuse('outcome', 'must be "granted" or "declined"')
   if (kind !== undefined && typeof kind !== 'string') throw refuse('kind', 'must be text')
   if (receipt !== undefined && (typeof receipt !== 'string' || receipt.length > maxReceipt)) {
     throw refuse('receipt', `must be a compact JWS of at most ${maxReceipt} characters`)
   }
-  return { state, outcome, ...(kind !== undefined && { kind }), ...(receipt !== undefined && { receipt }) }
+  if (remember !== undefined && !reaches.some(reach => reach === remember)) {
+    throw refuse('remember', 'must be "once", "conversation" or "always"')
+  }
+  return {
+    state,
+    outcome,
+    ...(kind !== undefined && { kind }),
+    ...(receipt !== undefined && { receipt }),
+    ...(typeof remember === 'string' && { remember }),
+  }
 }
 
 function refuse(member: string, description: string): A2aRejection {

@@ -7,8 +7,15 @@ export const approvalCode = 'approval:required'
 /** The end of a call that was not allowed. */
 export const refusedCall = 'It was not allowed.'
 
+/** The end of a call that was refused before it was made. */
+export const refusedForGood = 'It was not allowed: it was refused before, for all such calls, and nobody is asked again.'
+
 /** Where a policy's `data` says which call it is about. */
 export const approvalMember = 'dev.postern.action'
+
+/** How far a decision on a call can count: for calls of this tool in the same conversation, or in all with this agent. */
+export const rememberScopes = ['conversation', 'always'] as const
+export type RememberScope = (typeof rememberScopes)[number]
 
 /** What a tool is to do, as far as whoever decides is shown it. Arguments are named; what they are stands in `preview`. */
 export const approvalActionSchema = z.object({
@@ -21,6 +28,8 @@ export const approvalActionSchema = z.object({
   tool_call_id: z.string(),
   /** Which of several agents behind one address wants it. */
   agent: z.string().optional(),
+  /** How far a decision can be made to count, and for how long; absent: this once. */
+  remember: z.object({ scopes: z.array(z.enum(rememberScopes)), days: z.number() }).optional(),
 })
 
 export type ApprovalAction = z.infer<typeof approvalActionSchema>

@@ -1,3 +1,4 @@
+import type { RememberScope } from './approval.ts'
 import type { TaskIntake } from './intake.ts'
 import type { Json } from './json.ts'
 import type { ChannelName, Sender } from './message.ts'
@@ -5,6 +6,7 @@ import type { Policy } from './part.ts'
 import type { DemandKind } from './policy-kinds.ts'
 import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
 import type { Page } from './records.ts'
+import type { RememberedDesk } from './remembered-decision.ts'
 
 /** As many demands may be open in one thread; one more, and the oldest expires. */
 export const maxOpenDemands = 20
@@ -63,6 +65,8 @@ export interface DemandDecision {
   readonly receipt?: UsedReceipt | undefined
   /** Of a call that an operator allows: what it is to run with instead. */
   readonly args?: Json | undefined
+  /** How far it counts for calls of the same tool that come later; absent: not at all. */
+  readonly remember?: RememberScope | undefined
   /** Of which its turn is, where that is not the one of the message that caused the demand. */
   readonly task?: TaskIntake | undefined
 }
@@ -83,7 +87,7 @@ export type Resolved =
   | { readonly outcome: 'resolved'; readonly demand: DemandRecord; readonly message: number }
   | { readonly outcome: 'refused'; readonly reason: DemandObjection; readonly demand?: DemandRecord | undefined }
 
-export interface DemandDesk {
+export interface DemandDesk extends RememberedDesk {
   /** By the digest of its state, or by its id. One whose time is over is `expired`. */
   findDemand(key: { readonly digest: string } | { readonly id: string }): Promise<DemandRecord | undefined>
   listDemands(
@@ -94,7 +98,7 @@ export interface DemandDesk {
     },
   ): Promise<readonly DemandRecord[]>
   /**
-   * One transaction: the demand is used up, and a turn is queued in its thread, of a message by whom it was made to, by the channel it came by. Of several decisions one
+   * One transaction: the demand is used up, what is to be remembered of it is, and a turn is queued in its thread, of a message by whom it was made to, by the channel it came by. Of several decisions one
    * counts.
    */
   resolveDemand(decision: DemandDecision, correlationId: string): Promise<Resolved>
@@ -106,6 +110,8 @@ export interface DemandClaim {
   readonly kind?: string | undefined
   readonly outcome: ResolutionOutcome
   readonly receipt?: string | undefined
+  /** How far it is to count, as the caller says it. */
+  readonly remember?: string | undefined
 }
 
 /** Checks what a caller brings; whether the demand still counts is for the desk to say, when the message is admitted. */

@@ -1,3 +1,4 @@
+import type { RememberScope } from './approval.ts'
 import type { DemandRecord, Resolved } from './demand.ts'
 import type { Json } from './json.ts'
 
@@ -27,6 +28,8 @@ export interface OperatorWord {
   readonly isGranted: boolean
   /** What the call is to run with instead. */
   readonly args?: Json | undefined
+  /** How far it counts for later calls of the same tool; absent: this once. */
+  readonly remember?: RememberScope | undefined
   /** Who he is, where that is known. */
   readonly subject?: string | undefined
 }

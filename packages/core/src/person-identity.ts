@@ -7,6 +7,11 @@ import type { PersonAddress, PersonIdentity } from './people.ts'
 /** What came by a list, from a program or from one of our own agents is no person's word. */
 const impersonal: ReadonlySet<string> = new Set([agentFlag, 'by_list', 'list', 'bulk', 'auto_reply', 'sibling'])
 
+/** By the flags of a message, whether it may be a person's word. */
+export function isPersonal(flags: readonly string[]): boolean {
+  return !flags.some(flag => impersonal.has(flag))
+}
+
 /** The principal of somebody who chats, as an issuer's token names him: the owner of all that is his. */
 export function formatChatOwner(issuer: string, subject: string): string {
   return `web:${JSON.stringify([issuer, subject])}`
@@ -20,7 +25,7 @@ export function readPersonIdentity(
   { sender, received_via: via }: NormalizedMessage,
   flags: readonly string[],
 ): PersonIdentity | undefined {
-  if (!sender.verified || flags.some(flag => impersonal.has(flag))) return undefined
+  if (!sender.verified || !isPersonal(flags)) return undefined
   const wanted = via === 'web' ? 'oauth' : 'address'
   const proven = sender.identities?.find(({ proof, assurance }) => proof.type === 'transport' && assurance === wanted)
   const address = proven && toAddress(sender.address)

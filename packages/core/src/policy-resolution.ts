@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rememberScopes } from './approval.ts'
 
 export const resolutionOutcomes = ['granted', 'declined'] as const
 
@@ -20,6 +21,8 @@ export const policyResolutionSchema = z.looseObject({
   receipt: z.object({ provider: z.string(), reference: z.string() }).optional(),
   /** Of a call that an operator has allowed with other arguments: these. */
   args: z.unknown().optional(),
+  /** Of a call: how far the decision counts for later ones. */
+  remember: z.enum(rememberScopes).optional(),
   /** Whose word it was, where it was not the sender's. */
   approver: z.literal('operator').optional(),
   /** As the demand had them. */

@@ -1,3 +1,4 @@
+import type { RememberScope } from './approval.ts'
 import { isForOperator } from './approver.ts'
 import type { DemandDecision, DemandRecord } from './demand.ts'
 import type { Intake, TaskKey } from './intake.ts'
@@ -25,7 +26,7 @@ const keptFlags: readonly string[] = [agentFlag, 'by_list']
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(
   { id, policy }: Pick<DemandRecord, 'id' | 'policy'>,
-  { digest, kind, outcome, resolver, receipt, args }: DemandDecision,
+  { digest, kind, outcome, resolver, receipt, args, remember }: DemandDecision,
   at: string,
 ): PolicyResolution {
   return {
@@ -37,6 +38,7 @@ export function describeResolution(
     resolver,
     ...(receipt && { receipt: { provider: receipt.provider, reference: receipt.reference } }),
     ...(args !== undefined && { args }),
+    ...(remember && { remember }),
     ...(isForOperator(policy) && { approver: 'operator' as const }),
     ...(policy.code !== undefined && { code: policy.code }),
     ...(policy.data && { data: policy.data }),
@@ -65,7 +67,7 @@ export function createResolutionIntake(
       thread_id,
       sender,
       recipient,
-      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(demand, decision.outcome) }],
+      parts: [{ kind: 'text', mime: 'text/plain', content: sayDecision(demand, decision) }],
       recipient_capabilities,
       received_via,
       received_at: at,
@@ -93,11 +95,16 @@ const operatorVerbs: Readonly<Record<ResolutionOutcome, string>> = {
   granted: 'An operator agreed',
   declined: 'An operator did not agree',
 }
+const reaches: Readonly<Record<RememberScope, string>> = {
+  conversation: ', for this conversation',
+  always: ', from now on',
+}
 const longestSubject = 300
 
 /** What was decided, as words: history and models read them. */
-function sayDecision({ kind, policy }: DemandRecord, outcome: ResolutionOutcome): string {
+function sayDecision({ kind, policy }: DemandRecord, { outcome, remember }: DemandDecision): string {
   const price = kind === 'payment_required' ? ` (${String(policy.amount)} ${String(policy.currency)})` : ''
   const verb = isForOperator(policy) ? operatorVerbs[outcome] : verbs[kind][outcome]
-  return `${verb}${price}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
+  const reach = remember ? reaches[remember] : ''
+  return `${verb}${price}${reach}: ${(policy.title ?? policy.message).slice(0, longestSubject).toWellFormed()}`
 }

@@ -49,12 +49,15 @@ export function createOperatorApprovals(deciding: Deciding, findCall: FindCall):
 
 async function decideApproval(
   { demand, call }: OperatorApproval,
-  { method, isGranted, args, subject }: OperatorWord,
+  { method, isGranted, args, subject, remember }: OperatorWord,
   deciding: Deciding,
 ): Promise<Resolved> {
   const edited = isGranted && args !== undefined ? readEdited(call, args) : undefined
+  if (edited !== undefined && remember) {
+    throw new Rejection('malformed', 'Cannot decide: what is changed first counts once, and is not remembered')
+  }
   const outcome = isGranted ? 'granted' : 'declined'
-  return decideDemand(demand, { method, outcome, subject, args: edited }, deciding)
+  return decideDemand(demand, { method, outcome, subject, args: edited, remember }, deciding)
 }
 
 /** Undefined where they are the call's own. @throws Rejection `malformed` */

@@ -1,5 +1,13 @@
 import type { DemandClaim, DemandClaims, DemandRecord, Sender } from '@postern/core'
-import { describeResolution, isoTime, refuseClaim, refuseResolution, subjectOf } from '@postern/core'
+import {
+  describeResolution,
+  isoTime,
+  Rejection,
+  readRemember,
+  refuseClaim,
+  refuseResolution,
+  subjectOf,
+} from '@postern/core'
 import type { Deciding, DecisionPlan } from './decide.ts'
 import { checkReceipt, mayGrant, planDecision } from './decide.ts'
 
@@ -26,12 +34,13 @@ interface Claiming {
 }
 
 async function planClaim(
-  { outcome, receipt }: DemandClaim,
+  { outcome, receipt, remember: wanted }: DemandClaim,
   demand: DemandRecord,
   { sender, deciding }: Claiming,
 ): Promise<DecisionPlan> {
   const subject = sender.identities?.find(({ proof }) => proof.type === 'transport')?.subject
-  if (outcome === 'declined') return { method: 'principal', outcome, subject }
+  const remember = readClaimedScope(wanted, demand)
+  if (outcome === 'declined') return { method: 'principal', outcome, subject, remember }
   if (demand.kind === 'payment_required') {
     if (receipt === undefined) throw refuseClaim('receipt', 'is missing')
     // What is over already is told so when it is admitted, or was admitted before.
@@ -40,5 +49,14 @@ async function planClaim(
   }
   if (receipt !== undefined) throw refuseClaim('receipt', 'is not what was asked for')
   if (!mayGrant('principal', demand)) throw refuseClaim('outcome', 'is not for the caller to grant')
-  return { method: 'principal', outcome, subject }
+  return { method: 'principal', outcome, subject, remember }
+}
+
+function readClaimedScope(wanted: DemandClaim['remember'], demand: DemandRecord): DecisionPlan['remember'] {
+  try {
+    return readRemember(wanted, demand)
+  } catch (error) {
+    if (error instanceof Rejection && error.code === 'forbidden') throw refuseClaim('remember', 'is not offered')
+    throw error
+  }
 }

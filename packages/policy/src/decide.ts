@@ -5,6 +5,7 @@ import type {
   DemandObjection,
   DemandRecord,
   Json,
+  RememberScope,
   ResolutionOutcome,
   Resolved,
   UsedReceipt,
@@ -36,13 +37,24 @@ export function mayGrant(method: DecisionMethod, { kind, policy }: Pick<DemandRe
 /** @throws Rejection `forbidden` when this way does not grant it */
 export function planDecision(
   { digest, kind, policy }: Pick<DemandRecord, 'digest' | 'kind' | 'policy'>,
-  { method, outcome, subject, receipt, args }: DecisionPlan,
+  { method, outcome, subject, receipt, args, remember }: DecisionPlan,
 ): DemandDecision {
   if (outcome === 'granted' && !mayGrant(method, { kind, policy })) {
     throw new Rejection('forbidden', `Cannot decide: "${kind}" is not granted this way`)
   }
+  if (remember && !mayGrant(method, { kind, policy })) {
+    throw new Rejection('forbidden', 'Cannot decide: only whoever is asked says what is to be remembered')
+  }
   const resolver = { method, ...(subject !== undefined && { subject }) }
-  return { digest, kind, outcome, resolver, ...(receipt && { receipt }), ...(args !== undefined && { args }) }
+  return {
+    digest,
+    kind,
+    outcome,
+    resolver,
+    ...(receipt && { receipt }),
+    ...(args !== undefined && { args }),
+    ...(remember && { remember }),
+  }
 }
 
 export interface DecisionPlan {
@@ -52,6 +64,7 @@ export interface DecisionPlan {
   readonly receipt?: UsedReceipt | undefined
   /** Of a call that is allowed with other arguments: these. */
   readonly args?: Json | undefined
+  readonly remember?: RememberScope | undefined
 }
 
 export interface Deciding {

@@ -2,7 +2,9 @@ import type { OperatorApproval } from '@postern/core'
 import { writeVisibleJson } from '@postern/core'
 import { html } from 'hono/html'
 import type { PageHouse } from './page.ts'
-import { renderPage, showTime } from './page.ts'
+import { renderPage } from './page.ts'
+import { renderReach } from './reach-form.ts'
+import { showTime } from './show-time.ts'
 
 type Markup = ReturnType<typeof html>
 
@@ -15,6 +17,7 @@ export function renderOperatorPage({ demand, call }: OperatorApproval, { agents 
 <blockquote>${call?.summary ?? policy.message}</blockquote>
 <form method="post">
 ${call ? renderCall(call) : ''}
+${renderReach(policy, { conversation: 'in this conversation', always: `wherever ${address} writes to this agent` })}
 <button class="yes" name="decision" value="grant">${policy.action_label ?? 'Allow it'}</button>
 <button name="decision" value="decline">No</button>
 </form>

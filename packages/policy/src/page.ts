@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { AgentDirectory, DemandKind, DemandRecord, DemandStatus, Policy } from '@postern/core'
-import { isForOperator, isoTime } from '@postern/core'
+import type { AgentDirectory, DemandKind, DemandRecord, DemandStatus, Policy, RememberedDecision } from '@postern/core'
+import { isForOperator } from '@postern/core'
 import { html, raw } from 'hono/html'
+import { renderReach, renderRemembered } from './reach-form.ts'
+import { showTime } from './show-time.ts'
 
 type Markup = ReturnType<typeof html>
 
 const style = `:root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:3rem auto;padding:0 1rem}
 blockquote{margin:1rem 0;padding:.5rem 1rem;border-left:.25rem solid #8888;white-space:pre-wrap;overflow-wrap:anywhere}
 form{display:flex;gap:.75rem;flex-wrap:wrap;margin:1.5rem 0}button,.button{font:inherit;padding:.5rem 1.25rem;border:1px solid #8888;border-radius:.5rem;text-decoration:none;cursor:pointer}
-textarea,pre{flex-basis:100%;box-sizing:border-box;width:100%;font:.9rem ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
+fieldset,form p{flex-basis:100%;margin:0;border:1px solid #8888;border-radius:.5rem}form p{border:0}label{display:block}textarea,pre{flex-basis:100%;box-sizing:border-box;width:100%;font:.9rem ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 .yes{background:#1d6b3a;color:#fff;border-color:#1d6b3a}small,dt{color:#777}dd{margin:0 0 .5rem}`
 
 const styleHash = createHash('sha256').update(style).digest('base64')
@@ -60,6 +62,7 @@ ${hintOf(demand.kind, choices)}
 function renderForm(policy: Policy, { canAgree, checkoutUrl, canTestPay }: PageChoices): Markup {
   const yes = policy.action_label ?? 'I agree'
   return html`<form method="post">
+${canAgree ? renderReach(policy) : ''}
 ${canAgree ? html`<button class="yes" name="decision" value="grant">${yes}</button>` : ''}
 ${checkoutUrl === undefined ? '' : html`<a class="button yes" rel="noreferrer" href="${checkoutUrl}">${policy.action_label ?? 'Pay'}</a>`}
 ${canTestPay ? html`<button class="yes" name="decision" value="pay_test">Pay (test)</button>` : ''}
@@ -93,8 +96,16 @@ const endings: Readonly<Record<Exclude<DemandStatus, 'open'>, Readonly<Record<De
   expired: { consent_required: 'This is over', payment_required: 'This is over', unauthorized: 'This is over' },
 }
 
-/** What became of it. `note`: what this visit had to do with it. */
-export function renderEndPage(demand: DemandRecord, policy: Policy, note: string, house: PageHouse): Markup {
+export interface EndPage {
+  readonly policy: Policy
+  /** What this visit had to do with it. */
+  readonly note: string
+  /** What still counts of it for later calls. */
+  readonly remembered?: RememberedDecision | undefined
+}
+
+/** What became of it. */
+export function renderEndPage(demand: DemandRecord, { policy, note, remembered }: EndPage, house: PageHouse): Markup {
   const { status, kind, resolvedAt } = demand
   const ending = endings[status === 'open' ? 'expired' : status][kind]
   const explanation =
@@ -104,7 +115,8 @@ export function renderEndPage(demand: DemandRecord, policy: Policy, note: string
     html`${describeParties(demand, house)}
 <blockquote>${policy.message}</blockquote>
 <p>${explanation}</p>
-${resolvedAt === undefined ? '' : html`<p><small>Decided at ${showTime(resolvedAt)}.</small></p>`}`,
+${resolvedAt === undefined ? '' : html`<p><small>Decided at ${showTime(resolvedAt)}.</small></p>`}
+${remembered ? renderRemembered(remembered) : ''}`,
   )
 }
 
@@ -120,11 +132,6 @@ export function renderProblemPage(problem: string): Markup {
 function describeParties({ agent, address, policy }: DemandRecord, { agents }: PageHouse): Markup {
   const name = agents.find(agent)?.displayName ?? agent
   return html`<p><strong>${name}</strong> (<code>@${agent}@${agents.domain}</code>), an automated agent, asks ${isForOperator(policy) ? 'its operator' : html`<code>${address}</code>`}:</p>`
-}
-
-export function showTime(ms: number): Markup {
-  const iso = isoTime(ms)
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
 
 export function renderPage(title: string, body: Markup): Markup {

@@ -8,7 +8,7 @@ import type {
   Policy,
   ResolutionOutcome,
 } from '@postern/core'
-import { actionUrl, describeObjection, isForOperator, Rejection, translatePolicy } from '@postern/core'
+import { actionUrl, describeObjection, isForOperator, Rejection, readRemember, translatePolicy } from '@postern/core'
 import { parseBoundedJson, parseMediaType, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import type { html } from 'hono/html'
@@ -60,7 +60,17 @@ export function createVisits(house: VisitHouse): Visits {
       if (approval) return answerPage(context, renderOperatorPage(approval, house), 200)
       return answerPage(context, renderDemandPage(demand, policy, choicesOf(demand, context), house), 200)
     }
-    return answerPage(context, renderEndPage(demand, policy, note, house), demand.status === 'expired' ? 410 : 200)
+    return showEnd(demand, { policy, note, status: 200 }, context)
+  }
+
+  async function showEnd(
+    demand: DemandRecord,
+    { policy, note, status }: { readonly policy: Policy; readonly note: string; readonly status: ContentfulStatusCode },
+    context: Context,
+  ): Promise<Response> {
+    const remembered = await house.desk.findRememberedOf(demand)
+    const page = renderEndPage(demand, { policy, note, remembered }, house)
+    return answerPage(context, page, demand.status === 'expired' ? 410 : status)
   }
 
   /** A decision that came too late shows the one that counts. */
@@ -68,14 +78,15 @@ export function createVisits(house: VisitHouse): Visits {
     if (demand.status === 'open') return answerPage(context, renderProblemPage(describeObjection(reason)), 409)
     const note = 'This was decided already; nothing has been changed now.'
     const policy = inLanguageOf(context, demand.policy)
-    return answerPage(context, renderEndPage(demand, policy, note, house), demand.status === 'expired' ? 410 : 409)
+    return showEnd(demand, { policy, note, status: 409 }, context)
   }
 
   async function take(demand: DemandRecord, outcome: ResolutionOutcome, { context, form }: Said): Promise<Response> {
     const approval = await house.approvals.find(demand.id)
+    const remember = readRemember(form.get('remember'), demand)
     const resolved = approval
-      ? await house.approvals.decide(approval, readWord(approval, outcome, form))
-      : await decideDemand(demand, { method: 'link', outcome }, house)
+      ? await house.approvals.decide(approval, { ...readWord(approval, outcome, form), remember })
+      : await decideDemand(demand, { method: 'link', outcome, remember }, house)
     return resolved.outcome === 'resolved'
       ? show(resolved.demand, context)
       : showRefused(resolved.demand ?? demand, resolved.reason, context)
@@ -89,6 +100,11 @@ export function createVisits(house: VisitHouse): Visits {
   const decisions: Readonly<Record<string, (demand: DemandRecord, said: Said) => Promise<Response>>> = {
     grant: (demand, said) => take(demand, 'granted', said),
     decline: (demand, said) => take(demand, 'declined', said),
+    async ask_again(demand, { context }) {
+      const remembered = await house.desk.findRememberedOf(demand)
+      if (remembered) await house.desk.revokeRemembered({ agent: demand.agent, id: remembered.id })
+      return show(demand, context, 'It is asked for again from now on.')
+    },
     async pay_test(demand, { context }) {
       if (!provider?.payNow) throw new Rejection('forbidden', 'Cannot pay: there is no test provider here')
       if (demand.status !== 'open') return showRefused(demand, 'used', context)

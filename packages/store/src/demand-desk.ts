@@ -41,6 +41,10 @@ export function createDemandDesk(
     findDemand: async key => demands.find(key, now()),
     listDemands: async ({ status, subject, limit, after = Number.MAX_SAFE_INTEGER }) =>
       demands.list({ status, subject, limit, after }, now()),
+    listRemembered: async filter => demands.remembered.list(filter, now()),
+    findRemembered: async key => demands.remembered.find(key, now()),
+    findRememberedOf: async demand => demands.remembered.findOf(demand, now()),
+    revokeRemembered: key => write(() => demands.remembered.remove(key)),
     async resolveDemand(decision, correlationId): Promise<Resolved> {
       const demand = demands.find({ digest: decision.digest }, now())
       if (!demand) return { outcome: 'refused', reason: 'unknown' }

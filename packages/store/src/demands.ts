@@ -11,6 +11,8 @@ import type {
 import { maxOpenDemands, subjectOf } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareQuery } from './database.ts'
+import type { RememberedTable } from './remembered-decisions.ts'
+import { createRememberedTable } from './remembered-decisions.ts'
 import type { SayingPlace } from './sayings.ts'
 
 /** How long a demand is remembered beyond its time, ms: so long one can be told that it is over. */
@@ -43,6 +45,8 @@ export interface DemandTable {
   use(demand: DemandRecord, decision: DemandDecision, now: number): void
   /** Nothing can follow from it any more. */
   expire(demand: DemandRecord): void
+  /** What was decided for later calls, too. */
+  readonly remembered: RememberedTable
 }
 
 interface DemandRow {
@@ -87,6 +91,8 @@ export function createDemandTable(db: Database): DemandTable {
 
   const expire = prepareQuery(db, "UPDATE demands SET status = 'expired' WHERE place = ? AND status = 'open'")
 
+  const remembered = createRememberedTable(db)
+
   /** A message of a task decides what was demanded there; one that opens a task, what was in its context. */
   function isOfOtherTask({ task }: Intake, { message }: DemandRecord): boolean {
     const named = task && findTask.get(task.owner, task.id)
@@ -117,10 +123,13 @@ export function createDemandTable(db: Database): DemandTable {
       if (kind !== decision.kind) return 'kind'
       return decision.receipt && findReceipt.get(decision.receipt.key) ? 'receipt_used' : undefined
     },
-    use({ place }, { outcome, resolver, receipt }, now) {
-      const { changes } = use.run(outcome, now, formatJson(resolver), receipt?.key ?? null, place)
-      if (changes !== 1) throw new Error(`demand ${place} is not open`)
+    use(demand, decision, now) {
+      const { outcome, resolver, receipt } = decision
+      const { changes } = use.run(outcome, now, formatJson(resolver), receipt?.key ?? null, demand.place)
+      if (changes !== 1) throw new Error(`demand ${demand.place} is not open`)
+      remembered.keep(demand, decision, now)
     },
+    remembered,
   }
   return table
 }

@@ -1,3 +1,4 @@
+import { rememberedKind } from '@postern/core'
 import { addTaskBytes } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
@@ -40,6 +41,10 @@ function openForgetting({ db, write, now, scrub }: Store, tables: Tables): Owner
      ORDER BY number DESC LIMIT +?3`,
   )
   const endRecords = prepareQuery(db, 'DELETE FROM records WHERE person IN (SELECT value FROM json_each(?))')
+  const endRemembered = prepareQuery(
+    db,
+    `DELETE FROM records WHERE kind = '${rememberedKind}' AND json_extract(value, '$.subject') = ?`,
+  )
   const countTasks = prepareQuery<{ count: number }>(db, 'SELECT count(*) AS count FROM tasks WHERE owner = ?')
   const removeMessage = createRemoveMessage(db, tables)
   const endTasks = createTaskRemoval(db, tables)
@@ -63,6 +68,7 @@ function openForgetting({ db, write, now, scrub }: Store, tables: Tables): Owner
       if (listMessages.all(threads, owner, 1).length > 0) return undefined
       const removed = endTasks(owner)
       endThreads(threads)
+      endRemembered.run(owner.replace(/^web:/, ''))
       addTaskBytes(batch, owner, -taskBytes.read(batch, owner))
       return removed
     })

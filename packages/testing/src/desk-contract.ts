@@ -18,6 +18,7 @@ import { operatorContract } from './desk/operator.ts'
 import { peopleContract } from './desk/people.ts'
 import { reactionContract } from './desk/reactions.ts'
 import { relationContract } from './desk/relations.ts'
+import { rememberedContract } from './desk/remembered.ts'
 import { sayingContract } from './desk/sayings.ts'
 import { taskContract } from './desk/tasks.ts'
 import { threadContract } from './desk/threads.ts'
@@ -46,6 +47,7 @@ const parts: readonly ((open: OpenDesk) => void)[] = [
   loopContract,
   taskContract,
   relationContract,
+  rememberedContract,
   peopleContract,
   bounceContract,
   withdrawalContract,

@@ -13,6 +13,7 @@ import { createSessionRoutes } from './dialects/session-routes.ts'
 import { createStoreRoutes } from './dialects/store-routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnerReader } from './owner.ts'
+import { createRememberedRoutes } from './remembered-routes.ts'
 import type { BoundTranscript, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
@@ -93,6 +94,7 @@ export async function openWeb(
     routes.route('/', createStoreRoutes(rooms))
     routes.route('/', createSessionRoutes(rooms))
     routes.route('/', createThreadRoutes(rooms))
+    routes.route('/', createRememberedRoutes(rooms))
     if (approvals) routes.route('/', createOperatorRunRoutes({ ...rooms, approvals, questions, isOperatorToken }))
     refuseWrongMethods(routes)
   }

@@ -89,13 +89,22 @@ function formatDemand({ id, agent, address, via, approver, status, expires_at, p
   return [...lines, ...args].map(toTerminalLine).join('\n')
 }
 
-/** The operator's word on one of them. `args`: JSON that the call is to run with instead. */
+export interface SaidWord {
+  readonly id: string
+  readonly outcome: 'granted' | 'declined'
+  /** JSON that the call is to run with instead. */
+  readonly args?: string | undefined
+  /** How far it counts for later calls of the tool. */
+  readonly remember?: string | undefined
+}
+
+/** The operator's word on one of them. */
 export async function decideListedDemand(
   file: ConfigFile,
   output: Output,
-  { id, outcome, args }: { readonly id: string; readonly outcome: 'granted' | 'declined'; readonly args?: string },
+  { id, outcome, args, remember }: SaidWord,
 ): Promise<void> {
-  const changed = args === undefined ? {} : { arguments: readArguments(args) }
+  const changed = { ...(args !== undefined && { arguments: readArguments(args) }), ...(remember && { remember }) }
   const client = await openOperatorClient(file)
   try {
     const path = `/operator/api/demands/${encodeURIComponent(id)}`

@@ -5,6 +5,7 @@ import {
   isoTime,
   operatorSubject,
   Rejection,
+  readRemember,
   resolutionOutcomes,
 } from '@postern/core'
 import type { PolicyRoom } from '@postern/policy'
@@ -22,6 +23,8 @@ const decisionSchema = z.strictObject({
   outcome: z.enum(resolutionOutcomes),
   /** What the call is to run with instead. */
   arguments: z.json().optional(),
+  /** How far it counts for later calls of the tool. */
+  remember: z.string().optional(),
 })
 const pageSize = 100
 /** Arguments of a call may be deep. */
@@ -51,7 +54,8 @@ export function createDemandRoutes({ desk, policy }: DemandRouteOptions): Hono {
     .post('/demands/:id', async context => {
       const demand = await findDemand(context.req.param('id'), 'decide')
       const reading = { problem: malformedDecision, maxDepth }
-      const { outcome, arguments: args } = await readOperatorRequest(context, decisionSchema, reading)
+      const { outcome, arguments: args, remember: wanted } = await readOperatorRequest(context, decisionSchema, reading)
+      const remember = readRemember(wanted, demand)
       const approval = await policy.approvals.find(demand.id)
       if (!approval && args !== undefined) {
         throw new Rejection('malformed', 'Cannot decide: there are no arguments to change')
@@ -61,8 +65,9 @@ export function createDemandRoutes({ desk, policy }: DemandRouteOptions): Hono {
             method: 'operator',
             isGranted: outcome === 'granted',
             args: args as Json | undefined,
+            remember,
           })
-        : await policy.decide(demand, { method: 'operator', outcome })
+        : await policy.decide(demand, { method: 'operator', outcome, remember })
       if (resolved.outcome === 'refused') {
         throw new Rejection('forbidden', `Cannot decide: ${describeObjection(resolved.reason)}`)
       }

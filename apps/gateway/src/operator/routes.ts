@@ -22,6 +22,7 @@ import { createKeyRoutes } from './key-routes.ts'
 import { createMailRoutes } from './mail-routes.ts'
 import type { PeopleRouteOptions } from './people-routes.ts'
 import { createPeopleRoutes } from './people-routes.ts'
+import { createRememberedRoutes } from './remembered-routes.ts'
 import { createResolveRoutes } from './resolve-routes.ts'
 
 export interface OperatorOptions {
@@ -60,6 +61,7 @@ export function createOperatorRoutes({
     .route('/', createMailRoutes({ desk, channels }))
     .route('/', createActRoutes({ agents, acting }))
     .route('/', createDemandRoutes({ desk, policy }))
+    .route('/', createRememberedRoutes(desk))
     .route('/', createPeopleRoutes({ desk, agents }))
     .route('/', createResolveRoutes(openResolveWorld))
     .get('/messages', async context => {

@@ -1,8 +1,15 @@
+import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { decideListedDemand, printDemand, printDemands } from '../cli/demands.ts'
 import { answerQuestion, printQuestions } from '../cli/operators.ts'
+import { printRemembered, revokeRemembered } from '../cli/remembered.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
+
+const describeReach = () =>
+  new Option('--remember <reach>', 'count it for later calls of the same tool, of the same sender').choices([
+    ...rememberScopes,
+  ])
 
 /** What waits for somebody’s yes, or for an operator’s words. */
 export function addDecisionCommands(program: Command, { file, output }: CommandContext): void {
@@ -26,18 +33,27 @@ export function addDecisionCommands(program: Command, { file, output }: CommandC
     .command('grant <id>')
     .description('allow what waits for you; or say that somebody has paid, or is who he says')
     .option('--arguments <json>', 'what the call is to run with instead')
-    .action(async (id: string, options: { arguments?: string }) => {
-      const { arguments: args } = options
-      await decideListedDemand(await file(), output({}), {
-        id,
-        outcome: 'granted',
-        ...(args !== undefined && { args }),
-      })
+    .addOption(describeReach())
+    .action(async (id: string, { arguments: args, remember }: { arguments?: string; remember?: string }) => {
+      await decideListedDemand(await file(), output({}), { id, outcome: 'granted', args, remember })
     })
   demands
     .command('decline <id>')
     .description('say no, also in the sender\u2019s place')
-    .action(async (id: string) => decideListedDemand(await file(), output({}), { id, outcome: 'declined' }))
+    .addOption(describeReach())
+    .action(async (id: string, { remember }: { remember?: string }) =>
+      decideListedDemand(await file(), output({}), { id, outcome: 'declined', remember }),
+    )
+  const approvals = program.command('approvals').description('what was decided for later calls, too: list, revoke')
+  approvals
+    .command('list <agent>', { isDefault: true })
+    .description('those of one agent, newest first (what is done when no command is named)')
+    .option('--json', 'for programs')
+    .action(async (agent: string, options: CommonOptions) => printRemembered(await file(), output(options), agent))
+  approvals
+    .command('revoke <agent> <id>')
+    .description('is asked for again')
+    .action(async (agent: string, id: string) => revokeRemembered(await file(), output({}), { agent, id }))
   const operators = program.command('operators').description('what agents ask of you: list, answer')
   operators
     .command('list', { isDefault: true })

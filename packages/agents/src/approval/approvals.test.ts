@@ -5,6 +5,7 @@ import { testContext, testMessage, testWorld } from '../../test/house.ts'
 import { openApprovals } from './approvals.ts'
 
 const start = Date.UTC(2026, 0, 1)
+const onlyOnce = { approve: 'sender', remember: 'none', remember_days: 1 } as const
 
 function openTest({ name = 'shop', shelf = createMemoryShelf() } = {}) {
   let time = start
@@ -16,7 +17,8 @@ function openTest({ name = 'shop', shelf = createMemoryShelf() } = {}) {
     wait: (hours: number) => {
       time += hours * 3_600_000
     },
-    ask: (more: object = {}) => approvals.ask({ ...call, ...more }, testContext()),
+    ask: (more: object = {}) =>
+      approvals.ask({ ...call, ...more }, { ...testContext(), message: testMessage('Refund') }),
   }
 }
 
@@ -96,7 +98,7 @@ describe('openApprovals()', () => {
       ['granted', 3, 'Nobody allowed it in time.'],
     ] as const) {
       const { ask, approvals, wait } = openTest()
-      const asked = await ask({ rule: { approve: 'sender', expires_after_hours: 2 } })
+      const asked = await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } })
       wait(hours)
       const decided = await approvals.findDecided(decideOn(asked, outcome))
       if (!decided) throw new Error('it decides on nothing')
@@ -107,7 +109,7 @@ describe('openApprovals()', () => {
 
   test('tells how a call stands: it waits, or its time is over', async () => {
     const { ask, approvals, wait } = openTest()
-    const policy = policyOf(await ask({ rule: { approve: 'sender', expires_after_hours: 2 } }))
+    const policy = policyOf(await ask({ rule: { ...onlyOnce, expires_after_hours: 2 } }))
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'It still waits to be allowed.' } })
     wait(3)
     expect((await approvals.describe(policy))?.outcome).toEqual({ error: { message: 'Nobody allowed it in time.' } })

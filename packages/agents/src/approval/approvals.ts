@@ -1,18 +1,13 @@
-import type {
-  AgentContext,
-  ApprovalAction,
-  Json,
-  NormalizedMessage,
-  PartialResponse,
-  Policy,
-  World,
-} from '@postern/core'
-import { describeApproval, isoTime, readApproval, refusedCall, timeoutMethod } from '@postern/core'
+import type { ApprovalAction, Json, NormalizedMessage, PartialResponse, Policy, World } from '@postern/core'
+import { describeApproval, isoTime, readApproval, refusedCall, refusedForGood, timeoutMethod } from '@postern/core'
 import type { PendingAction, RecordShelf } from '@postern/transcript'
 import { createPendingActions } from '@postern/transcript'
 import type { ToolOutcome } from '../openai/tool-result.ts'
+import type { ToolContext } from '../openai/tools.ts'
 import type { ToolRule } from './config.ts'
 import { describeCall } from './describe-call.ts'
+import type { CallPlace } from './remembered-calls.ts'
+import { createRememberedCalls, offerRemembering } from './remembered-calls.ts'
 
 /** A call that somebody has to allow before it runs. */
 export interface WaitingCall {
@@ -25,21 +20,28 @@ export interface WaitingCall {
   readonly agent?: string | undefined
   /** Of `args`; an operator may change them within it. */
   readonly schema?: { readonly [keyword: string]: unknown } | undefined
-  readonly rule?: Pick<ToolRule, 'approve' | 'notify' | 'expires_after_hours'> | undefined
+  readonly rule?: CallRule | undefined
+}
+
+export type CallRule = Pick<ToolRule, 'approve' | 'remember' | 'remember_days'> &
+  Partial<Pick<ToolRule, 'notify' | 'expires_after_hours'>>
+
+/** A call that may run, or not. */
+export interface RuledCall {
+  readonly action: PendingAction
+  readonly isGranted: boolean
+  readonly resolver: string
+  /** What it runs with instead. */
+  readonly edited?: Json | undefined
 }
 
 /** A call on which a message decides. */
-export interface DecidedCall {
-  readonly action: PendingAction
+export interface DecidedCall extends RuledCall {
   readonly shown: ApprovalAction
   /** Public id of the demand. */
   readonly demand: string
-  readonly isGranted: boolean
-  readonly resolver: string
   /** Whoever is talking is not the one who decided. */
   readonly isOfOperator: boolean
-  /** What it runs with instead. */
-  readonly edited?: Json | undefined
 }
 
 /** A call as it stands. */
@@ -51,14 +53,16 @@ export interface AskedCall {
 /** Calls of one agent's tools that wait for a yes. They are on the shelf before anybody is asked. */
 export interface Approvals {
   /** The answer that asks for it; the turn ends with it. */
-  ask(call: WaitingCall, context: Pick<AgentContext, 'requireConsent' | 'messageNumber'>): Promise<PartialResponse>
+  ask(call: WaitingCall, context: CallPlace & Pick<ToolContext, 'requireConsent'>): Promise<PartialResponse>
+  /** What was decided before for such calls of whoever is talking; undefined: somebody has to be asked. */
+  findRemembered(call: WaitingCall, context: CallPlace): Promise<RuledCall | undefined>
   /** What a message decides on; undefined when it is about something else. */
   findDecided(message: Pick<NormalizedMessage, 'policy_resolution'>): Promise<DecidedCall | undefined>
   /**
    * What came of it. `run` is called for a granted call alone, and at most once, however often the turn is tried: that it was begun is on
    * record before. A turn that dies while the tool runs does not run it again.
    */
-  settle(decided: DecidedCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
+  settle(ruled: RuledCall, run: (args: Json) => Promise<ToolOutcome>): Promise<ToolOutcome>
   /** How an asked call stands, for a model that goes on without a decision. */
   describe(policy: Policy): Promise<AskedCall | undefined>
 }
@@ -78,16 +82,16 @@ const longestWait = 30 * 24 * 3_600
 /** How long it is known what came of a call that nobody can decide on any more. */
 const keptMs = 30 * 24 * 3_600_000
 
+const onlyOnce: CallRule = { approve: 'sender', remember: 'none', remember_days: 1 }
 const brokenOff = 'It was begun and broken off. Whether it took effect is not known.'
 
 export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
   const actions = createPendingActions(shelf, world)
   const owner = `agent:${name}`
   return {
-    async ask(
-      { id, name: kind, args, preview, agent, schema, rule = { approve: 'sender' } },
-      { requireConsent, messageNumber },
-    ) {
+    findRemembered: createRememberedCalls({ name, shelf, world, actions, keptMs }),
+    async ask({ id, name: kind, args, preview, agent, schema, rule = onlyOnce }, context) {
+      const { requireConsent, messageNumber } = context
       const apply_input = { args: args as Json }
       const { summary, shownArgs } = describeCall(kind, args, preview)
       const { approve: approver, notify, expires_after_hours: hours } = rule
@@ -109,6 +113,7 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
         arguments: Object.keys(Object(args)),
         tool_call_id: id,
         ...(agent !== undefined && { agent }),
+        ...offerRemembering(rule, context),
       }
       const message = isForOperator ? waitsForOperator : summary
       const words = { message, title: `Allow ${kind}?`, action_label: 'Allow it' }
@@ -163,7 +168,7 @@ export function openApprovals({ name, shelf, world }: ApprovalRoom): Approvals {
 const ends: Readonly<Record<PendingAction['status'], (action: PendingAction) => ToolOutcome>> = {
   pending: () => ({ error: { message: 'It still waits to be allowed.' } }),
   accepted: readResult,
-  rejected: () => ({ error: { message: refusedCall } }),
+  rejected: ({ metadata }) => ({ error: { message: metadata.remembered ? refusedForGood : refusedCall } }),
   expired: () => ({ error: { message: 'Nobody allowed it in time.' } }),
   deleted: () => ({ error: { message: refusedCall } }),
 }

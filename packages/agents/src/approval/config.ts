@@ -1,4 +1,4 @@
-import { approvers } from '@postern/core'
+import { approvers, rememberScopes } from '@postern/core'
 import { z } from 'zod'
 
 const policySchema = z.enum(['direct', 'preview', 'forbidden'])
@@ -15,15 +15,16 @@ const ruleSchema = z.strictObject({
     .min(1 / 60)
     .max(30 * 24)
     .optional(),
+  /** How far whoever decides may have his word count for later calls. */
+  remember: z.enum(['none', ...rememberScopes]).default('always'),
+  /** For how long. */
+  remember_days: z.number().int().min(1).max(365).default(30),
 })
 
 /** Which tools run at once, by name; those that are not named do. */
 export const toolPolicyShape = {
   tool_policies: z
-    .record(
-      z.string(),
-      z.union([policySchema.transform(policy => ({ policy, approve: 'sender' as const })), ruleSchema]),
-    )
+    .record(z.string(), z.union([policySchema.transform(policy => ruleSchema.parse({ policy })), ruleSchema]))
     .default({}),
 }
 

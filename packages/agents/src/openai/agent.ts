@@ -1,8 +1,17 @@
-import type { Agent, AgentChunk, AgentContext, HistoricalMessage, Json, NormalizedMessage } from '@postern/core'
+import type {
+  Agent,
+  AgentChunk,
+  AgentContext,
+  HistoricalMessage,
+  Json,
+  NormalizedMessage,
+  ToolCallPart,
+} from '@postern/core'
 import { policiesOf } from '@postern/core'
 import type { Approvals } from '../approval/approvals.ts'
 import type { ToolRules } from '../approval/config.ts'
 import { describeCallEnd, endDecidedCall } from '../approval/decided-call.ts'
+import { findDecidedEnd } from '../approval/decided-end.ts'
 import { readPreview } from '../approval/describe-call.ts'
 import type { ModelDoor } from './completion.ts'
 import { openCompletion } from './completion.ts'
@@ -144,17 +153,25 @@ async function* runCalls(
   for (const { call, id } of called) {
     const begun = beginCall(call, id, { tools, context: toolContext })
     const rule = rules[call.name]
+    const isOfOperator = rule?.policy === 'preview' && rule.approve === 'operator'
+    const show = (part: ToolCallPart) => (isOfOperator ? { trace: [part] } : part)
+    let { end } = begun
     if (begun.tool && rule?.policy === 'preview') {
-      const waiting = { ...begun.part, preview: await readPreview(begun.tool, begun.part.args, toolContext) }
-      const demand = await approvals.ask({ ...waiting, rule, schema: begun.tool.parameters }, context)
-      // Whoever decides sees it anyway.
-      yield rule.approve === 'operator' ? { trace: [begun.part] } : begun.part
-      yield demand
-      return undefined
+      const waiting = { ...begun.part, rule, schema: begun.tool.parameters }
+      const decided = await findDecidedEnd(begun.tool, waiting, { approvals, context: toolContext })
+      if (!decided) {
+        const preview = await readPreview(begun.tool, begun.part.args, toolContext)
+        const demand = await approvals.ask({ ...waiting, preview }, toolContext)
+        // Whoever decides sees it anyway.
+        yield show(begun.part)
+        yield demand
+        return undefined
+      }
+      end = decided
     }
-    if (showsCalls) yield begun.part
-    const outcome = await begun.end()
-    if (showsCalls) yield { ...begun.part, ...outcome }
+    if (showsCalls) yield show(begun.part)
+    const outcome = await end()
+    if (showsCalls) yield show({ ...begun.part, ...outcome })
     results.push({ role: 'tool', tool_call_id: id, content: formatToolResult(outcome) })
   }
   const tool_calls = called.map(({ call: { name, args }, id }) => {

@@ -3,6 +3,7 @@ import type { JsonMap, SwarmTool, ToolContext as SwarmToolContext } from '@poste
 import { createNavigateBackTool, createNavigateTool } from '@postern/transcript'
 import type { Approvals } from '../approval/approvals.ts'
 import type { ToolRule, ToolRules } from '../approval/config.ts'
+import { findDecidedEnd } from '../approval/decided-end.ts'
 import { describeCall, readPreview } from '../approval/describe-call.ts'
 import { runTool } from '../openai/run-call.ts'
 import type { ToolOutcome } from '../openai/tool-result.ts'
@@ -34,13 +35,16 @@ export function createMemberTool(tool: Tool, rules: ToolRules, turn: ToolTurn): 
     parameters: tool.parameters as JsonMap,
     async call(call) {
       const fault = turn.faults.get(call.toolId) ?? tool.findFault(call.params)
-      if (fault === undefined && rule?.policy === 'preview') return askFirst(tool, call, rule, turn)
       const part = describePart(tool.name, call)
+      const context = createMemberContext(turn.context, call.agentName)
+      let end = () => runTool(tool, call.params, context)
+      if (fault === undefined && rule?.policy === 'preview') {
+        const decided = await findDecidedEnd(tool, { ...part, rule }, { approvals: turn.approvals, context })
+        if (!decided) return askFirst(tool, call, rule, turn)
+        end = decided
+      }
       turn.tell({ trace: [part] })
-      const outcome: ToolOutcome =
-        fault === undefined
-          ? await runTool(tool, call.params, createMemberContext(turn.context, call.agentName))
-          : { error: { message: fault } }
+      const outcome: ToolOutcome = fault === undefined ? await end() : { error: { message: fault } }
       turn.tell({ trace: [{ ...part, ...outcome }] })
       await call.commitToolOutput(formatToolResult(outcome))
     },

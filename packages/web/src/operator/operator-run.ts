@@ -7,7 +7,7 @@ import type {
   OperatorWord,
   WaitingQuestion,
 } from '@postern/core'
-import { describeObjection, isoTime, Rejection } from '@postern/core'
+import { describeObjection, isoTime, Rejection, readRemember } from '@postern/core'
 import { isMap } from '../runs/read-run-input.ts'
 import { answerQuestion, isQuestionId, listQuestions } from './questions.ts'
 import type { WebOperator } from './read-operator.ts'
@@ -103,9 +103,9 @@ async function decideOne(
   if (!approval || (agent !== undefined && approval.demand.agent !== agent)) {
     return 'an interrupt that is not open was not decided'
   }
-  const word = readWord(entry, operator)
-  if (!word) return `${nameApproval(approval)} is left open: say approved, true or false`
   try {
+    const word = readWord(entry, operator, approval)
+    if (!word) return `${nameApproval(approval)} is left open: say approved, true or false`
     const resolved = await approvals.decide(approval, word)
     if (resolved.outcome === 'resolved') return { approval, message: resolved.message }
     const current = resolved.demand ? { ...approval, demand: resolved.demand } : approval
@@ -126,12 +126,17 @@ function describeClosing({ demand: { status, resolver, resolvedAt } }: OperatorA
   return `${status} by ${who} at ${isoTime(resolvedAt)}`
 }
 
-/** Neither a yes nor a no is an answer that is missing: nothing follows from it. */
-function readWord({ status, payload }: ResumeEntry, { name }: WebOperator): OperatorWord | undefined {
+/** Neither a yes nor a no is an answer that is missing: nothing follows from it. @throws Rejection for a reach that is none */
+function readWord(
+  { status, payload }: ResumeEntry,
+  { name }: WebOperator,
+  { demand }: OperatorApproval,
+): OperatorWord | undefined {
   const by = { method: 'operator', subject: name } as const
   if (status === 'cancelled') return { ...by, isGranted: false }
   const said: Record<string, unknown> = isMap(payload) ? payload : { approved: payload }
-  const { approved, editedArgs, arguments: args } = said
+  const { approved, editedArgs, arguments: args, remember } = said
   if (typeof approved !== 'boolean') return undefined
-  return { ...by, isGranted: approved, args: (editedArgs ?? args) as Json | undefined }
+  const reach = readRemember(remember, demand)
+  return { ...by, isGranted: approved, args: (editedArgs ?? args) as Json | undefined, remember: reach }
 }

@@ -1,6 +1,7 @@
 import type { Interrupt } from '@ag-ui/core'
-import type { ApprovalCall, OperatorApproval } from '@postern/core'
-import { isoTime, writeVisibleJson } from '@postern/core'
+import type { ApprovalCall, OperatorApproval, Policy } from '@postern/core'
+import { isoTime, readApproval, writeVisibleJson } from '@postern/core'
+import { describeReach } from '../runs/interrupts.ts'
 
 const prefix = 'approval-'
 
@@ -46,7 +47,7 @@ export function writeInterrupt({ demand, call }: OperatorApproval): Interrupt {
     ...(call && { toolCallId: call.id }),
     message: call?.summary ?? policy.message,
     expiresAt: isoTime(expiresAt),
-    responseSchema: describeAnswer(call),
+    responseSchema: describeAnswer(call, policy),
     metadata: {
       agent,
       address,
@@ -58,9 +59,9 @@ export function writeInterrupt({ demand, call }: OperatorApproval): Interrupt {
   }
 }
 
-function describeAnswer(call: ApprovalCall | undefined): NonNullable<Interrupt['responseSchema']> {
-  const approved = { type: 'boolean' }
-  const properties = call?.schema ? { approved, editedArgs: call.schema } : { approved }
+function describeAnswer(call: ApprovalCall | undefined, policy: Policy): NonNullable<Interrupt['responseSchema']> {
+  const common = { approved: { type: 'boolean' }, ...describeReach(readApproval(policy)) }
+  const properties = call?.schema ? { ...common, editedArgs: call.schema } : common
   return { type: 'object', properties, required: ['approved'] }
 }
 

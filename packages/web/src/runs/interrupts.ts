@@ -50,7 +50,7 @@ function writeInterrupt({ kind, demand, message, expires_at, url, title, code, d
     ...nameReason(kind, readApproval({ code, data })),
     message,
     ...(typeof expires_at === 'string' && { expiresAt: expires_at }),
-    ...(kind === 'consent_required' && { responseSchema: approvalSchema }),
+    ...(kind === 'consent_required' && { responseSchema: describeAnswer(readApproval({ code, data })) }),
     metadata: { kind, ...(url && { url }), ...(title && { title }) },
   }
 }
@@ -61,8 +61,16 @@ function nameReason(kind: string, approval: ApprovalAction | undefined): Pick<In
   return { reason: kind === 'consent_required' ? 'confirmation' : `postern:${kind}` }
 }
 
-const approvalSchema = {
-  type: 'object',
-  properties: { approved: { type: 'boolean' } },
-  required: ['approved'],
-} as const
+function describeAnswer(approval: ApprovalAction | undefined): NonNullable<Interrupt['responseSchema']> {
+  return {
+    type: 'object',
+    properties: { approved: { type: 'boolean' }, ...describeReach(approval) },
+    required: ['approved'],
+  }
+}
+
+/** How far an answer can be made to count, where it can. */
+export function describeReach(approval: ApprovalAction | undefined): { readonly remember?: object } {
+  const { remember } = approval ?? {}
+  return remember ? { remember: { type: 'string', enum: ['once', ...remember.scopes] } } : {}
+}

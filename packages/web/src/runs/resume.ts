@@ -1,6 +1,6 @@
 import type { ResumeEntry } from '@ag-ui/core'
-import type { DemandRecord } from '@postern/core'
-import { isForOperator, randomHex, resolutionIdOf, subjectOf } from '@postern/core'
+import type { DemandDecision, DemandRecord } from '@postern/core'
+import { isForOperator, Rejection, randomHex, readRemember, resolutionIdOf, subjectOf } from '@postern/core'
 import type { TranscriptEntry } from '@postern/transcript'
 import { isAsked } from '../history.ts'
 import { senderOf } from '../owner.ts'
@@ -77,15 +77,28 @@ async function decideInterrupt(
   // A payment or a login is proven where it is made, and can only be left here.
   const isLeft = demand.kind === 'consent_required' || entry.status === 'cancelled'
   if (!isOwn || !isLeft || !wasDemanded(demand.id, recent)) return unknown
+  const reach = readReach(entry, demand)
+  if (typeof reach === 'string') return { ...nothing, warnings: [reach] }
   const outcome = isApproval(entry) ? 'granted' : 'declined'
   const resolver = { method: 'web', subject: asked.owner.subject }
   const run = { owner: asked.owner.owner, id: asked.input.runId }
   const task = { ...run, context: asked.input.threadId, ...(asked.isBegun ? reopens : isNew) }
-  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver, task } as const
+  const decision = { digest: demand.digest, kind: demand.kind, outcome, resolver, task, ...reach } as const
   const resolved = await rooms.house.desk.resolveDemand(decision, randomHex(rooms.house.world, 8))
   if (resolved.outcome === 'refused' && resolved.reason === 'taken' && !asked.isBegun) throw new RunRepeated()
   if (resolved.outcome === 'refused') return unknown
   return { ...nothing, watched: { message: resolved.message, task: run } }
+}
+
+/** How far it is to count. Of what is not understood nothing follows: the words for it. */
+function readReach({ payload }: ResumeEntry, demand: DemandRecord): Pick<DemandDecision, 'remember'> | string {
+  try {
+    const remember = readRemember(isMap(payload) ? payload.remember : undefined, demand)
+    return remember ? { remember } : {}
+  } catch (error) {
+    if (error instanceof Rejection) return error.message
+    throw error
+  }
 }
 
 /** Whoever is talking decides nothing here: he is told how it stands. */

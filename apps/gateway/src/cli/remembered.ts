@@ -1,0 +1,49 @@
+import type { ListedDecision } from '@postern/core'
+import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+/** What was decided for later calls, too. */
+export async function printRemembered(file: ConfigFile, output: Output, agent: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const listed = (await client.request(`/operator/api/agents/${encodeURIComponent(agent)}/approvals`)) as {
+      readonly approvals: readonly ListedDecision[]
+    }
+    output.print(output.json ? JSON.stringify(listed, null, 2) : formatRemembered(listed.approvals))
+  } finally {
+    await client.close()
+  }
+}
+
+function formatRemembered(approvals: readonly ListedDecision[]): string {
+  return formatTable(
+    ['id', 'tool', 'of', 'counts', 'decided by', 'where', 'until'],
+    approvals.map(({ id, tool, member, address, policy, approver, scope, thread, expires_at }) => [
+      id,
+      member === undefined ? tool : `${tool} (${member})`,
+      address,
+      policy,
+      approver,
+      scope === 'always' ? 'everywhere' : `conversation ${thread}`,
+      expires_at.slice(0, 16),
+    ]),
+  )
+}
+
+export async function revokeRemembered(
+  file: ConfigFile,
+  output: Output,
+  { agent, id }: { readonly agent: string; readonly id: string },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/agents/${encodeURIComponent(agent)}/approvals/${encodeURIComponent(id)}`
+    await client.request(path, { method: 'DELETE' })
+    output.print(`${toTerminalLine(id)}: revoked`)
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,19 @@
+import { runTool } from '../openai/run-call.ts'
+import type { ToolOutcome } from '../openai/tool-result.ts'
+import type { Tool, ToolContext } from '../openai/tools.ts'
+import type { Approvals, WaitingCall } from './approvals.ts'
+
+/** The end of a call that was decided on before it was made; undefined: somebody has to be asked. */
+export async function findDecidedEnd(
+  tool: Tool,
+  call: WaitingCall,
+  { approvals, context }: { readonly approvals: Approvals; readonly context: ToolContext },
+): Promise<(() => Promise<ToolOutcome>) | undefined> {
+  const ruled = await approvals.findRemembered(call, context)
+  if (!ruled) return undefined
+  return async () => {
+    const outcome = await approvals.settle(ruled, args => runTool(tool, args, context))
+    context.signal.throwIfAborted()
+    return outcome
+  }
+}

@@ -1,0 +1,90 @@
+import { hash } from 'node:crypto'
+import type { ApprovalAction, Json, RememberedDecision, RememberScope, World } from '@postern/core'
+import { mayBeRemembered, rememberedDecisionSchema, rememberedPlace, rememberScopes, subjectOf } from '@postern/core'
+import type { PendingActions, RecordShelf } from '@postern/transcript'
+import type { ToolContext } from '../openai/tools.ts'
+import type { Approvals, CallRule, WaitingCall } from './approvals.ts'
+
+/** Where a call is made, and for whom. */
+export type CallPlace = Pick<ToolContext, 'message' | 'flags' | 'thread' | 'messageNumber' | 'correlationId' | 'signal'>
+
+export interface RememberedRoom {
+  /** The agent's name. */
+  readonly name: string
+  readonly shelf: Pick<RecordShelf, 'get'>
+  readonly world: Pick<World, 'now'>
+  readonly actions: PendingActions
+  /** How long it is known what came of a call. */
+  readonly keptMs: number
+}
+
+/** As far as whoever decides may have his word count. */
+export function offerRemembering(
+  { remember, remember_days: days }: CallRule,
+  { message, flags }: Pick<CallPlace, 'message' | 'flags'>,
+): Pick<ApprovalAction, 'remember'> {
+  const scopes = listScopes({ remember })
+  return scopes.length > 0 && mayBeRemembered(message, flags) ? { remember: { scopes, days } } : {}
+}
+
+/** The narrowest first: it is the one that counts. */
+function listScopes({ remember }: Pick<CallRule, 'remember'>): RememberScope[] {
+  return rememberScopes.slice(0, remember === 'none' ? 0 : rememberScopes.indexOf(remember) + 1)
+}
+
+/**
+ * Calls that were decided on before they are made. Each is on record as an action of its own before it runs, named by its turn and by its place among the turn's
+ * calls: a turn that is tried again finds it, runs it no second time, and asks when it wants something else there.
+ */
+export function createRememberedCalls(room: RememberedRoom): Approvals['findRemembered'] {
+  const countCall = createCallCounter()
+  return async (call, context) => {
+    const decision = await findDecision(call, context, room)
+    if (!decision) return undefined
+    const { messageNumber, correlationId } = context
+    const { id: tool_call_id, name: kind, args, agent = null } = call
+    const turn = [messageNumber ?? correlationId, agent, kind]
+    const place = JSON.stringify([...turn, countCall(context.signal, JSON.stringify(turn))])
+    const wanted = {
+      action_id: hash('sha256', `${room.name} ${place}`).slice(0, 32),
+      kind,
+      summary: `${kind}, as decided before`,
+      apply_input: { args: (args ?? null) as Json },
+      metadata: { tool_call_id, remembered: decision.id, demand: decision.demand },
+    }
+    const ties = { message: messageNumber, until: room.world.now() + room.keptMs }
+    const action = await room.actions.create(`agent:${room.name}`, wanted, ties)
+    const isSame = JSON.stringify(action.apply_input) === JSON.stringify(wanted.apply_input)
+    if (!isSame) return undefined
+    const resolver = `remembered ${decision.demand} (${decision.resolver})`
+    return { action, isGranted: decision.policy === 'direct', resolver }
+  }
+}
+
+async function findDecision(
+  { name: tool, agent: member, rule }: WaitingCall,
+  { message, flags, thread }: CallPlace,
+  { name, shelf, world }: RememberedRoom,
+): Promise<RememberedDecision | undefined> {
+  const scopes = rule ? listScopes(rule) : []
+  if (!rule || scopes.length === 0 || !mayBeRemembered(message, flags)) return undefined
+  const about = { agent: name, tool, member, approver: rule.approve, subject: subjectOf(message.sender) }
+  for (const scope of scopes) {
+    if (scope === 'conversation' && thread === undefined) continue
+    const place = rememberedPlace(scope === 'conversation' ? { ...about, thread } : about)
+    const decision = rememberedDecisionSchema.safeParse((await shelf.get(place))?.value).data
+    if (decision && Date.parse(decision.expires_at) > world.now()) return decision
+  }
+  return undefined
+}
+
+/** How many such calls a try of a turn has made; each try has a signal of its own. */
+function createCallCounter(): (turn: AbortSignal, name: string) => number {
+  const turns = new WeakMap<AbortSignal, Map<string, number>>()
+  return (turn, name) => {
+    const counts = turns.get(turn) ?? new Map<string, number>()
+    const count = counts.get(name) ?? 0
+    turns.set(turn, counts.set(name, count + 1))
+    return count
+  }
+}

@@ -1,0 +1,167 @@
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { ApprovalAction, RememberScope } from './approval.ts'
+import { readApproval, rememberScopes } from './approval.ts'
+import type { Approver } from './approver.ts'
+import { approvers, isForOperator } from './approver.ts'
+import type { DemandDecision, DemandRecord } from './demand.ts'
+import { subjectOf } from './demand.ts'
+import { Rejection } from './errors.ts'
+import type { NormalizedMessage, Sender } from './message.ts'
+import { isPersonal } from './person-identity.ts'
+import type { Page } from './records.ts'
+import { isoTime } from './world.ts'
+
+/** Of one person with one agent; of more the oldest goes. */
+export const mostRemembered = 50
+
+/** As what such a call counts from now on: it runs at once, or never. */
+export const rememberedPolicies = ['direct', 'forbidden'] as const
+
+/** A decision on one call that counts for later calls of the same tool, too: for whom it was decided, and for nobody else. */
+export const rememberedDecisionSchema = z.object({
+  id: z.string(),
+  /** Public id of the demand that was decided. */
+  demand: z.string(),
+  tool: z.string(),
+  /** Which of several agents behind one address calls it. */
+  member: z.string().optional(),
+  approver: z.enum(approvers),
+  policy: z.enum(rememberedPolicies),
+  scope: z.enum(rememberScopes),
+  /** The desk's number of the conversation in which it was decided. */
+  thread: z.number(),
+  /** Whose calls, as `subjectOf` names him, and his address. */
+  subject: z.string(),
+  address: z.string(),
+  /** How it was decided, and by whom. */
+  resolver: z.string(),
+  /** ISO 8601 UTC. */
+  given_at: z.string(),
+  expires_at: z.string(),
+})
+
+export type RememberedDecision = z.infer<typeof rememberedDecisionSchema>
+
+export type ListedDecision = RememberedDecision & { readonly place: number }
+
+/** What a remembered decision is about: there is one of it at most. */
+export interface RememberedAbout {
+  readonly agent: string
+  readonly tool: string
+  readonly member?: string | undefined
+  readonly approver: Approver
+  readonly subject: string
+  /** Of a conversation alone; absent: of all. */
+  readonly thread?: number | undefined
+}
+
+interface RecordPlace {
+  readonly kind: string
+  readonly owner: string
+  readonly key: string
+}
+
+/** Where it lies on the shelf. */
+export function rememberedPlace({ agent, tool, member, approver, subject, thread }: RememberedAbout): RecordPlace {
+  const about = JSON.stringify([agent, approver, subject, member ?? null, tool, thread ?? null])
+  return { kind: rememberedKind, owner: `agent:${agent}`, key: hash('sha256', about).slice(0, 32) }
+}
+
+export const rememberedKind = 'remembered-decision'
+
+/** Decisions that count for calls that come later. */
+export interface RememberedDesk {
+  /** Newest first, those that are over left out. `persons`: theirs alone, as `personKeyOf` names them. */
+  listRemembered(
+    filter: { readonly agent: string; readonly persons?: readonly string[] | undefined } & Page,
+  ): Promise<readonly ListedDecision[]>
+  findRemembered(key: { readonly agent: string; readonly id: string }): Promise<RememberedDecision | undefined>
+  /** What still counts of what was decided on it. */
+  findRememberedOf(demand: DemandRecord): Promise<RememberedDecision | undefined>
+  /** Whoever decides is asked again. False when there is none. */
+  revokeRemembered(key: { readonly agent: string; readonly id: string }): Promise<boolean>
+}
+
+const dayMs = 86_400_000
+
+/** What is kept of a decision that counts for later calls; undefined when it counts once. `sender`: of whoever was talking. */
+export function planRemembered(
+  demand: DemandRecord,
+  { remember: scope, outcome, resolver }: DemandDecision,
+  { sender, now }: { readonly sender: Sender; readonly now: number },
+): { readonly place: RecordPlace; readonly value: RememberedDecision; readonly until: number } | undefined {
+  const action = readApproval(demand.policy)
+  if (!scope || !action?.remember) return undefined
+  const about = describeAbout(demand, action, sender)
+  const { tool, member, approver, subject } = about
+  const place = rememberedPlace(scope === 'conversation' ? { ...about, thread: demand.thread } : about)
+  const until = now + action.remember.days * dayMs
+  const value = {
+    id: place.key,
+    demand: demand.id,
+    tool,
+    ...(member !== undefined && { member }),
+    approver,
+    subject,
+    policy: outcome === 'granted' ? 'direct' : 'forbidden',
+    scope,
+    thread: demand.thread,
+    address: demand.address,
+    resolver: [resolver.method, resolver.subject].filter(Boolean).join(' '),
+    given_at: isoTime(now),
+    expires_at: isoTime(until),
+  } as const
+  return { place, value, until }
+}
+
+function describeAbout(demand: DemandRecord, { kind: tool, agent: member }: ApprovalAction, sender: Sender) {
+  const approver: Approver = isForOperator(demand.policy) ? 'operator' : 'sender'
+  return { agent: demand.agent, tool, member, approver, subject: subjectOf(sender) } satisfies RememberedAbout
+}
+
+/** Of what may be remembered of a decision on it, the narrowest first. */
+export function listRememberedIds(demand: DemandRecord, sender: Sender): readonly string[] {
+  const action = readApproval(demand.policy)
+  if (!action) return []
+  const about = describeAbout(demand, action, sender)
+  return [{ ...about, thread: demand.thread }, about].map(each => rememberedPlace(each).key)
+}
+
+/** The channel and address by which a person is forgotten. */
+export function personKeyOf(via: string, address: string): string {
+  return `${via} ${address.toLowerCase()}`
+}
+
+/**
+ * Whether what is decided for a sender can count beyond this once: only where the next message of the same name is surely his. A domain that vouches
+ * for its users as a whole is not enough, nor is what came by a list.
+ */
+export function mayBeRemembered({ sender }: Pick<NormalizedMessage, 'sender'>, flags: readonly string[] = []): boolean {
+  return sender.verified && isPersonal(flags) && hasOwnProof(sender)
+}
+
+const ownProofs: ReadonlySet<string> = new Set(['address', 'oauth'])
+
+function hasOwnProof({ identities = [] }: Sender): boolean {
+  const proven = identities.find(({ proof }) => proof.type === 'transport')
+  return proven !== undefined && ownProofs.has(String(proven.assurance))
+}
+
+/**
+ * How far a decision is to count; undefined: this once.
+ * @throws Rejection malformed, forbidden
+ */
+export function readRemember(wanted: unknown, { policy }: Pick<DemandRecord, 'policy'>): RememberScope | undefined {
+  if (wanted === undefined || wanted === null || wanted === 'once') return undefined
+  const scope = rememberScopes.find(known => known === wanted)
+  if (!scope) {
+    throw new Rejection('malformed', 'Cannot decide: "remember" must be "once", "conversation" or "always"', {
+      violations: [{ field: 'remember', description: 'must be "once", "conversation" or "always"' }],
+    })
+  }
+  if (readApproval(policy)?.remember?.scopes.includes(scope)) return scope
+  throw new Rejection('forbidden', 'Cannot decide: this counts once, and is not remembered', {
+    violations: [{ field: 'remember', description: 'is not offered' }],
+  })
+}

@@ -1,0 +1,168 @@
+import type { Desk, PlannedDemand, RememberScope, Turn } from '@postern/core'
+import { describeApproval, mostRemembered, operatorSubject, personKeyOf, subjectOf } from '@postern/core'
+import { describe, expect, test } from 'vitest'
+import type { DeskUnderTest, IntakeSketch, OpenDesk } from './under-test.ts'
+import { inThread, leaseOnlyTurn, sketchIntake, sketchResponse, withDesk } from './under-test.ts'
+
+const dayMs = 86_400_000
+const days = 30
+
+/** Somebody whom the transport knows. */
+const from = (name: string): IntakeSketch['message'] => ({
+  sender: {
+    address: `@${name}@peer.test`,
+    auth_method: 'a2a-jwt',
+    verified: true,
+    identities: [
+      {
+        subject: name,
+        issuer: 'https://peer.test',
+        method: 'urn:mentionable:auth:a2a-jwt:v0.1',
+        assurance: 'oauth',
+        audience: '@echo@agents.test',
+        issued_at: '2026-01-01T00:00:00.000Z',
+        proof: { type: 'transport', verified_by: 'a2a-jwt' },
+      },
+    ],
+  },
+})
+
+interface Sketch {
+  readonly id: string
+  readonly tool?: string
+  readonly who?: string
+  readonly thread?: string
+  readonly approver?: 'sender' | 'operator'
+}
+
+const digestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
+
+function sketchDemand(turn: Turn, { id, tool = 'refund', approver = 'sender' }: Sketch, now: number): PlannedDemand {
+  const action = {
+    action_id: id,
+    kind: tool,
+    summary: `May I ${tool}?`,
+    preview: null,
+    arguments: [],
+    tool_call_id: id,
+    remember: { scopes: ['conversation' as const, 'always' as const], days },
+  }
+  const policy = { kind: 'consent_required', message: 'May I?', approver, ...describeApproval(action) }
+  const subject = approver === 'operator' ? operatorSubject : subjectOf(turn.content.sender)
+  return { id, digest: digestOf(id), kind: 'consent_required', policy, subject, expiresAt: now + dayMs }
+}
+
+/** A call that is asked for, and the decision on it. */
+async function decide({ desk, now }: DeskUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
+  const { id, who = 'ada', thread = `talk of ${who}` } = sketch
+  await desk.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: from(who) ?? {} })), 'c')
+  const turn = await leaseOnlyTurn(desk)
+  const response = sketchResponse(turn, `may I ${id}`, 'input_required')
+  await desk.commit(turn, { response, deliveries: [], demands: [sketchDemand(turn, sketch, now())] })
+  const decision = { digest: digestOf(id), kind: 'consent_required', resolver: { method: 'link' } } as const
+  const said = { ...decision, outcome: outcome as 'granted' | 'declined', ...(remember && { remember }) }
+  const resolved = await desk.resolveDemand(said, 'c')
+  const decided = await leaseOnlyTurn(desk)
+  await desk.commit(decided, { response: sketchResponse(decided, 'Done'), deliveries: [] })
+  return { turn, resolved }
+}
+
+const listAll = (desk: Desk) => desk.listRemembered({ agent: 'echo', limit: 100 })
+const ofPerson = (name: string) => [personKeyOf('a2a', `@${name}@peer.test`)]
+
+export function rememberedContract(open: OpenDesk): void {
+  describe('remembered decisions', () => {
+    test(
+      'E-39: what is to be remembered is kept with the decision, and only then',
+      withDesk(open, async under => {
+        const { desk, now } = under
+        await decide(under, { id: 'd1' })
+        expect(await listAll(desk)).toEqual([])
+        const { turn, resolved } = await decide(under, { id: 'd2' }, 'always')
+        const [kept] = await listAll(desk)
+        expect(kept).toMatchObject({
+          demand: 'd2',
+          tool: 'refund',
+          approver: 'sender',
+          policy: 'direct',
+          scope: 'always',
+          thread: turn.thread,
+          subject: JSON.stringify(['https://peer.test', 'ada']),
+          address: '@ada@peer.test',
+          resolver: 'link',
+          given_at: new Date(now()).toISOString(),
+          expires_at: new Date(now() + days * dayMs).toISOString(),
+        })
+        expect(await desk.findRemembered({ agent: 'echo', id: kept?.id ?? '' })).toMatchObject({ demand: 'd2' })
+        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await desk.findRememberedOf(resolved.demand)).toMatchObject({ demand: 'd2' })
+        const late = { digest: digestOf('d2'), kind: 'consent_required', resolver: { method: 'link' } } as const
+        await desk.resolveDemand({ ...late, outcome: 'declined', remember: 'always' }, 'c')
+        expect(await listAll(desk)).toMatchObject([{ policy: 'direct' }])
+      }),
+    )
+    test(
+      'the last word on a tool is the one that counts, and each reach, person and approver has its own',
+      withDesk(open, async under => {
+        const { desk } = under
+        await decide(under, { id: 'd1' }, 'always')
+        await decide(under, { id: 'd2' }, 'always', 'declined')
+        expect(await listAll(desk)).toMatchObject([{ demand: 'd2', policy: 'forbidden' }])
+        await decide(under, { id: 'd3' }, 'conversation')
+        await decide(under, { id: 'd4', approver: 'operator' }, 'always')
+        await decide(under, { id: 'd5', who: 'bob' }, 'always')
+        await decide(under, { id: 'd6', tool: 'burn' }, 'always')
+        const listed = await listAll(desk)
+        expect(listed.map(({ demand }) => demand)).toEqual(['d6', 'd5', 'd4', 'd3', 'd2'])
+        expect(listed[2]).toMatchObject({ approver: 'operator', subject: JSON.stringify(['https://peer.test', 'ada']) })
+        const page = await desk.listRemembered({ agent: 'echo', limit: 2, after: listed[1]?.place })
+        expect(page.map(({ demand }) => demand)).toEqual(['d4', 'd3'])
+        const bobs = await desk.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 9 })
+        expect(bobs.map(({ demand }) => demand)).toEqual(['d5'])
+        expect(await desk.listRemembered({ agent: 'other', limit: 9 })).toEqual([])
+      }),
+    )
+    test(
+      'it is over in time, or when it is revoked, once, by its own agent',
+      withDesk(open, async under => {
+        const { desk, advance } = under
+        await decide(under, { id: 'd1' }, 'always')
+        const { resolved } = await decide(under, { id: 'd2', tool: 'burn' }, 'always')
+        const [burn] = await listAll(desk)
+        expect(await desk.revokeRemembered({ agent: 'other', id: burn?.id ?? '' })).toBe(false)
+        expect(await desk.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(true)
+        expect(await desk.revokeRemembered({ agent: 'echo', id: burn?.id ?? '' })).toBe(false)
+        if (resolved.outcome !== 'resolved') throw new Error('it was not decided')
+        expect(await desk.findRememberedOf(resolved.demand)).toBeUndefined()
+        advance(days * dayMs - 1)
+        const [left] = await listAll(desk)
+        expect(left).toMatchObject({ demand: 'd1' })
+        advance(1)
+        expect(await listAll(desk)).toEqual([])
+        expect(await desk.findRemembered({ agent: 'echo', id: left?.id ?? '' })).toBeUndefined()
+      }),
+    )
+    test(
+      `of one person an agent remembers ${mostRemembered}; of more the oldest goes`,
+      withDesk(open, async under => {
+        const { desk } = under
+        await decide(under, { id: 'bobs', who: 'bob' }, 'always')
+        for (let n = 0; n <= mostRemembered; n += 1) await decide(under, { id: `d${n}`, tool: `tool${n}` }, 'always')
+        const own = await desk.listRemembered({ agent: 'echo', persons: ofPerson('ada'), limit: 100 })
+        expect([own.length, own.at(-1)?.tool]).toEqual([mostRemembered, 'tool1'])
+        expect(await desk.listRemembered({ agent: 'echo', persons: ofPerson('bob'), limit: 100 })).toHaveLength(1)
+      }),
+    )
+    test(
+      'it goes when who it is about is forgotten',
+      withDesk(open, async under => {
+        const { desk } = under
+        await decide(under, { id: 'd1' }, 'always')
+        await decide(under, { id: 'd2' }, 'conversation')
+        await decide(under, { id: 'd3', who: 'bob' }, 'always')
+        await desk.forgetPerson({ agent: 'echo', addresses: [{ via: 'a2a', address: '@ada@peer.test' }] })
+        expect((await listAll(desk)).map(({ demand }) => demand)).toEqual(['d3'])
+      }),
+    )
+  })
+}
