@@ -20,6 +20,13 @@ function some<Model extends object>(model: { [Name in keyof Model]: fc.Arbitrary
   return fc.record(model, { requiredKeys: [] })
 }
 
+const count = fc.nat(9)
+/** Some of which count as they should, and some do not. */
+const usageOf = (names: readonly string[]) =>
+  fc.array(fc.record(Object.fromEntries(names.map(name => [name, count])), { requiredKeys: [] }), { maxLength: 2 })
+const ownUsage = usageOf(['input_tokens', 'output_tokens', 'total_tokens', 'reasoning_tokens', 'cached_input_tokens'])
+const aguiUsage = usageOf(['inputTokens', 'outputTokens', 'totalTokens', 'reasoningTokens', 'input_tokens', 'extra'])
+
 const envelopeMembers = {
   role: fc.constantFrom('user', 'assistant', 'tool', 'system', 'developer', 'wizard'),
   content: fc.oneof(text, fc.array(json, { maxLength: 3 }), map),
@@ -27,6 +34,7 @@ const envelopeMembers = {
     map,
     fc.constant([]),
     fc.record({ tool_call_id: word, note: json }),
+    fc.record({ usage: ownUsage }),
     fc.record({ type: fc.constantFrom('tool_call', 'tool_result', 'banana'), tool_name: word, parameters: map }),
   ),
   id: fc.oneof(word, fc.constant('')),
@@ -122,7 +130,11 @@ const aguiCommon = fc
     fc.record({ id: fc.uuid() }),
     some({
       name: word,
-      metadata: fc.oneof(map, fc.record({ run_id: word, stage: word, latency_ms: fc.nat(), message_id: word })),
+      metadata: fc.oneof(
+        map,
+        fc.record({ run_id: word, stage: word, latency_ms: fc.nat(), message_id: word }),
+        fc.record({ usage: fc.oneof(aguiUsage, json) }),
+      ),
       encryptedValue: word,
     }),
   )
@@ -197,7 +209,12 @@ const answer = fc.record({
   status: fc.constantFrom('completed', 'input_required', 'failed', 'rejected', 'working'),
   created_at: isoTime,
 })
+const paid = fc.tuple(answer, fc.nat(9), fc.nat(9)).map(([said, input_tokens, output_tokens]) => ({
+  ...said,
+  usage: [{ model: 'm', input_tokens, output_tokens, total_tokens: input_tokens + output_tokens }],
+}))
 const normalized = fc.oneof(
+  paid,
   inbound,
   fc.tuple(inbound, fc.constantFrom('edit', 'follow', 'message')).map(([message, kind]) => ({ ...message, kind })),
   answer,

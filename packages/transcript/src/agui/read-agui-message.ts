@@ -6,6 +6,7 @@ import type { EntryKind, EntryRole } from '../kind.ts'
 import { argsOf, findCallName } from '../tool-entry.ts'
 import type { AguiMessage, AguiPart, AguiRole, AguiToolCall } from './agui-message.ts'
 import { readAguiParts } from './agui-parts.ts'
+import { readAguiUsage } from './agui-usage.ts'
 
 interface Place {
   readonly kind: EntryKind
@@ -34,7 +35,7 @@ export function readAguiDrafts(message: AguiMessage, reading: Reading): readonly
         { ...shared, ...placeOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
         ...calls,
       ]
-  return [{ ...head, native_id: message.id }, ...tail]
+  return [{ ...head, native_id: message.id, usage: readAguiUsage(message.metadata?.usage) }, ...tail]
 }
 
 type Shared = Pick<EntryDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>

@@ -5,6 +5,7 @@ import type { EntryKind } from '../kind.ts'
 import { presentMembers, resultTextOf } from '../tool-entry.ts'
 import type { AguiMessage, AguiToolCall } from './agui-message.ts'
 import { writeAguiParts } from './agui-parts.ts'
+import { writeAguiUsage } from './agui-usage.ts'
 
 /** What is no message of AG-UI is an activity of this type; interrupts, state and steps of a running stream are events, not messages. */
 const activityOfKind: Partial<Record<EntryKind, string>> = {
@@ -26,7 +27,8 @@ export function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
 /** Entries as a message, by their canonical members alone. */
 export function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
-  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms }) }
+  const usage = writeAguiUsage(head.usage)
+  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage }) }
   const named = head.role === 'user' ? undefined : head.agent_key
   return {
     id: head.native_id ?? head.entry_id,

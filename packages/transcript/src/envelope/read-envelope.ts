@@ -2,6 +2,7 @@ import type { Json } from '@postern/core'
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryContent, type EntryTool, type EntryWait } from '../entry.ts'
 import { parseEntryTime } from '../entry-time.ts'
+import { readEntryUsage } from '../entry-usage.ts'
 import { isJsonMap } from '../json-difference.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
 import { findOpenCall } from '../tool-entry.ts'
@@ -38,6 +39,7 @@ export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Readi
     tool: readTool(envelope, reading),
     wait: readWait(envelope, reading),
     error: type === 'error' ? { message: textOf(envelope.content) } : undefined,
+    usage: readEntryUsage(envelope.metadata.usage),
     at: created_at === undefined ? undefined : parseEntryTime(created_at),
     native_at: created_at,
   }

@@ -1,8 +1,10 @@
 import type { Json } from '@postern/core'
 import { type EntryBody, textOfContent } from '../entry.ts'
 import { formatPlainTime } from '../entry-time.ts'
+import { readEntryUsage } from '../entry-usage.ts'
 import type { JsonMap } from '../json-difference.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
+import { presentMembers } from '../tool-entry.ts'
 import { type AgentMessageEnvelope, type EnvelopeType, envelopeSchemaName, envelopeVersion } from './envelope.ts'
 
 /** The nearest legal type; where it is not the kind itself the bag names the kind. */
@@ -102,7 +104,8 @@ function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
   }
 }
 
-function writeMetadata({ tool, wait }: EntryBody): JsonMap {
+function writeMetadata({ tool, wait, usage }: EntryBody): JsonMap {
   const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
-  return tool ? { tool_call_id: tool.call_id, ...decided } : {}
+  const called = tool ? { tool_call_id: tool.call_id, ...decided } : {}
+  return presentMembers({ ...called, usage: readEntryUsage(usage) })
 }

@@ -23,7 +23,7 @@ export function readMessageDrafts(message: NormalizedMessage): Drafts {
 
 /** An answer as entries. One that waits for an answer itself is a question. */
 export function readResponseDrafts(response: NormalizedResponse): Drafts {
-  const { sender, created_at, status, id } = response
+  const { sender, created_at, status, id, usage } = response
   const isQuestion = status === 'input_required'
   const author = { address: sender }
   const common: Common = {
@@ -35,7 +35,8 @@ export function readResponseDrafts(response: NormalizedResponse): Drafts {
   }
   const [head, ...rest] = readParts(response.parts, common, isQuestion ? 'input_required' : 'text')
   const wait = { id, reason: 'input', state: 'open' } as const
-  return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
+  const told = usage ? { ...head, usage } : head
+  return withId(id, [head.kind === 'input_required' ? { ...told, wait } : told, ...rest])
 }
 
 function withId(native_id: string, [head, ...rest]: Drafts): Drafts {

@@ -1,5 +1,6 @@
 import type { Json, NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
 import { type EntryBody, textOfContent } from '../entry.ts'
+import { readEntryUsage } from '../entry-usage.ts'
 import type { EntryKind } from '../kind.ts'
 import { isCallEntry, resultOfEntry } from '../tool-entry.ts'
 
@@ -32,6 +33,7 @@ function writeInbound(run: Run): NormalizedMessage {
 function writeAnswer(run: Run): NormalizedResponse {
   const [head] = run
   const parts = writeParts(run)
+  const usage = readEntryUsage(head.usage)
   return {
     id: head.native_id ?? head.entry_id,
     thread_id: head.thread_id,
@@ -39,6 +41,7 @@ function writeAnswer(run: Run): NormalizedResponse {
     sender: head.author?.address ?? head.agent_key ?? '',
     parts: parts.length > 0 ? parts : [{ kind: 'text', mime: 'text/plain', content: '' }],
     status: waitingKinds.has(head.kind) ? 'input_required' : 'completed',
+    ...(usage && { usage }),
     created_at: head.at,
   }
 }
