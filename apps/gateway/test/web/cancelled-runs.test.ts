@@ -79,3 +79,18 @@ test('C-18: it goes with its chat', async () => {
   expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
   expect((await web.call(`/api/v1/agent/history?threadId=${threadId}`)).status).toBe(404)
 })
+
+test('a run whose chat is deleted while it is answered ends as cancelled, and is no success', async () => {
+  const threadId = name('thread')
+  const { body } = await web.postRun({ threadId, runId: name('run'), messages: [user('wait')] })
+  let text = ''
+  for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+    const isFirst = !text.includes('begun')
+    text += bytes
+    if (!isFirst || !text.includes('begun')) continue
+    expect((await web.ask('DELETE', `/api/v1/agent/threads/${threadId}`)).json).toEqual({ deleted: true })
+  }
+  const events = parseEvents(text)
+  await judgeStream(text, events)
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' } })
+})

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import type { WebHouse } from '../web-house.ts'
-import { jpeg, name, openWebHouse } from '../web-house.ts'
+import { findEvent, jpeg, name, openWebHouse } from '../web-house.ts'
 
 // What a page in a browser needs beside its runs, and what one that takes no answers may cost.
 
@@ -46,6 +46,15 @@ test('a history with what was done is read in stretches by places of its own, wi
   const after = await web.readHistory(threadId, `&include=trace&after_seq=${whole[4]?.seq}`)
   expect(after).toEqual(whole.slice(5))
 })
+
+test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https://ann:secret@x.test/a'])(
+  'an address that nobody may follow (%s) is left out, and the page is told so',
+  async value => {
+    const events = await web.say([{ type: 'image', source: { type: 'url', value } }])
+    const warning = 'an address that is no plain http or https URL was left out'
+    expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: warning })
+  },
+)
 
 /** Asks, and takes nothing of the answer but that it has begun. */
 async function askAndWait(head: string, body = ''): Promise<Socket> {

@@ -95,9 +95,9 @@ export function followTurn(
       const found = await desk.findAnswer(message)
       const state = task ? (await desk.findTask(task))?.state : (await desk.findMessage(`#${message}`))?.state
       if (closing.signal.aborted) return
-      const isCanceled = state === 'canceled'
-      const isOpen = state !== undefined && openStates.has(state)
-      if (!isCanceled && isOpen) return
+      // What was deleted while it was worked on is broken off.
+      const isCanceled = state === 'canceled' || state === undefined
+      if (!isCanceled && openStates.has(state)) return
       stop()
       watcher.end({ response: isCanceled ? undefined : found?.response, isCanceled })
     } catch (error) {

@@ -49,7 +49,7 @@ async function readPart(part: ContentPart, place: PartPlace, shelf: AttachmentSh
   if (source.type === 'file') return { ...nothing, warnings: ['a file that only its provider knows was left out'] }
   if (source.type === 'data') return takeData(source.value, place, shelf)
   const object = await shelf.findByUrl(place.owner, source.value)
-  if (!object) return { ...nothing, parts: writeLink(source.value) }
+  if (!object) return readLink(source.value)
   const bytes = await shelf.readObject(object)
   return bytes ? writeFile(object.path, object.mime, bytes) : { ...nothing, warnings: ['an attachment is gone'] }
 }
@@ -76,8 +76,10 @@ function writeText(content: string): readonly Part[] {
 }
 
 /** Without its query: what is there may be a credential. */
-function writeLink(url: string): readonly Part[] {
+function readLink(url: string): ReadParts {
   const parsed = URL.parse(url)
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) return []
-  return [{ kind: 'link', url: `${parsed.origin}${parsed.pathname}` }]
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
+    return { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
+  }
+  return { ...nothing, parts: [{ kind: 'link', url: `${parsed.origin}${parsed.pathname}` }] }
 }

@@ -40,7 +40,7 @@ function showFile(part: FilePart | ArtifactPart, fileAddress: FileAddress): Show
 
 function addressOf({ bytes_ref }: FilePart | ArtifactPart, fileAddress: FileAddress): string | undefined {
   const url = bytes_ref.kind === 'content_addressed' ? fileAddress?.(bytes_ref.digest) : undefined
-  return url ?? (bytes_ref.kind === 'url' ? bytes_ref.url : undefined)
+  return url ?? (bytes_ref.kind === 'url' && isFollowed(bytes_ref.url) ? bytes_ref.url : undefined)
 }
 
 /** What a text cannot show, as markdown: an assistant's content is one string. */
@@ -51,12 +51,15 @@ export function writeBlock(part: Part, fileAddress: FileAddress): string {
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
   const { name = 'file' } = part
   const address = addressOf(part, fileAddress)
-  return address === undefined ? name : `[${name}](${address})`
+  return address === undefined ? name : writeLink({ url: address, title: name })
 }
 
-/** Only what leads to a page or a mailbox can be followed: in a browser other addresses may run something. */
-function writeLink({ url, title = url }: LinkPart): string {
-  const { protocol = '' } = URL.parse(url) ?? {}
-  if (!/^(https?|mailto):$/.test(protocol)) return title
-  return `[${title.replace(/[[\]]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
+/** Only what leads to a page or a mailbox: in a browser other addresses may run something. */
+function isFollowed(url: string): boolean {
+  return /^(https?|mailto):$/.test(URL.parse(url)?.protocol ?? '')
+}
+
+function writeLink({ url, title = url }: Pick<LinkPart, 'url' | 'title'>): string {
+  if (!isFollowed(url)) return title
+  return `[${title.replace(/[[\]\\]/g, '\\$&')}](${new URL(url).href.replace(/[()]/g, mark => (mark === '(' ? '%28' : '%29'))})`
 }
