@@ -142,15 +142,21 @@ test('W-27: what must not be said is not', async () => {
 
 test('W-28: two messages at once are answered one after the other', async () => {
   const threadId = name('thread')
+  const countMessages = async () =>
+    (await swarm.operate<{ messages: readonly unknown[] }>('/messages?limit=500')).messages.length
+  const before = await countMessages()
   const letGo = hold('first words')
   const first = run(threadId, 'first words')
   await eventually(async () => asked.length === 1)
   const second = run(threadId, 'second words')
-  await new Promise(resolve => setTimeout(resolve, 150))
-  expect(asked).toEqual(['first words'])
+  await eventually(async () => (await countMessages()) === before + 2)
+  // Turns are taken up oldest first: once this one is over, the second was passed over.
+  expect(await run(name('thread'), 'words elsewhere')).toContain('triage heard words elsewhere')
+  expect(asked).toEqual(['first words', 'words elsewhere'])
   letGo()
   expect(await first).toContain('triage heard first words')
   expect(await second).toContain('triage heard second words')
+  expect(asked).toEqual(['first words', 'words elsewhere', 'second words'])
   const { messages } = swarm.model.requests.at(-1)?.body ?? { messages: [] }
   expect(messages.slice(1).map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
 })
