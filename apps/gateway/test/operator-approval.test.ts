@@ -70,7 +70,8 @@ test.each(tillAgents)(
     const mail = await eventually(async () =>
       gateway.world.mail.received.slice(mailsBefore).find(({ envelope }) => envelope.to.includes(eve)),
     )
-    expect(mail.text).not.toMatch(/17|alice@mastodon/)
+    // What is random in a link, and a time, may have any digits.
+    expect(mail.text?.replace(/https:\S+|\d{4}-\d\d-\d\d \d\d:\d\d/g, '')).not.toMatch(/17|alice@mastodon/)
     const path = findActionPath(mail.text ?? '')
     const page = await (await fetch(gateway.url() + path)).text()
     expect(page).toContain('Give 20.00 back for order 17?')

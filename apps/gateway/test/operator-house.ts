@@ -8,6 +8,7 @@ import type { PendingAction } from '@postern/transcript'
 import { operatorToken } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { annsToken, call, describeSwarm, openSwarmHouse, say } from './swarm-house.ts'
+import { withoutWarnings } from './web-house.ts'
 
 /** Whose mailbox is told of what waits. */
 export const eve = 'eve@alice.test'
@@ -161,14 +162,16 @@ export function openChat(url: string, token: string, threadId = newName('thread'
 /** One run: all of its events, and what the client made of them. */
 export async function runChat(chat: HttpAgent, resume: readonly Resume[] = []): Promise<readonly BaseEvent[]> {
   const events: BaseEvent[] = []
-  await chat.runAgent(
-    { runId: newName('run'), ...(resume.length > 0 && { resume: [...resume] as never }) },
-    {
-      onEvent: ({ event }) => void events.push(event),
-      onRunFailed: ({ error }) => {
-        throw error
+  await withoutWarnings(() =>
+    chat.runAgent(
+      { runId: newName('run'), ...(resume.length > 0 && { resume: [...resume] as never }) },
+      {
+        onEvent: ({ event }) => void events.push(event),
+        onRunFailed: ({ error }) => {
+          throw error
+        },
       },
-    },
+    ),
   )
   return events
 }

@@ -3,6 +3,7 @@ import type { Complete, ModelReply, ModelServer } from '@postern/agents/test-mod
 import { call, openModelServer, say } from '@postern/agents/test-model-server'
 import type { TestHouse } from './house.ts'
 import { openTestHouse, operatorToken } from './house.ts'
+import { judgeStream, parseEvents } from './web-house.ts'
 
 export { call, say }
 
@@ -46,7 +47,12 @@ export function openSwarmChat(swarm: Pick<SwarmHouse, 'house'>, agent = 'desk'):
   }
   const begin: SwarmChat['begin'] = (threadId, content, runId = nameOne('run')) =>
     post('runs', { threadId, runId, messages: [{ id: nameOne('msg'), role: 'user', content }] })
-  return { post, begin, run: async (...given) => (await begin(...given)).text() }
+  async function run(...given: Parameters<SwarmChat['begin']>): Promise<string> {
+    const text = await (await begin(...given)).text()
+    await judgeStream(text, parseEvents(text))
+    return text
+  }
+  return { post, begin, run }
 }
 
 type Script = (member: string, last: string, request: Parameters<Complete>[0]) => ModelReply | Promise<ModelReply>

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { openPeopleHouse } from '../people-house.ts'
+import { withoutWarnings } from '../web-house.ts'
 
 export type Who = 'ann' | 'bob'
 
@@ -66,12 +67,14 @@ export async function openChatHouse(overrides: Record<string, unknown> = {}) {
     const client = known ?? new HttpAgent({ url, headers, threadId: threadId ?? name('thread') })
     client.addMessage({ id: name('msg'), role: 'user', content: text })
     const events: BaseEvent[] = []
-    await client.runAgent(
-      { runId: name('run') },
-      {
-        onEvent: ({ event }) => void events.push(event),
-        onRunFailed: ({ error }) => void events.push({ type: 'failed', error } as never),
-      },
+    await withoutWarnings(() =>
+      client.runAgent(
+        { runId: name('run') },
+        {
+          onEvent: ({ event }) => void events.push(event),
+          onRunFailed: ({ error }) => void events.push({ type: 'failed', error } as never),
+        },
+      ),
     )
     return { events, text: textOf(client.messages.at(-1)), client }
   }

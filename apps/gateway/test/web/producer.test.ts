@@ -2,7 +2,7 @@ import type { BaseEvent, Message } from '@ag-ui/client'
 import { HttpAgent } from '@ag-ui/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { WebHouse } from '../web-house.ts'
-import { findEvent, name, openWebHouse, typesOf } from '../web-house.ts'
+import { findEvent, name, openWebHouse, typesOf, withoutWarnings } from '../web-house.ts'
 
 // What an agent hands over beside its words, as the real client hears it, and as it is read back.
 
@@ -22,7 +22,9 @@ async function run(client: HttpAgent, input: string | object): Promise<readonly 
   const events: BaseEvent[] = []
   if (typeof input === 'string') client.addMessage({ id: name('msg'), role: 'user', content: input })
   const resume = typeof input === 'string' ? {} : { resume: [input as never] }
-  await client.runAgent({ runId: name('run'), ...resume }, { onEvent: ({ event }) => void events.push(event) })
+  await withoutWarnings(() =>
+    client.runAgent({ runId: name('run'), ...resume }, { onEvent: ({ event }) => void events.push(event) }),
+  )
   return events
 }
 
