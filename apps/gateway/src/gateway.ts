@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createFormerAgents } from '@postern/activitypub'
 import type { AgentHouse } from '@postern/agents'
@@ -74,7 +75,9 @@ export async function openGateway(
 ): Promise<Gateway> {
   const world = createWorld(config, log)
   const activitypub = readDomainLists(config.activitypub, { baseDir, log })
-  const desk = await openDesk(config, baseDir, world)
+  // A container that is started again has the name and number of the one before.
+  const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
+  const desk = await openDesk(config, { baseDir, world, holder })
   const limits = createLimits(config, world.now)
   const domain = handleHostOf(config)
   const operators = createOperatorRoom({
@@ -200,6 +203,7 @@ export async function openGateway(
     const work = startWork({
       config: { ...config, a2a },
       desk,
+      holder,
       world: ownWorld,
       agents,
       demands,
@@ -232,12 +236,15 @@ export async function openGateway(
   return { app, desk, agents, world, operatorToken, channels, start, stop }
 }
 
-async function openDesk({ data, store, web }: Config, baseDir: string, world: RealWorld): Promise<StoreDesk> {
+async function openDesk(
+  { data, store, web }: Config,
+  { baseDir, world, holder }: { readonly baseDir: string; readonly world: RealWorld; readonly holder: string },
+): Promise<StoreDesk> {
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
   const { now, log } = world
   const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
-  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, bytes })
+  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
 import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, PeopleHouse, RetryPolicy } from '@postern/core'
@@ -14,6 +13,8 @@ import type { RealWorld } from './world.ts'
 export interface WorkHouse {
   readonly config: Config
   readonly desk: Desk
+  /** The name in our leases. */
+  readonly holder: string
   readonly world: RealWorld
   readonly agents: AgentHouse
   readonly channels: readonly Channel[]
@@ -67,8 +68,11 @@ export function startWork(house: WorkHouse): Work {
     ...shelf,
   }
   const sending = { desk, world, retry, breaker: createBreaker(world), findChannel }
-  const holder = `${hostname()}:${process.pid}`
-  const worker = startWorker(working, sending, world, { holder, ...slots, turnsOf: listConcurrency(config.agents) })
+  const worker = startWorker(working, sending, world, {
+    holder: house.holder,
+    ...slots,
+    turnsOf: listConcurrency(config.agents),
+  })
   const stopping = new AbortController()
   startAgents(house, stopping.signal)
   return {

@@ -49,12 +49,16 @@ async function listMessages(gateway: PairedGateway): Promise<readonly MessageSum
   }
 }
 
-function untilAllAnswered(gateway: PairedGateway, count: number): Promise<readonly MessageSummary[]> {
+function untilAllAnswered(
+  gateway: PairedGateway,
+  count: number,
+  timeoutMs = 100_000,
+): Promise<readonly MessageSummary[]> {
   return eventually(async () => {
     const messages = await listMessages(gateway)
     const isDone = messages.length === count && messages.every(({ state }) => state === 'answered')
     return isDone && messages
-  }, 100_000)
+  }, timeoutMs)
 }
 
 test('two gateways at one database answer 500 messages, each once, those of one conversation in their order', {
@@ -99,7 +103,8 @@ test('a gateway that is killed between taking a turn and its end is taken over b
   await eventually(async () => existsSync(join(pair.directory, 'hung')))
   await one.kill()
   await two.start()
-  const [message] = await untilAllAnswered(two, 1)
+  // Long before the lease ends, which lasts a minute.
+  const [message] = await untilAllAnswered(two, 1, 30_000)
   expect(message?.id).toBe('m1')
   expect(await untilAcknowledged([two], { id: 'm1', text: `hang ${pair.directory}` })).toMatchObject({ status: 200 })
   const record = await two.ask<MessageRecord>('/messages/m1')

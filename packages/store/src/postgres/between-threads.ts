@@ -43,6 +43,7 @@ export interface DeskThreadData {
   readonly now: number
   /** Bytes of objects are kept elsewhere, and asked for as functions of call 0. */
   readonly hasBytes: boolean
+  readonly holder: string | undefined
 }
 
 export const byteStoreMethods = ['write', 'read', 'remove'] as const

@@ -26,6 +26,8 @@ export type Answered = { readonly results: readonly StepResult[] } | { readonly 
 export interface LineThreadData {
   readonly server: ServerAddress
   readonly schema: string
+  /** The name in our leases, where we lease. */
+  readonly holder: string | undefined
   readonly port: MessagePort
   /** Raised by one with every answer. */
   readonly answers: Int32Array
@@ -37,6 +39,8 @@ export type LineEvent =
   | { readonly lost: string }
   | { readonly open: true }
   | { readonly listening: true }
+  /** Somebody who has leased, and is gone. */
+  | { readonly fallen: string }
 
 export interface BlockingLine {
   /** Waits for the answer, and nothing else runs in this thread meanwhile. @throws Unavailable, Rejection, StatementFailed */
@@ -53,12 +57,12 @@ const longestWaitMs = 90_000
 
 /** The connection lives in a thread of its own, so that this one can wait for it as for a disk. */
 export function openBlockingLine(
-  { server, schema }: Pick<PostgresSettings, 'server' | 'schema'>,
+  { server, schema, holder }: Pick<PostgresSettings, 'server' | 'schema'> & Pick<LineThreadData, 'holder'>,
   onEvent: (event: LineEvent) => void,
 ): BlockingLine {
   const { port1, port2 } = new MessageChannel()
   const answers = new Int32Array(new SharedArrayBuffer(4))
-  const data: LineThreadData = { server, schema, port: port2, answers }
+  const data: LineThreadData = { server, schema, holder, port: port2, answers }
   const worker = new Worker(new URL('./line-thread.ts', import.meta.url), { workerData: data, transferList: [port2] })
   const closed = new Promise<void>(resolve => worker.once('exit', () => resolve()))
   worker.on('message', onEvent)

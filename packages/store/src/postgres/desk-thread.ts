@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { assembleDesk } from '../assemble.ts'
+import type { Batch } from '../batch.ts'
 import { noBlobFiles } from '../blob-files.ts'
 import { createNotices } from '../notices.ts'
 import type { DeskThreadData, FromDesk, ToDesk } from './between-threads.ts'
@@ -11,13 +11,15 @@ import type { LineEvent } from './blocking-line.ts'
 import { openBlockingLine } from './blocking-line.ts'
 import { sendError } from './errors-between-threads.ts'
 import { createHints, noticesOf } from './hints.ts'
+import { lockNumberOf } from './living.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
 import { channelOf } from './session.ts'
 import { readPostgresUrl } from './settings.ts'
+import { createTakeover } from './takeover.ts'
 
 // The thread in which the desk works: it may wait for the database without holding up the gateway.
 
-const { url, now: openedAt, hasBytes } = workerData as DeskThreadData
+const { url, now: openedAt, hasBytes, holder } = workerData as DeskThreadData
 const settings = readPostgresUrl(url)
 const channel = channelOf(settings.schema)
 const hints = createHints()
@@ -46,7 +48,8 @@ function hear(event: LineEvent): void {
   else if ('heard' in event) {
     const notice = hints.read(event.heard)
     if (notice) emit({ kind: 'notice', notice })
-  } else if ('lost' in event) {
+  } else if ('fallen' in event) takeOverFrom(event.fallen)
+  else if ('lost' in event) {
     if (!isLost) log.error({ reason: event.lost }, 'the database is gone')
     isLost = true
   } else {
@@ -68,11 +71,29 @@ function callBack(call: number, at: number): (...args: readonly unknown[]) => Pr
 
 const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callBack(0, at)])) as unknown as ByteStore
 
-const line = openBlockingLine(settings, hear)
+const line = openBlockingLine({ ...settings, holder }, hear)
 const db = openPostgresDatabase(line, {
-  lock: Number.parseInt(hash('sha256', channel).slice(0, 12), 16),
+  lock: lockNumberOf(channel),
   hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
 })
+const takeOver = createTakeover(db)
+
+/** Told again, until it is done. */
+function takeOverFrom(fallen: string): void {
+  try {
+    const batch = takeOver(fallen, time)
+    if (!batch) return
+    log.warn({ holder: fallen }, 'a gateway is gone: its work is taken up')
+    emitNotices(batch)
+  } catch (error) {
+    log.warn({ err: error, holder: fallen }, 'a gateway is gone, and its work cannot be taken up now')
+  }
+}
+
+function emitNotices(batch: Batch): void {
+  for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
+}
+
 const desk = assembleDesk({
   db,
   transactions: db.transactions,
@@ -81,9 +102,7 @@ const desk = assembleDesk({
   now: () => time,
   log,
   bytes: hasBytes ? bytes : undefined,
-  onDurable: batch => {
-    for (const notice of noticesOf(batch)) emit({ kind: 'notice', notice })
-  },
+  onDurable: emitNotices,
   rewrite() {
     throw new Rejection('unsupported', "Cannot rewrite: the files are the database server's, whose VACUUM FULL does it")
   },

@@ -2,16 +2,19 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Answered, Asked, LineEvent, LineThreadData } from './blocking-line.ts'
 import { openLine } from './connection-line.ts'
 import type { PostgresFailure } from './line-failure.ts'
+import { createFallenCounter, findFallen, formatPresence, livingCheckMs } from './living.ts'
 import type { Statement } from './pipelined-run.ts'
 import { toClientConfig } from './server-address.ts'
 import { channelOf, formatSetUp } from './session.ts'
 
 // The thread that owns the connections: one for statements, one for hints.
 
-const { server, schema, port, answers } = workerData as LineThreadData
+const { server, schema, holder, port, answers } = workerData as LineThreadData
 const client = toClientConfig(server)
 const statements = new Map<number, Statement>()
-const setUp = formatSetUp(schema)
+const presence = holder === undefined ? [] : [formatPresence(schema, holder)]
+const setUp = [formatSetUp(schema), ...presence].join('; ')
+const fallen = createFallenCounter()
 
 const emit = (event: LineEvent) => parentPort?.postMessage(event)
 
@@ -26,6 +29,7 @@ const hints = openLine({
   // A hint need not be durable.
   setUp: `${setUp}; SET synchronous_commit = off; LISTEN ${channelOf(schema)}`,
   onNotification: payload => emit({ heard: payload }),
+  onLost: () => fallen.forget(),
 })
 
 // From here on nothing is missed that others tell.
@@ -72,11 +76,21 @@ async function announce(): Promise<void> {
   isAnnouncing = false
 }
 
+/** Who leases looks after the others. */
+async function lookForFallen(own: string): Promise<void> {
+  const found = await hints.run([{ statement: findFallen, values: [own] }], true).catch(() => undefined)
+  const gone = (found?.[0]?.rows ?? []).map(row => String(row.holder))
+  for (const each of fallen.see(gone)) emit({ fallen: each })
+}
+
+const looking = holder !== undefined && setInterval(() => void lookForFallen(holder), livingCheckMs)
+
 parentPort?.on('message', async (message: readonly string[] | 'close') => {
   if (message !== 'close') {
     waiting = [...waiting, ...message]
     return announce()
   }
+  if (looking) clearInterval(looking)
   await Promise.allSettled([store.close(), hints.close()])
   process.exit()
 })

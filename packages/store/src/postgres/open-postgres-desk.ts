@@ -17,18 +17,20 @@ export interface PostgresDeskOptions {
   /** Milliseconds since the epoch. Gateways of one database should agree on it to a second or so. */
   readonly now: () => number
   readonly log: Log
+  /** Names this process and no other, in all its leases: others take them up when it is gone, and it does so for them. */
+  readonly holder?: string | undefined
   /** Where the bytes of objects go instead of the database. */
   readonly bytes?: ByteStore | undefined
 }
 
 /**
  * The desk on PostgreSQL, for any number of gateways at one database. It works in a thread of its own, which waits for the database; leases end
- * by their time, and what another gateway tells is heard here.
+ * by their time or with their holder, and what another gateway tells is heard here.
  * @throws ConfigError `store` when the database cannot be used
  */
-export async function openPostgresDesk({ url, now, log, bytes }: PostgresDeskOptions): Promise<StoreDesk> {
+export async function openPostgresDesk({ url, now, log, holder, bytes }: PostgresDeskOptions): Promise<StoreDesk> {
   await preparePostgres(url, { now, log })
-  const data: DeskThreadData = { url, now: now(), hasBytes: bytes !== undefined }
+  const data: DeskThreadData = { url, now: now(), hasBytes: bytes !== undefined, holder }
   const worker = new Worker(new URL('./desk-thread.ts', import.meta.url), { workerData: data })
   const notices = createNotices(log)
   const calls = createWaiting()

@@ -4,6 +4,7 @@ import type { Client } from 'pg'
 import { migrations } from '../migrate.ts'
 import { toConfigError } from './failures.ts'
 import { storeFunctions } from './functions.ts'
+import { livingTable } from './living.ts'
 import { toClientConfig } from './server-address.ts'
 import { formatSetUp } from './session.ts'
 import type { PostgresSettings } from './settings.ts'
@@ -116,6 +117,8 @@ async function migrate(client: Client, schema: string): Promise<void> {
   if (version < migrations.length) {
     await client.query(listStatements(version, schema).join(';\n'))
   }
+  const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")
+  if (rows[0]?.made == null) await client.query(livingTable)
   await client.query('COMMIT')
 }
 

@@ -161,7 +161,7 @@ describe('a connection', () => {
     const desk = await open(`${cluster.url}?schema=left`)
     await cluster.stop('immediate')
     await expect(desk.hasSecret('none')).rejects.toThrow(
-      new Unavailable('Cannot store: the database does not answer now'),
+      new Unavailable('Cannot store: the database does not answer now', { retryAfter: 5 }),
     )
     await expect(desk.secret('key', async () => 'made')).rejects.toThrow(Unavailable)
     await desk.close()

@@ -1,0 +1,40 @@
+import type { Batch } from '../batch.ts'
+import { createBatch } from '../batch.ts'
+import { prepareQuery } from '../database.ts'
+import type { PostgresDatabase } from './postgres-database.ts'
+
+/** Work of somebody who is gone is due at once. @returns nothing for one who is there after all, or was taken over by another */
+export function createTakeover(db: PostgresDatabase): (holder: string, now: number) => Batch | undefined {
+  // Until the end of the transaction he cannot come back.
+  const proveGone = prepareQuery<{ is_gone: number }>(
+    db,
+    'SELECT pg_try_advisory_xact_lock(lock) AS is_gone FROM gateways WHERE holder = ?',
+  )
+  const endings = ['turns', 'deliveries', 'broadcasts'].map(table =>
+    prepareQuery(db, `UPDATE ${table} SET due_at = ?1 WHERE due_at > ?1 AND holder = ?2`),
+  )
+  const remove = prepareQuery(db, 'DELETE FROM gateways WHERE holder = ?')
+  const { begin, commit, rollback } = db.transactions
+
+  function takeOver(holder: string, now: number): Batch | undefined {
+    if (!proveGone.get(holder)?.is_gone) {
+      rollback()
+      return undefined
+    }
+    for (const end of endings) end.run(now, holder)
+    remove.run(holder)
+    const batch = { ...createBatch(), hasReadyWork: true }
+    commit(batch)
+    return batch
+  }
+
+  return (holder, now) => {
+    begin(false)
+    try {
+      return takeOver(holder, now)
+    } catch (error) {
+      rollback()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import type { Turn } from '@postern/core'
+import { LeaseLost } from '@postern/core'
+import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { expect, test, vi } from 'vitest'
+import type { StoreDesk } from '../../src/index.ts'
+import { openPostgresDesk } from '../../src/index.ts'
+import { silentLog } from '../open-test-desk.ts'
+import { makeDatabase, schemaOf } from './open-postgres-test-desk.ts'
+import { askServer } from './test-server.ts'
+
+/** No lease ends by itself: the clock stands still. */
+const now = () => Date.UTC(2026, 5, 1)
+const open = (url: string, holder?: string) => openPostgresDesk({ url, now, log: silentLog, holder })
+const leaseAs = (desk: StoreDesk, holder: string, limit = 1) => desk.leaseTurns({ holder, limit, leaseMs: 60_000 })
+
+async function leaseOne(desk: StoreDesk, holder: string): Promise<Turn> {
+  const [turn] = await leaseAs(desk, holder)
+  if (!turn) throw new Error('no turn is due')
+  return turn
+}
+
+/** What falls due for one of them, by whatever comes. */
+function untilDue(desks: Readonly<Record<string, StoreDesk>>): Promise<readonly Turn[]> {
+  return vi.waitUntil(
+    async () => {
+      const taken = await Promise.all(Object.entries(desks).map(([holder, desk]) => leaseAs(desk, holder, 10)))
+      return taken.flat().length > 0 && taken.flat()
+    },
+    { timeout: 40_000, interval: 200 },
+  )
+}
+
+async function listGateways(url: string): Promise<readonly string[]> {
+  const rows = await askServer<{ holder: string }>('SELECT holder FROM gateways ORDER BY holder', schemaOf(url))
+  return rows.map(({ holder }) => holder)
+}
+
+/** Ends all connections of one gateway; it makes new ones. */
+async function cutOff(url: string, holder: string): Promise<void> {
+  const ended = await askServer(
+    `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN gateways g ON l.locktype = 'advisory'
+       AND ((l.classid::bigint << 32) | l.objid::bigint) = g.lock WHERE g.holder = '${holder}' AND l.granted`,
+    schemaOf(url),
+  )
+  expect(ended.length).toBe(2)
+}
+
+test('what a gateway held that is gone is taken up within seconds, by no clock; the answer of the dead comes too late', async () => {
+  const url = makeDatabase()
+  const [dead, living] = [await open(url, "de'ad"), await open(url, 'living')]
+  await dead.admit(sketchIntake('m1'), 'c')
+  const held = await leaseOne(dead, "de'ad")
+  expect(await leaseAs(living, 'living')).toEqual([])
+  await dead.close()
+  const [turn] = await untilDue({ living })
+  expect(turn).toMatchObject({ attempt: 2, content: { id: 'm1' } })
+  expect(await listGateways(url)).toEqual(['living'])
+  await expect(living.commit(held, sketchAnswer(held, 'late'))).rejects.toThrow(LeaseLost)
+  if (turn) await living.commit(turn, sketchAnswer(turn, 'in time'))
+  await living.close()
+})
+
+test('who stalls or loses his connections for a moment keeps what he holds; so does an older release, until its time is over', async () => {
+  const url = makeDatabase()
+  const [dead, stalled, old, living] = [
+    await open(url, 'dead'),
+    await open(url, 'stalled'),
+    await open(url),
+    await open(url, 'living'),
+  ]
+  for (const id of ['m1', 'm2', 'm3']) await old.admit(sketchIntake(id), 'c')
+  const held = [await leaseOne(stalled, 'stalled'), await leaseOne(old, 'old')]
+  const lost = await leaseOne(dead, 'dead')
+  await dead.close()
+  await cutOff(url, 'stalled')
+  // All are looked at as often as the dead one is.
+  expect((await untilDue({ living })).map(({ message }) => message)).toEqual([lost.message])
+  expect(await listGateways(url)).toEqual(['living', 'stalled'])
+  for (const turn of held) await old.commit(turn, sketchAnswer(turn, 'in time'))
+  await Promise.all([stalled, old, living].map(desk => desk.close()))
+})
+
+test('of several that look, one takes over', async () => {
+  const url = makeDatabase()
+  const [dead, one, two] = [await open(url, 'dead'), await open(url, 'one'), await open(url, 'two')]
+  await dead.admit(sketchIntake('m1'), 'c')
+  await leaseOne(dead, 'dead')
+  await dead.close()
+  expect((await untilDue({ one, two })).length).toBe(1)
+  expect(await listGateways(url)).toEqual(['one', 'two'])
+  await Promise.all([one.close(), two.close()])
+})
