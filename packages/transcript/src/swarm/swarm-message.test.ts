@@ -81,6 +81,9 @@ describe('ISwarmMessage', () => {
         },
       ],
     })
+    const source = { type: 'data', value: png.toString('base64'), mimeType: 'image/png' }
+    const shown = { id: 'm', role: 'user', content: [{ type: 'image', source }] }
+    expect(swarmCodec.write(aguiCodec.read([shown], context))).toMatchObject([{ images: [png.toString('base64')] }])
     const odd = { ...row, images: ['not base64!', `data:image/jpeg;base64,${png.toString('base64')}`] }
     expect(again(odd)).toEqual([odd])
   })
