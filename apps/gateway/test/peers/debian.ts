@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { tryCommand } from './run-command.ts'
 
@@ -29,14 +30,12 @@ export async function openPackageLists(directory: string): Promise<Apt> {
   await tryCommand('sh', ['-c', `cp /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list ${parts}/`])
   writeFileSync(join(parts, 'postern-backports.sources'), describeBackports())
   const apt: Apt = async parameters => {
-    const { status, text } = await tryCommand(
-      'apt-get',
-      ['-q', '-o', `Dir::Etc::sourceparts=${parts}`, ...parameters],
-      {
-        cwd: directory,
-        timeoutMs: 300_000,
-      },
-    )
+    // Exams that run at the same time take turns: apt refuses, instead of waiting, while another one is at its lists.
+    const words = [lockPath, 'apt-get', '-q', '-o', 'DPkg::Lock::Timeout=300', '-o', `Dir::Etc::sourceparts=${parts}`]
+    const { status, text } = await tryCommand('flock', [...words, ...parameters], {
+      cwd: directory,
+      timeoutMs: 600_000,
+    })
     if (status !== 0)
       throw new CannotRun(`apt-get ${parameters.find(isVerb)} failed: ${text.trim().split('\n').at(-1)}`)
     return text
@@ -44,6 +43,8 @@ export async function openPackageLists(directory: string): Promise<Apt> {
   await apt(['update'])
   return apt
 }
+
+const lockPath = join(tmpdir(), 'postern-apt.lock')
 
 const isVerb = (parameter: string) => /^[a-z]+$/.test(parameter)
 
