@@ -80,6 +80,41 @@ test.each(tillAgents)(
   },
 )
 
+test.each(tillAgents)(
+  'E-39: a yes for all such calls, given in the operator’s chat, lets the tool of %s run for the same person without asking',
+  async agent => {
+    const { waiting } = await house.askForRefund(agent)
+    const chat = openWaiting(waiting)
+    expect(outcomeOf(await runChat(chat)).interrupts).toMatchObject([
+      { responseSchema: { properties: { remember: { enum: ['once', 'conversation', 'always'] } } } },
+    ])
+    const wrong = await runChat(chat, [yes(waiting.id, { remember: 'for ever' })])
+    expect(findEvents(wrong, 'CUSTOM')).toMatchObject([
+      { value: 'Cannot decide: "remember" must be "once", "conversation" or "always"' },
+    ])
+    expect(outcomeOf(wrong).type).toBe('interrupt')
+    await runChat(chat, [yes(waiting.id, { remember: 'always' })])
+    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+
+    const { fediverse } = house.swarm.house.world
+    const text = 'My money back, please'
+    const { objectId } = await fediverse.deliver({ to: `@${agent}@agents.test`, text, visibility: 'direct' })
+    await eventually(async () => house.answersTo(objectId).find(each => each.includes('refunded:17')))
+    expect(house.takeRings()).toEqual(['begun 17', 'done 17'])
+    const path = `/agents/${agent}/approvals`
+    const { approvals } = await house.swarm.operate<{ approvals: readonly { id: string }[] }>(path)
+    expect(approvals).toMatchObject([
+      { resolver: 'operator eve', address: '@alice@mastodon.test', approver: 'operator' },
+    ])
+    const headers = { authorization: `Bearer ${operatorToken}` }
+    const url = `${house.swarm.house.url()}/operator/api${path}/${approvals[0]?.id}`
+    expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(200)
+    expect((await fetch(url, { method: 'DELETE', headers })).status).toBe(404)
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(401)
+    await house.decide((await house.askForRefund(agent)).waiting.id, { outcome: 'declined' })
+  },
+)
+
 test('two operators: one decides, the other is told by whom, and nothing runs twice', async () => {
   const { waiting } = await house.askForRefund('shop')
   const chats = [openWaiting(waiting), openWaiting(waiting, operatorToken)]

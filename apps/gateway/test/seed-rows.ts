@@ -10,6 +10,9 @@ const memoryStore = 'packages/transcript/src/memory-store.test.ts'
 const approval = 'apps/gateway/test/approval.test.ts'
 const operatorApproval = 'apps/gateway/test/operator-approval.test.ts'
 const approvals = 'packages/agents/src/approval/approvals.test.ts'
+const remembered = 'apps/gateway/test/remembered.test.ts'
+const rememberedCrash = 'apps/gateway/test/remembered-crash.test.ts'
+const rememberedCalls = 'packages/agents/src/approval/remembered-calls.test.ts'
 const toolPolicies = 'packages/agents/src/openai/tool-policies.test.ts'
 const approvalCrash = 'apps/gateway/test/approval-crash.test.ts'
 const webRules = 'apps/gateway/test/web-rules.test.ts'
@@ -95,7 +98,10 @@ export const seedRows: readonly SeedRow[] = [
   ['E-36', [dialects, envelopes, sessionStore]],
   ['E-37', [dialects, sessionStore, memoryStore]],
   ['E-38', [approval, operatorApproval, approvals, toolPolicies, sessionStore]],
-  ['E-39', [approvalCrash, approval, operatorApproval, approvals, sessionStore]],
+  [
+    'E-39',
+    [approvalCrash, approval, operatorApproval, approvals, sessionStore, remembered, rememberedCrash, rememberedCalls],
+  ],
   ['E-40', [webRules, deskBinding, views]],
   ['E-41', [sessionStore, channelRows]],
   ['E-42', [sessionStore, channelRows]],

@@ -8,7 +8,8 @@ export const approvalCode = 'approval:required'
 export const refusedCall = 'It was not allowed.'
 
 /** The end of a call that was refused before it was made. */
-export const refusedForGood = 'It was not allowed: it was refused before, for all such calls, and nobody is asked again.'
+export const refusedForGood =
+  'It was not allowed: it was refused before, for all such calls, and nobody is asked again.'
 
 /** Where a policy's `data` says which call it is about. */
 export const approvalMember = 'dev.postern.action'

@@ -20,7 +20,10 @@ export function refuseResolution(reason: DemandObjection): Rejection {
   return refuseClaim('in_reply_to_state', descriptions[reason])
 }
 
-export function refuseClaim(member: 'in_reply_to_state' | 'outcome' | 'receipt' | 'remember', description: string): Rejection {
+export function refuseClaim(
+  member: 'in_reply_to_state' | 'outcome' | 'receipt' | 'remember',
+  description: string,
+): Rejection {
   return new Rejection('forbidden', `Cannot take policy_resolution: ${member} ${description}`, {
     violations: [{ field: `${place}.${member}`, description }],
   })

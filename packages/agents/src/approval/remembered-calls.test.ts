@@ -1,0 +1,148 @@
+import type { NormalizedMessage } from '@postern/core'
+import { isoTime, rememberedPlace, subjectOf } from '@postern/core'
+import { createMemoryShelf } from '@postern/transcript'
+import { describe, expect, test } from 'vitest'
+import { provenSender, testContext, testMessage, testWorld } from '../../test/house.ts'
+import type { CallRule } from './approvals.ts'
+import { openApprovals } from './approvals.ts'
+
+const start = Date.UTC(2026, 0, 1)
+const rule: CallRule = { approve: 'sender', remember: 'always', remember_days: 30 }
+const byAlice = testMessage('please', { sender: provenSender })
+const subject = subjectOf(provenSender)
+
+interface Kept {
+  readonly policy?: 'direct' | 'forbidden'
+  readonly thread?: number
+  readonly approver?: 'sender' | 'operator'
+}
+
+async function openTest({ policy = 'direct', thread, approver = 'sender' }: Kept = {}) {
+  let time = start
+  const shelf = createMemoryShelf()
+  const world = { ...testWorld, now: () => time }
+  const approvals = openApprovals({ name: 'shop', shelf, world })
+  const scope = thread === undefined ? 'always' : 'conversation'
+  const place = rememberedPlace({ agent: 'shop', tool: 'refund', approver, subject, thread })
+  const about = { id: place.key, demand: 'd1', tool: 'refund', approver, policy, scope, thread: thread ?? 7, subject }
+  const times = { given_at: isoTime(start), expires_at: isoTime(start + 30 * 86_400_000) }
+  await shelf.put(place, { ...about, ...times, address: '@alice@peer.test', resolver: 'link' })
+  const runs: unknown[] = []
+  const run = async (args: unknown) => {
+    runs.push(args)
+    return { result: { done: args } }
+  }
+  /** A try of a turn: its calls, one after the other. */
+  function tryTurn({ message = byAlice, number = 1, thread: at = 7, flags = [] as readonly string[] } = {}) {
+    const context = { ...testContext({ messageNumber: number, thread: at, flags }), message }
+    const find = (args: unknown, more: Partial<CallRule> = {}) =>
+      approvals.findRemembered({ id: 'c', name: 'refund', args, rule: { ...rule, ...more } }, context)
+    return {
+      find,
+      async call(args: unknown) {
+        const ruled = await find(args)
+        return ruled && approvals.settle(ruled, run)
+      },
+    }
+  }
+  const wait = (ms: number) => {
+    time += ms
+  }
+  return { approvals, shelf, runs, run, tryTurn, wait }
+}
+
+describe('calls that were decided on before they are made', () => {
+  test('E-39: run at once, each once, on record with whose word it was', async () => {
+    const { tryTurn, runs, shelf } = await openTest()
+    const { call } = tryTurn()
+    expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
+    expect(await call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
+    expect(runs).toHaveLength(2)
+    const records = await shelf.list('pending-action', 'agent:shop')
+    expect(records.map(({ value }) => value)).toMatchObject(
+      [1, 2].map(() => ({
+        status: 'accepted',
+        resolver: 'remembered d1 (link)',
+        apply_input: { args: { order: '17' } },
+        metadata: { demand: 'd1' },
+      })),
+    )
+  })
+
+  test('E-39: run no second time in a turn that is tried again, and what came of them is known', async () => {
+    const { tryTurn, runs } = await openTest()
+    const first = tryTurn()
+    await first.call({ order: '17' })
+    await first.call({ order: '18' })
+    const second = tryTurn()
+    expect(await second.call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
+    expect(await second.call({ order: '18' })).toEqual({ result: { done: { order: '18' } } })
+    expect(await second.call({ order: '19' })).toEqual({ result: { done: { order: '19' } } })
+    expect(runs).toEqual([{ order: '17' }, { order: '18' }, { order: '19' }])
+    expect(await tryTurn({ number: 2 }).call({ order: '17' })).toEqual({ result: { done: { order: '17' } } })
+    expect(runs).toHaveLength(4)
+  })
+
+  test('E-39: what was begun and broken off is not run again: nobody knows what came of it', async () => {
+    const { tryTurn, approvals, run, runs } = await openTest()
+    const ruled = await tryTurn().find({ order: '17' })
+    if (!ruled) throw new Error('nothing is remembered')
+    void approvals.settle(ruled, () => new Promise(() => {}))
+    await new Promise(resolve => setImmediate(resolve))
+    const again = await tryTurn().find({ order: '17' })
+    expect(again && (await approvals.settle(again, run))).toEqual({
+      error: { message: 'It was begun and broken off. Whether it took effect is not known.' },
+    })
+    expect(runs).toEqual([])
+  })
+
+  test('somebody is asked where a turn that is tried again wants something else', async () => {
+    const { tryTurn, runs } = await openTest()
+    await tryTurn().call({ order: '17' })
+    expect(await tryTurn().find({ order: '99' })).toBeUndefined()
+    expect(runs).toEqual([{ order: '17' }])
+  })
+
+  test('never run after a no, and are not asked for', async () => {
+    const { tryTurn, runs } = await openTest({ policy: 'forbidden' })
+    expect(await tryTurn().call({ order: '17' })).toEqual({
+      error: {
+        message: 'It was not allowed: it was refused before, for all such calls, and nobody is asked again.',
+      },
+    })
+    expect(runs).toEqual([])
+  })
+
+  const others: readonly (readonly [string, NormalizedMessage['sender']])[] = [
+    ['another', { ...provenSender, identities: [{ ...first(provenSender), subject: 'https://peer.test/users/bob' }] }],
+    ['nobody who is proven', { ...provenSender, verified: false }],
+    [
+      'whom a domain vouches for as a whole',
+      { ...provenSender, identities: [{ ...first(provenSender), assurance: 'domain' }] },
+    ],
+  ]
+  test.each(others)('are asked for when they are of %s', async (_, sender) => {
+    const { tryTurn } = await openTest()
+    expect(await tryTurn({ message: testMessage('please', { sender }) }).find({})).toBeUndefined()
+  })
+
+  test('are asked for when they come by a list, elsewhere, too late, or when the configuration heeds no such word', async () => {
+    const { tryTurn, wait } = await openTest()
+    expect(await tryTurn({ flags: ['by_list'] }).find({})).toBeUndefined()
+    const here = await openTest({ thread: 7 })
+    expect(await here.tryTurn().find({})).toBeDefined()
+    expect(await here.tryTurn({ thread: 8 }).find({})).toBeUndefined()
+    for (const more of [{ remember: 'none' }, { remember: 'conversation' }, { approve: 'operator' }] as const) {
+      expect(await tryTurn().find({}, more)).toBeUndefined()
+    }
+    expect(await tryTurn().find({})).toBeDefined()
+    wait(30 * 86_400_000)
+    expect(await tryTurn().find({})).toBeUndefined()
+  })
+})
+
+function first({ identities = [] }: NormalizedMessage['sender']) {
+  const [identity] = identities
+  if (!identity) throw new Error('nothing is proven of him')
+  return identity
+}
