@@ -11,6 +11,7 @@ import { addPeerCommands } from './program/peers.ts'
 import { addPeopleCommands } from './program/people.ts'
 import { addRunningCommands } from './program/running.ts'
 import { addTranscriptCommands } from './program/transcript.ts'
+import { toTerminalOutput } from './terminal-text.ts'
 import { softwareVersion } from './version.ts'
 
 /** The command line (`interface.md`, Commands). */
@@ -18,7 +19,7 @@ export async function runPostern(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv])
   } catch (error) {
-    process.stderr.write(`${describeForTerminal(error)}\n`)
+    process.stderr.write(`${toTerminalOutput(describeForTerminal(error))}\n`)
     process.exitCode = 1
   }
 }
@@ -55,7 +56,7 @@ function createContext(configPath: CommandContext['configPath']): CommandContext
 }
 
 function print(text: string): void {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${toTerminalOutput(text)}\n`)
 }
 
 /** Faults a person can mend are sentences; anything else keeps its stack. */
