@@ -10,7 +10,8 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
       return c.body(null, 204, {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST, PUT, DELETE',
-        'access-control-allow-headers': 'authorization, content-type, accept',
+        // `*` is every header but Authorization (Fetch standard), and to older browsers none.
+        'access-control-allow-headers': 'authorization, content-type, accept, *',
         'access-control-max-age': '600',
         vary: 'Origin',
       })

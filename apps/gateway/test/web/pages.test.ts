@@ -29,6 +29,14 @@ test('a page of a named origin may read files by their signed addresses, and whe
   expect(told.headers.get('access-control-expose-headers')).toBe('retry-after')
 })
 
+test('a page may send headers of its own', async () => {
+  const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
+  const told = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
+  const allowed = ['authorization', 'content-type', 'accept', '*'].join(', ')
+  expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, allowed])
+  expect(told.headers.get('access-control-allow-credentials')).toBeNull()
+})
+
 test('a history with what was done is read in stretches by places of its own, without holes', async () => {
   const threadId = name('thread')
   for (let count = 0; count < 3; count++) await web.say('tool', { threadId })
