@@ -29,6 +29,7 @@ from postern_store.utils.message_builder import (
     get_message_type_info,
     prepare_history_from_job_data,
 )
+from postern_store import constants
 from postern_store.utils import message_builder
 
 URL = os.environ["POSTERN_URL"]
@@ -247,6 +248,21 @@ class Memories(unittest.TestCase):
 
 
 class Builders(unittest.TestCase):
+    def test_S_01_constants_have_the_seeds_names(self) -> None:
+        names = "user_message assistant_message task action observation error final synthesis strategic_plan suggested_plan script_plan"
+        names += " delegation global_observation director_context injected_context script_instruction"
+        self.assertEqual([getattr(constants, name.upper()) for name in names.split()], names.split())
+        self.assertEqual(set(AVAILABLE_MESSAGE_TYPES), set(names.split()))
+
+    def test_S_26_the_seeds_own_calls_give_the_seeds_own_messages(self) -> None:
+        at: Dict[str, Any] = {"timestamp": 1234567890.5, "turn_id": "turn_1"}
+        said = create_user_message(content="List all tables", **at)
+        self.assertEqual(said, {"type": "user_message", "content": "List all tables", **at})
+        done = create_action_entry(tool_name="list_tables", tool_args={"schema": "public"}, **at)
+        self.assertEqual(done, {"type": "action", "tool": "list_tables", "args": {"schema": "public"}, **at})
+        given = message_builder.create_delegation_entry(worker="powerbi-analysis", task="List all tables", **at)
+        self.assertEqual(given, {"type": "delegation", "worker": "powerbi-analysis", "task": "List all tables", **at})
+
     def test_S_26_each_has_exactly_its_fields_with_and_without_options(self) -> None:
         plain = ("user_message", "assistant_message", "task", "observation", "final", "director_context")
         plain += ("injected_context", "script_plan", "suggested_plan", "script_instruction", "strategic_plan")
