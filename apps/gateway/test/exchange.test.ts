@@ -130,11 +130,15 @@ describe('a chat', () => {
     expect((await fetch(local)).status).toBe(200)
     await chat('the secret word', 'thread-last', 'run-last')
     const mail = await house.world.send({ via: 'email', to: 'chat', text: 'by mail' })
-    const answer = await fetch(`${house.url()}/operator/api/owners/forget`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${operatorToken}` },
-      body: JSON.stringify({ owner }),
-    })
+    const forget = (owner: string) =>
+      fetch(`${house.url()}/operator/api/owners/forget`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${operatorToken}` },
+        body: JSON.stringify({ owner }),
+      })
+    // What names nobody is no success that has deleted nothing.
+    expect((await forget('web:["ann"]')).status).toBe(400)
+    const answer = await forget(owner.replace(',', ', '))
     expect(await answer.json()).toMatchObject({ owner, attachments: 1, threads: expect.any(Number) })
     expect((await fetch(local)).status).toBe(404)
     const history = await fetch(`${house.url()}/api/v1/agent/history?threadId=thread-last`, { headers })

@@ -7,6 +7,7 @@ import { Hono } from 'hono'
 import { createAttachmentRoutes } from './attachments/routes.ts'
 import { createWebShelf } from './attachments/shelf.ts'
 import { boundTranscript } from './bounded-transcript.ts'
+import { challengeBearer } from './challenge.ts'
 import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
 import { createSessionRoutes } from './dialects/session-routes.ts'
@@ -88,7 +89,8 @@ export async function openWeb(
   }
   const routes = new Hono()
   if (config.enabled) {
-    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(config.origins))
+    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*'])
+      routes.use(path, answerCors(config.origins), challengeBearer)
     routes.route('/', createRunRoutes(rooms))
     routes.route('/', createAttachmentRoutes(rooms))
     routes.route('/', createStoreRoutes(rooms))

@@ -9,6 +9,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { findConversation } from './conversations.ts'
+import { parseJson, readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
 export interface TranscriptRouteOptions {
@@ -27,7 +28,10 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
 
   async function findThread(context: Context, isMade: boolean): Promise<ThreadKey> {
     const { thread = '', owner } = context.req.query()
-    const found = owner === undefined ? await findConversation(thread, desk) : await findOwned(owner, thread, isMade)
+    const found =
+      owner === undefined
+        ? await findConversation(thread, desk)
+        : await findOwned(readOwnerKey(owner) ?? owner, thread, isMade)
     if (!found) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
     return found
   }
@@ -90,14 +94,6 @@ async function* writeJson(format: string, pages: AsyncIterable<readonly object[]
 async function* encodeText(text: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
   for await (const piece of text) if (piece !== '') yield encoder.encode(piece)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function readFormat(context: Context): ExchangeFormat {

@@ -29,6 +29,15 @@ test('a page of a named origin may read files by their signed addresses, and whe
   expect(told.headers.get('access-control-expose-headers')).toBe('retry-after')
 })
 
+test('who does not prove who he is is told what would', async () => {
+  const ask = (headers: Record<string, string>) => fetch(web.local('https://agents.test/v1/usage'), { headers })
+  const [without, wrong] = [await ask({}), await ask({ authorization: 'Bearer wrong' })]
+  expect([without.status, without.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="postern"'])
+  const invalid = 'Bearer realm="postern", error="invalid_token"'
+  expect([wrong.status, wrong.headers.get('www-authenticate')]).toEqual([401, invalid])
+  expect((await web.call('/v1/usage')).headers.get('www-authenticate')).toBeNull()
+})
+
 test('a page may send headers of its own', async () => {
   const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
   const told = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
