@@ -70,7 +70,7 @@ async function measure(desks: readonly StoreDesk[], count: number, mark: string)
 }
 
 /** As many at once as a busy gateway has; each gateway also takes what the other has admitted. */
-async function carryAll(desk: StoreDesk, count: number, mark: string): Promise<void> {
+export async function carryAll(desk: StoreDesk, count: number, mark: string): Promise<void> {
   const request = { holder: mark, limit: atOnce, leaseMs: 60_000 }
   for (let from = 0; from < count; from += atOnce) {
     const size = Math.min(atOnce, count - from)

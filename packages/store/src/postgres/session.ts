@@ -15,6 +15,7 @@ const session: Readonly<Record<string, string>> = {
   // Every statement of the store has its index; a table is small until it is not, and is looked at by the server only later.
   enable_seqscan: 'off',
   jit: 'off',
+  plan_cache_mode: 'force_generic_plan',
   // A machine that is gone lets go of its locks. Not said of a socket in a folder, whose other end cannot vanish.
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
