@@ -163,7 +163,7 @@ describe('a project whose signed URLs count', () => {
 })
 
 test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URLs, and loses what is deleted', async () => {
-  const { web, kept, close } = await openBucketHouse()
+  const { web, kept, down, close } = await openBucketHouse()
   try {
     const file = await web.upload(jpeg, { fileName: 'my picture (1).jpg' })
     expect([...kept]).toEqual([[`/files/${file.bucket}/${encodePath(file.path)}`, jpeg]])
@@ -184,6 +184,10 @@ test('a bucket that speaks S3 keeps what is uploaded, gives it by our signed URL
     const query = new URLSearchParams({ bucket: name_, path })
     expect((await web.ask('DELETE', `/api/v1/agent/attachments?${query}`)).json).toEqual({ deleted: true })
     expect(kept.size).toBe(0)
+    // Also where the bucket still has it, or tells nobody what it does not have.
+    kept.set(`/files/${name_}/${encodePath(path)}`, jpeg)
+    expect((await fetch(web.local(file.url))).status).toBe(404)
+    down.add('GET')
     expect((await fetch(web.local(file.url))).status).toBe(404)
   } finally {
     await close()

@@ -53,7 +53,11 @@ export function createObjectStore({ db, write, now, scrub }: Store, elsewhere?: 
     },
     findObject: async (bucket, path) => table.find(bucket, path),
     findObjectByDigest: async (owner, digest, name = '') => table.findByDigest(owner, digest, name),
-    readObject: async object => table.readBytes(object) ?? elsewhere?.read(keyOf(object)),
+    async readObject(object) {
+      // What lies elsewhere without a row is nobody's any more.
+      const isKept = table.find(object.bucket, object.path) !== undefined
+      return isKept ? (table.readBytes(object) ?? elsewhere?.read(keyOf(object))) : undefined
+    },
     async removeObject(owner, object) {
       if (table.find(object.bucket, object.path)?.owner !== owner) return false
       await elsewhere?.remove(keyOf(object))
