@@ -12,7 +12,13 @@ const maxArms = 64
 interface Arms {
   readonly condition: string
   readonly values: readonly string[]
+  /** What the arms themselves select by. */
+  readonly column?: FilterColumn
+  /** Left to itself SQLite would go through all of the thread that is behind the page. */
+  readonly index?: string
 }
+
+type FilterColumn = 'scope' | 'kind' | 'agent_key'
 
 /** Reads stretches of a thread; each shape of a request is compiled once. */
 export function createRangeReader(
@@ -32,7 +38,7 @@ export function createRangeReader(
     const arms = chooseArms(range)
     if (size === 0 || arms.values.length === 0) return []
     const isBackward = range.tail !== undefined
-    const values = arms.values.flatMap(arm => bindArm(thread, range, arm))
+    const values = arms.values.flatMap(arm => bindArm(thread, range, { ...arms, value: arm }))
     let most = size ?? -1
     if (range.max_bytes !== undefined) {
       const column = range.is_exact ? exactSizeColumn : sizeColumn
@@ -52,11 +58,18 @@ export function createRangeReader(
 }
 
 /** `''` stands for the whole thread. */
-function chooseArms({ agent_keys, scopes }: EntryRange): Arms {
+function chooseArms({ agent_keys, scopes, chat }: EntryRange): Arms {
   const keys = agent_keys && [...new Set(agent_keys)]
-  if (keys && keys.length <= maxArms) return { condition: 'e.agent_key = ?', values: keys }
-  if (scopes && !keys) return { condition: 'e.scope = ?', values: [...new Set(scopes)] }
+  if (keys && keys.length <= maxArms) return armsOf('agent_key', keys, chat)
+  if (scopes && !keys) return armsOf('scope', [...new Set(scopes)], chat)
   return { condition: "'' = ?", values: [''] }
+}
+
+const indexes = { agent_key: 'transcript_entries_agent', scope: 'transcript_entries_scope' } as const
+
+/** Places in the chat have an index of their own. */
+function armsOf(column: keyof typeof indexes, values: readonly string[], isChat = false): Arms {
+  return { condition: `e.${column} = ?`, values, column, ...(!isChat && { index: indexes[column] }) }
 }
 
 /** Reads no words. What the desk has is counted once for all of its pieces. */
@@ -70,30 +83,34 @@ const exactSizeColumn = formatSize(`octet_length(s.content) + coalesce((SELECT o
 
 function formatQuery(
   range: EntryRange,
-  { condition, values }: Arms,
+  { condition, values, column, index }: Arms,
   isBackward: boolean,
   columns = transcriptColumns,
 ): string {
   const place = range.chat ? 'chat_seq' : 'seq'
-  const filters = listFilters(range).map(([column]) => `AND e.${column} IN (SELECT value FROM json_each(?))`)
-  const arm = `SELECT ${columns}, e.${place} AS place FROM transcript_entries e
+  const filters = listFilters(range, column).map(([name]) => `AND e.${name} IN (SELECT value FROM json_each(?))`)
+  const arm = `SELECT ${columns}, e.${place} AS place FROM transcript_entries e ${index ? `INDEXED BY ${index}` : ''}
     WHERE e.thread = ? AND ${condition} AND e.${place} > ? AND e.${place} < ? ${filters.join(' ')}`
   return `${values.map(() => arm).join(' UNION ALL ')} ORDER BY place ${isBackward ? 'DESC' : 'ASC'} LIMIT +?`
 }
 
-function bindArm(thread: number, range: EntryRange, arm: string): readonly SqlValue[] {
+function bindArm(thread: number, range: EntryRange, { value, column }: Arms & { value: string }): readonly SqlValue[] {
   const { after_seq = 0, before_seq = Number.MAX_SAFE_INTEGER } = range
-  const lists = listFilters(range).map(([, list]) => formatJson(list))
-  return [thread, arm, finite(after_seq), finite(before_seq), ...lists]
+  const lists = listFilters(range, column).map(([, list]) => formatJson(list))
+  return [thread, value, finite(after_seq), finite(before_seq), ...lists]
 }
 
-function listFilters({ scopes, kinds, agent_keys }: EntryRange): readonly (readonly [string, readonly string[]])[] {
-  const all = [
+/** `done`: selected by it already. */
+function listFilters(
+  { scopes, kinds, agent_keys }: EntryRange,
+  done?: FilterColumn,
+): readonly (readonly [FilterColumn, readonly string[]])[] {
+  const all: readonly (readonly [FilterColumn, readonly string[] | undefined])[] = [
     ['scope', scopes],
     ['kind', kinds],
     ['agent_key', agent_keys],
-  ] as const
-  return all.flatMap(([column, list]) => (list ? [[column, list] as const] : []))
+  ]
+  return all.flatMap(([column, list]) => (list && column !== done ? [[column, list] as const] : []))
 }
 
 function finite(place: number): number {

@@ -1,0 +1,44 @@
+import { DatabaseSync } from 'node:sqlite'
+import { expect, test, vi } from 'vitest'
+import { silentLog } from '../../test/open-test-desk.ts'
+import { openSqliteDesk } from '../index.ts'
+import { migrateDatabase } from '../migrate.ts'
+
+const views = [
+  [
+    'a scope',
+    { scopes: ['global'], kinds: ['text'] },
+    'transcript_entries_scope (thread=? AND scope=? AND seq>? AND seq<?)',
+  ],
+  [
+    'agents',
+    { agent_keys: ['a', 'b'], scopes: ['agent'] },
+    'transcript_entries_agent (thread=? AND agent_key=? AND seq>? AND seq<?)',
+  ],
+  ['the chat', { chat: true }, 'transcript_entries_chat (thread=? AND chat_seq>? AND chat_seq<?)'],
+] as const
+
+test.each(views)(
+  'a page of %s is read from its own index: what else a thread holds costs nothing',
+  async (_, range, index) => {
+    const desk = await openSqliteDesk({ path: ':memory:', now: () => 0, log: silentLog })
+    const thread = await desk.transcript.openThread('ann', { transport: 'x', key: 'a' })
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+    await desk.transcript.read(thread, { ...range, tail: 50, max_bytes: 1_000_000 })
+    await desk.transcript.read(thread, { ...range, limit: 50 })
+    const statements = prepare.mock.calls.map(([sql]) => sql).filter(sql => sql.includes('transcript_entries e'))
+    prepare.mockRestore()
+    await desk.close()
+    const db = new DatabaseSync(':memory:')
+    migrateDatabase(db)
+    const readings = statements.flatMap(sql =>
+      db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .filter(detail => detail.includes(' e ')),
+    )
+    expect(statements).toHaveLength(3)
+    expect(new Set(readings)).toEqual(new Set([`SEARCH e USING INDEX ${index}`]))
+  },
+)
