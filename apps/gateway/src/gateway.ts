@@ -29,6 +29,7 @@ import { createFileRoutes } from './operator/file-routes.ts'
 import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
 import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
+import { createSharedRoutes } from './operator/shared-routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
 import { createViewRoutes } from './operator/view-routes.ts'
 import { createOperatorRoom } from './operators.ts'
@@ -167,6 +168,7 @@ export async function openGateway(
         createFileRoutes(desk),
         createQuestionRoutes(operators),
         createBanRoutes(desk.shelf),
+        createSharedRoutes({ shelf: desk.shelf, agents: config.agents }),
       ],
       agents,
       channels,

@@ -112,6 +112,18 @@ export const checks: readonly Check[] = [
       WHERE coalesce(b.bytes, 0) <> coalesce(c.bytes, 0)`,
   },
   {
+    name: 'what agents keep',
+    sql: `WITH counted AS (SELECT owner, count(*) AS records, sum(bytes) AS bytes FROM (
+        SELECT scope AS owner, octet_length(state) AS bytes FROM agent_states WHERE scope <> ''
+        UNION ALL SELECT owner, octet_length(value) FROM records WHERE kind LIKE 'swarm-shared-%') GROUP BY owner)
+      SELECT coalesce(k.owner, c.owner) AS owner, k.records, c.records FROM kept_data k FULL JOIN counted c ON c.owner = k.owner
+      WHERE coalesce(k.records, -1) <> coalesce(c.records, -1) OR coalesce(k.bytes, -1) <> coalesce(c.bytes, -1)`,
+  },
+  {
+    name: 'what agents keep is of its thread',
+    sql: `SELECT s.* FROM agent_states s LEFT JOIN threads t ON t.id = s.thread_id WHERE s.scope <> t.scope`,
+  },
+  {
     name: 'numbers of tasks',
     sql: `WITH counted AS (SELECT owner, count(*) AS tasks FROM tasks GROUP BY owner)
       SELECT coalesce(b.owner, c.owner) AS owner, b.tasks AS booked, c.tasks AS counted FROM task_bytes b FULL JOIN counted c ON c.owner = b.owner

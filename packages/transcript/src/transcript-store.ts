@@ -114,8 +114,16 @@ export interface ShelfTies {
   readonly message?: number | undefined
   /** Who is forgotten by this channel and address, `via @local@domain`. */
   readonly person?: string | undefined
-  /** ms; from then on it may be gone. */
+  /** ms; from then on it is gone. */
   readonly until?: number | undefined
+  /** What its owner may have then of records of kinds that are counted (`swarm-shared-…`): what makes it more is refused (`too_large`). */
+  readonly most?: ShelfRoom | undefined
+}
+
+/** How many records somebody has, or may have, and the bytes of what is in them. */
+export interface ShelfRoom {
+  readonly records: number
+  readonly bytes: number
 }
 
 /**
@@ -126,8 +134,8 @@ export interface RecordShelf {
   get(place: ShelfPlace): Promise<ShelfRecord | undefined>
   /** False, and nothing changes, when there is one already, or what it is tied to is gone. */
   insert(place: ShelfPlace, value: Json, ties?: ShelfTies): Promise<boolean>
-  /** Writes only when the record still has this version: false when another writer was first, or there is none. */
-  swap(place: ShelfPlace, version: number, value: Json): Promise<boolean>
+  /** Writes only when the record still has this version: false when another writer was first, or there is none. `ties`: in place of those it has. */
+  swap(place: ShelfPlace, version: number, value: Json, ties?: ShelfTies): Promise<boolean>
   put(place: ShelfPlace, value: Json): Promise<void>
   /** Taking away what is not there succeeds. */
   remove(place: ShelfPlace): Promise<void>

@@ -15,7 +15,7 @@ import { createStoreRoutes } from './dialects/store-routes.ts'
 import { createOperatorRunRoutes } from './operator/routes.ts'
 import { createOwnerReader } from './owner.ts'
 import { createRememberedRoutes } from './remembered-routes.ts'
-import type { BoundTranscript, WebRooms } from './rooms.ts'
+import type { BoundTranscript, RecordRoom, WebRooms } from './rooms.ts'
 import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -34,7 +34,7 @@ export interface WebStores {
   readonly transcript: BoundTranscript
   readonly objects: ObjectStore
   /** Small records: rows of sessions. */
-  readonly shelf: RecordShelf
+  readonly shelf: RecordShelf & RecordRoom
   readonly forgetChat: WebRooms['forgetChat']
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined

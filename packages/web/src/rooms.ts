@@ -1,5 +1,5 @@
 import type { Channel, ChannelName, House } from '@postern/core'
-import type { OwnerRoom, RecordShelf, TranscriptStore } from '@postern/transcript'
+import type { OwnerRoom, RecordShelf, ShelfRoom, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
@@ -27,6 +27,11 @@ export interface BoundTranscript extends TranscriptStore {
   checkRoom(owner: string, by: OwnerRoom, most: OwnerRoom): Promise<void>
 }
 
+/** How much agents keep of somebody's chats. */
+export interface RecordRoom {
+  readRoom(owner: string): Promise<ShelfRoom>
+}
+
 /** Of a thread this much is read at once, bytes: what one has stored in hours must not be in memory at a time. */
 export const maxRead = 16 * 1024 * 1024
 
@@ -44,7 +49,7 @@ export interface WebRooms {
   readonly room: OwnerRoom
   /** All of one chat. False when there is none. */
   forgetChat(chat: { readonly owner: string; readonly agent: string; readonly key: string }): Promise<boolean>
-  readonly records: RecordShelf
+  readonly records: RecordShelf & RecordRoom
   /** The other channels, by which conversations go on. */
   findChannel(name: ChannelName): Channel | undefined
   /** Whether people may link their addresses for this agent. */

@@ -12,7 +12,10 @@ import { findAgentName } from './runs/start-run.ts'
 export function createThreadRoutes(rooms: WebRooms): Hono {
   const routes = new Hono().get(
     '/v1/usage',
-    answerOwner(rooms, async (_, { owner }) => ({ used: await rooms.transcript.readUsage(owner), most: rooms.room })),
+    answerOwner(rooms, async (_, { owner }) => {
+      const { records: conversations, bytes } = await rooms.records.readRoom(owner)
+      return { used: await rooms.transcript.readUsage(owner), most: rooms.room, kept: { conversations, bytes } }
+    }),
   )
   for (const base of ['/api/v1/agent', '/api/v1/agents/:agent']) {
     routes.delete(

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { liftBan, printBans } from '../cli/bans.ts'
 import { decideFollowRequest, printFollowers } from '../cli/followers.ts'
+import { printShared } from '../cli/shared.ts'
 import { liftSuppression, printSuppressions } from '../cli/suppressions.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 
-/** Whom an agent deals with: followers, suppressed addresses, bans. */
+/** Whom an agent deals with: followers, suppressed addresses, bans; and what it keeps for all of them. */
 export function addPeerCommands(program: Command, { file, output }: CommandContext): void {
   const followers = program.command('followers').description('who follows an agent, or asks to: list, accept, reject')
   followers
@@ -48,4 +49,9 @@ export function addPeerCommands(program: Command, { file, output }: CommandConte
     .command('lift <agent> <id>')
     .description('is heard again')
     .action(async (agent: string, id: string) => liftBan(await file(), output({}), { agent, id }))
+  program
+    .command('shared <agent>')
+    .description('how much a swarm keeps for all of its conversations, and how much it may')
+    .option('--json', 'for programs')
+    .action(async (agent: string, options: CommonOptions) => printShared(await file(), output(options), agent))
 }

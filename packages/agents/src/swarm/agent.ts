@@ -11,6 +11,7 @@ import { createChunkQueue } from './chunk-queue.ts'
 import type { SpecRoom, SpecTurn } from './members.ts'
 import { createWordCheck, describeSwarm } from './members.ts'
 import { takeOperatorMail } from './operator-mail.ts'
+import { createSharedTies } from './shared-ties.ts'
 import { createTurnShelf } from './turn-shelf.ts'
 import { openTurnState } from './turn-state.ts'
 import { createTurnTranscript } from './turn-transcript.ts'
@@ -122,7 +123,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   const clientId = String(thread ?? message.thread_id)
   const key = await stores.transcript.openThread(owner, { transport: 'swarm', key: clientId })
   const isBound = thread !== undefined && (await stores.transcript.bindDesk(key, thread))
-  const kept = await openTurnState(context.state)
+  const kept = await openTurnState(context.state, room.config.data_limits.conversation_bytes)
   const faults = new Map<string, string>()
   let calls = 0
   let isWaiting = false
@@ -177,7 +178,7 @@ async function openTurn(room: SwarmRoom, heard: Heard): Promise<OpenedTurn> {
   const transcript = isBound ? createTurnTranscript(stores.transcript, message) : stores.transcript
   const deps = {
     transcript,
-    shelf: createTurnShelf(stores.shelf, { kept, message }),
+    shelf: createTurnShelf(stores.shelf, { kept, message, tieShared: createSharedTies(room.config, context, world) }),
     bus: createSwarmBus({ log }),
     world: { ...world, log },
     owner,

@@ -1,3 +1,4 @@
+import type { ShelfRoom } from '@postern/transcript'
 import { answerChecks, defaultAnswerChecks } from '@postern/transcript'
 import { z } from 'zod'
 import { isAddress } from '../a2a.ts'
@@ -71,14 +72,48 @@ const policySchema = z.strictObject({
 
 const dataName = z.string().regex(/^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, "_", "-"')
 
+const keptShape = {
+  /** One for all conversations. */
+  shared: z.boolean().default(false),
+  /** Of what is shared: how long it stays when nobody writes it. */
+  keep_days: z.number().positive().max(36_500).default(365),
+}
+const stateSchema = z.strictObject({
+  default: z.json().default({}),
+  ...keptShape,
+  /** Of what is shared: whether a value goes with the message in whose turn it was set. */
+  forgets: z.boolean().default(false),
+})
+const storageSchema = z.strictObject({
+  ...keptShape,
+  /** Of what is shared: whether an item goes with the message in whose turn it was put there. */
+  forgets: z.boolean().default(true),
+})
+
 /** What tools of members keep beside the conversation, by name. */
 const dataShape = {
-  states: z
-    .record(dataName, z.strictObject({ default: z.json().default({}), shared: z.boolean().default(false) }))
-    .default({}),
-  storages: z.record(dataName, z.strictObject({ shared: z.boolean().default(false) })).default({}),
+  states: z.record(dataName, stateSchema).default({}),
+  storages: z.record(dataName, storageSchema).default({}),
   /** A module whose exports are made of states. */
   computes: z.string().regex(modulePathPattern, 'must be a path such as "./computes.ts"').optional(),
+  /** How much that may be. */
+  data_limits: z
+    .strictObject({
+      /** Of one conversation, as JSON. */
+      conversation_bytes: z
+        .int()
+        .min(1_024)
+        .max(16 * 1024 * 1024)
+        .default(256 * 1024),
+      /** Values and items that all conversations share, and their bytes as JSON. */
+      shared_records: z.int().min(1).max(1_000_000).default(10_000),
+      shared_bytes: z
+        .int()
+        .min(1_024)
+        .max(1024 * 1024 * 1024)
+        .default(16 * 1024 * 1024),
+    })
+    .prefault({}),
 }
 
 /** `{ "use": "swarm" }` */
@@ -99,6 +134,12 @@ export const swarmAgentSchema = commonAgentSchema
   .superRefine((config, context) => {
     for (const { path, message } of findFaults(config)) context.addIssue({ code: 'custom', path: [...path], message })
   })
+
+/** What all conversations of a swarm may share; undefined of other agents. */
+export function readSharedRoom(config: unknown): ShelfRoom | undefined {
+  const { data } = swarmAgentSchema.safeParse(config)
+  return data && { records: data.data_limits.shared_records, bytes: data.data_limits.shared_bytes }
+}
 
 export type SwarmAgentConfig = z.output<typeof swarmAgentSchema>
 export type ModelMember = z.output<typeof modelMemberSchema>

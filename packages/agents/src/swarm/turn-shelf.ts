@@ -1,18 +1,22 @@
 import type { Json, NormalizedMessage } from '@postern/core'
 import { subjectOf } from '@postern/core'
 import type { RecordShelf, ShelfPlace } from '@postern/transcript'
+import type { TieShared } from './shared-ties.ts'
 import type { TurnState } from './turn-state.ts'
 
 const dataKinds: ReadonlySet<string> = new Set(['swarm-state', 'swarm-storage', 'swarm-compute'])
+
+export interface ShelfTurn {
+  readonly kept: TurnState
+  readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'>
+  readonly tieShared: TieShared
+}
 
 /**
  * The shelf as one turn sees it. Who speaks, and what is kept for the conversation, is kept with the answer: a turn that failed has handed
  * nobody over and kept nothing. What all share is on the shelf at once. Bans are of a person, in whatever conversation he comes next.
  */
-export function createTurnShelf(
-  shelf: RecordShelf,
-  { kept, message }: { readonly kept: TurnState; readonly message: Pick<NormalizedMessage, 'sender' | 'received_via'> },
-): RecordShelf {
+export function createTurnShelf(shelf: RecordShelf, { kept, message, tieShared }: ShelfTurn): RecordShelf {
   const { sender, received_via } = message
   const subject = subjectOf(sender)
   const person = `${received_via} ${sender.address.toLowerCase()}`
@@ -22,6 +26,10 @@ export function createTurnShelf(
     if (place.kind !== 'swarm-ban') return place
     const [swarmName, policyName] = JSON.parse(place.key) as readonly string[]
     return { ...place, key: JSON.stringify([swarmName, policyName, subject]) }
+  }
+
+  function tie(place: ShelfPlace) {
+    return place.kind === 'swarm-ban' ? { person } : tieShared(place)
   }
 
   function find(place: ShelfPlace): Json | undefined {
@@ -46,13 +54,13 @@ export function createTurnShelf(
       else await shelf.put(placeOf(place), value)
     },
     async insert(place, value) {
-      if (!isKept(place)) return shelf.insert(placeOf(place), value, place.kind === 'swarm-ban' ? { person } : {})
+      if (!isKept(place)) return shelf.insert(placeOf(place), value, tie(place))
       if (find(place) !== undefined) return false
       keep(place, value)
       return true
     },
     async swap(place, expected, value) {
-      if (!isKept(place)) return shelf.swap(placeOf(place), expected, value)
+      if (!isKept(place)) return shelf.swap(placeOf(place), expected, value, tieShared(place))
       if (find(place) === undefined || expected !== version) return false
       keep(place, value)
       return true

@@ -1,4 +1,5 @@
 import type { AgentCallOptions, AgentState, Json } from '@postern/core'
+import { Rejection } from '@postern/core'
 
 export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
@@ -20,30 +21,45 @@ export interface TurnState {
   findRemote(member: string): Continuation | undefined
   keepRemote(member: string, continuation: Continuation): void
   findData(name: string): Json | undefined
-  /** `undefined` takes it away. */
+  /** `undefined` takes it away. @throws Rejection too_large */
   keepData(name: string, value: Json | undefined): void
   /** `context.state` of tools. */
   readonly ofTools: AgentState
 }
 
-export async function openTurnState(state: AgentState): Promise<TurnState> {
+/** `maxBytes`: of what tools keep, all together. */
+export async function openTurnState(state: AgentState, maxBytes: number): Promise<TurnState> {
   let kept = ((await state.get()) ?? {}) as KeptState
   function keep(change: KeptState): void {
     kept = { ...kept, ...change }
     state.set(JSON.parse(JSON.stringify(kept)) as Json)
+  }
+
+  /** What makes it less is always kept. @throws Rejection too_large */
+  function keepOfTools(change: Pick<KeptState, 'tools' | 'data'>): void {
+    const { tools, data } = kept
+    const bytes = countBytes({ tools, data, ...change })
+    if (bytes > maxBytes && bytes > countBytes({ tools, data })) {
+      throw new Rejection('too_large', `Cannot keep: the conversation would have more than ${maxBytes} bytes`)
+    }
+    keep(change)
   }
   return {
     get navigation() {
       return kept.navigation
     },
     keepNavigation: navigation => keep({ navigation }),
-    ofTools: { get: async () => kept.tools, set: tools => keep({ tools }) },
+    ofTools: { get: async () => kept.tools, set: tools => keepOfTools({ tools }) },
     findData: name => kept.data?.[name],
     keepData(name, value) {
       const { [name]: _, ...others } = kept.data ?? {}
-      keep({ data: value === undefined ? others : { ...others, [name]: value } })
+      keepOfTools({ data: value === undefined ? others : { ...others, [name]: value } })
     },
     findRemote: member => kept.remotes?.[member],
     keepRemote: (member, continuation) => keep({ remotes: { ...kept.remotes, [member]: continuation } }),
   }
+}
+
+function countBytes(kept: Pick<KeptState, 'tools' | 'data'>): number {
+  return Buffer.byteLength(JSON.stringify(kept))
 }

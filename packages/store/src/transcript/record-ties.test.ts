@@ -114,15 +114,68 @@ describe('what a record is tied to', () => {
     expect([await keysOf(), await keysOf('swarm-ban')]).toEqual([[], ['other']])
   })
 
-  test('is gone some time after it is over, a few at each insertion', async () => {
-    for (let at = 0; at < 30; at += 1) await desk.shelf.insert(placeOf(`old ${at}`), at, { until: time + dayMs })
+  test('is gone as soon as it is over, and out of the file a few at each insertion', async () => {
+    const kind = 'swarm-shared-item:x'
+    const insert = (key: string, until?: number) => desk.shelf.insert(placeOf(key, kind), 1, { until })
+    const count = async () => (await desk.shelf.readRoom('agent:shop')).records
+    for (let at = 0; at < 30; at += 1) await insert(`old ${at}`, time + dayMs)
     time += dayMs - 1
-    await desk.shelf.insert(placeOf('new 1'), 1, { until: time + dayMs })
-    expect(await keysOf()).toHaveLength(31)
+    await insert('new 1', time + dayMs)
+    expect(await keysOf(kind)).toHaveLength(31)
     time += 1
-    await desk.shelf.insert(placeOf('new 2'), 1)
-    expect(await keysOf()).toHaveLength(12)
-    await desk.shelf.insert(placeOf('new 3'), 1)
-    expect(await keysOf()).toEqual(['new 3', 'new 2', 'new 1'])
+    await insert('new 2')
+    expect([await keysOf(kind), await count()]).toEqual([['new 2', 'new 1'], 12])
+    expect(await desk.shelf.get(placeOf('old 29', kind))).toBeUndefined()
+    expect(await insert('old 29')).toBe(true)
+    expect([await keysOf(kind), await count()]).toEqual([['old 29', 'new 2', 'new 1'], 3])
+  })
+
+  test('goes with what it was tied to last', async () => {
+    const [anns, bobs] = [await admit('m1', ann.address), await admit('m2', '@bob@mail.test')]
+    for (const key of ['passed on', 'anns']) await desk.shelf.insert(placeOf(key), 1, { message: anns })
+    const { version = -1 } = (await desk.shelf.get(placeOf('passed on'))) ?? {}
+    expect(await desk.shelf.swap(placeOf('passed on'), version, 2, { message: bobs })).toBe(true)
+    await desk.forgetPerson({ addresses: [ann] })
+    expect(await keysOf()).toEqual(['passed on'])
+    const left = (await desk.shelf.get(placeOf('passed on')))?.version ?? -1
+    expect(await desk.shelf.swap(placeOf('passed on'), left, 3, { message: anns })).toBe(false)
+    await desk.forgetPerson({ addresses: [{ via: 'email', address: '@bob@mail.test' }] })
+    expect(await keysOf()).toEqual([])
+  })
+})
+
+describe('what is counted of an owner', () => {
+  const kind = 'swarm-shared-state'
+  const most = { records: 2, bytes: 20 }
+  const put = (key: string, words: string) => desk.shelf.insert(placeOf(key, kind), words, { most })
+
+  test('is refused where it would be more than he may have, and nothing of it is kept; less is always taken', async () => {
+    await put('a', 'x'.repeat(10))
+    await expect(put('b', 'x'.repeat(10))).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'Cannot keep: with it there would be more than 20 bytes',
+    })
+    await put('b', 'x')
+    await expect(put('c', '')).rejects.toMatchObject({
+      code: 'too_large',
+      message: 'Cannot keep: with it there would be more than 2 records',
+    })
+    const { version = -1 } = (await desk.shelf.get(placeOf('a', kind))) ?? {}
+    const swap = (words: string, room = most) => desk.shelf.swap(placeOf('a', kind), version, words, { most: room })
+    await expect(swap('x'.repeat(19))).rejects.toMatchObject({ code: 'too_large' })
+    expect(await desk.shelf.get(placeOf('a', kind))).toMatchObject({ version, value: 'x'.repeat(10) })
+    expect(await swap('x'.repeat(9), { records: 0, bytes: 0 })).toBe(true)
+    expect(await desk.shelf.readRoom('agent:shop')).toEqual({ records: 2, bytes: 14 })
+  })
+
+  test('is nothing of what other kinds have, nor of other owners, and is right again when records go', async () => {
+    await desk.shelf.insert(placeOf('free', 'pending-action'), 'x'.repeat(100), { most })
+    await desk.shelf.insert({ kind, owner: 'agent:other', key: 'a' }, 1)
+    await put('a', '')
+    expect(await desk.shelf.readRoom('agent:shop')).toEqual({ records: 1, bytes: 2 })
+    await desk.shelf.removeOwner('agent:other')
+    await desk.shelf.remove(placeOf('a', kind))
+    for (const owner of ['agent:shop', 'agent:other'])
+      expect(await desk.shelf.readRoom(owner)).toEqual({ records: 0, bytes: 0 })
   })
 })

@@ -2,12 +2,13 @@ import { Rejection } from '@postern/core'
 import type { OwnerRoom } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { prepareQuery } from '../database.ts'
+import { createKeptDataTable } from '../kept-data.ts'
 
 /** Running totals, so that looking one up reads no thread. Synchronous: what writes runs inside a write. */
 export interface UsageTable {
   /** What is written into threads, and taken out; `most`: what the owner may have then. @throws Rejection too_large, of what grows */
   add(owner: string, by: OwnerRoom, most?: OwnerRoom): void
-  /** With what the desk keeps of the owner's tasks. */
+  /** With what the desk keeps of the owner's tasks, and agents of his conversations. */
   read(owner: string): OwnerRoom
   /** @throws Rejection too_large when the owner has no room for so much more */
   check(owner: string, by: OwnerRoom, most: OwnerRoom): void
@@ -29,10 +30,13 @@ export function createUsageTable(db: Database): UsageTable {
     'SELECT tasks, bytes FROM task_bytes WHERE owner = ?',
   )
 
+  const kept = createKeptDataTable(db)
+
   function read(owner: string): OwnerRoom {
     const { threads, entries, bytes } = find.get(owner) ?? nothing
     const tasks = findTasks.get(owner)
-    return { threads, entries: entries + (tasks?.tasks ?? 0), bytes: bytes + (tasks?.bytes ?? 0) }
+    const keptBytes = kept.read(owner).bytes
+    return { threads, entries: entries + (tasks?.tasks ?? 0), bytes: bytes + (tasks?.bytes ?? 0) + keptBytes }
   }
 
   function check(owner: string, by: OwnerRoom, most: OwnerRoom): void {

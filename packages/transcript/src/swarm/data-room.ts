@@ -5,6 +5,11 @@ import { sharedClientId } from './swarm-bus.ts'
 /** What is kept for a client beside the conversation, by its place on the shelf; of what is shared the place names no client. */
 export type DataKind = 'state' | 'storage' | 'compute'
 
+/** Of what kind an item of a shared storage is on the shelf. */
+export function kindOfItems(storageName: string): string {
+  return `swarm-shared-item:${storageName}`
+}
+
 export interface DataDeps {
   readonly shelf: RecordShelf
   readonly bus: SwarmBus

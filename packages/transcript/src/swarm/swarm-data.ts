@@ -7,6 +7,7 @@ import type { ClientStorage, StorageItem, StorageSpec } from './client-storage.t
 import { createClientStorage } from './client-storage.ts'
 import type { DataDeps } from './data-room.ts'
 import { openDataRoom } from './data-room.ts'
+import { createSharedStorage } from './shared-storage.ts'
 
 export interface DataSpec {
   // biome-ignore lint/suspicious/noExplicitAny: whoever names a state knows its type
@@ -39,7 +40,8 @@ export function openSwarmData(
     'storage',
     storages,
     ({ storageName }) => storageName,
-    spec => createClientStorage(spec, roomOf(spec)),
+    // What several conversations put in at once, and each for itself, lies apart: an item is a record.
+    spec => (spec.isShared && !spec.getDefault ? createSharedStorage : createClientStorage)(spec, roomOf(spec)),
   )
   const findCompute = openByName(
     'compute',

@@ -1,0 +1,21 @@
+import type { ConfigFile } from '../config/read-config.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+import { formatTable } from './table.ts'
+
+interface Shared {
+  readonly used: Readonly<Record<string, number>>
+  readonly most: Readonly<Record<string, number>>
+}
+
+/** How much a swarm keeps for all of its conversations. */
+export async function printShared(file: ConfigFile, output: Output, agent: string): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const shared = (await client.request(`/operator/api/agents/${encodeURIComponent(agent)}/shared`)) as Shared
+    const rows = Object.entries(shared.most).map(([name, most]) => [name, String(shared.used[name]), String(most)])
+    output.print(output.json ? JSON.stringify(shared, null, 2) : formatTable(['', 'used', 'most'], rows))
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,74 @@
+import type { ToolDefinition } from '@postern/agents'
+import { Rejection } from '@postern/core'
+
+/** Tools that keep as much as they are told to, and say what became of it. */
+
+interface Kept {
+  readonly name: string
+  readonly id?: string
+  readonly words?: string
+  readonly length?: number
+}
+
+const parameters = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    id: { type: 'string' },
+    words: { type: 'string' },
+    length: { type: 'number' },
+  },
+  required: ['name'],
+} as const
+
+const wordsOf = ({ words = 'x', length }: Kept) => (length === undefined ? words : words.repeat(length))
+
+export const set_state: ToolDefinition = {
+  description: 'Sets a state',
+  parameters,
+  run: (kept: Kept, { swarm }) => tell(async () => swarm?.state(kept.name).set(wordsOf(kept))),
+}
+
+export const put_item: ToolDefinition = {
+  description: 'Puts an item into a storage',
+  parameters,
+  run: (kept: Kept, { swarm }) =>
+    tell(async () => swarm?.storage(kept.name).upsert({ id: String(kept.id), words: wordsOf(kept) })),
+}
+
+export const remove_item: ToolDefinition = {
+  description: 'Takes an item out of a storage',
+  parameters,
+  run: (kept: Kept, { swarm }) => tell(async () => swarm?.storage(kept.name).remove(String(kept.id))),
+}
+
+export const remember: ToolDefinition = {
+  description: 'Keeps words for the conversation',
+  parameters,
+  run: (kept: Kept, { state }) => tell(async () => state.set(wordsOf(kept))),
+}
+
+export const tell_all: ToolDefinition = {
+  description: 'What there is',
+  parameters,
+  async run({ name }: Kept, { swarm }) {
+    const items = await swarm?.storage(name).list()
+    return ['all:', ...(items ?? []).map(({ id }) => id)].join(' ')
+  },
+}
+
+export const tell_state: ToolDefinition = {
+  description: 'What a state is',
+  parameters,
+  run: async ({ name }: Kept, { swarm }) => String(await swarm?.state(name).get()).slice(0, 100),
+}
+
+async function tell(act: () => Promise<unknown>): Promise<string> {
+  try {
+    await act()
+    return 'kept'
+  } catch (error) {
+    if (error instanceof Rejection) return `${error.code}: ${error.message}`
+    throw error
+  }
+}

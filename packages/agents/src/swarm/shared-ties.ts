@@ -1,0 +1,44 @@
+import type { AgentContext, World } from '@postern/core'
+import type { ShelfPlace, ShelfTies } from '@postern/transcript'
+import { kindOfItems } from '@postern/transcript'
+import type { SwarmAgentConfig } from './config.ts'
+
+/** With what a record goes that all conversations share; undefined for every other one. */
+export type TieShared = (place: ShelfPlace) => ShelfTies | undefined
+
+interface Keeping {
+  readonly keep_days: number
+  readonly forgets: boolean
+}
+
+const dayMs = 24 * 3_600_000
+/** It is made anew whenever it is wanted; of what it was made of nothing stays behind. */
+const computeKeeping: Keeping = { keep_days: 365, forgets: true }
+
+/** What is put there in somebody's turn goes with his message, where it is not to be the house's; and when nobody has written it for long. */
+export function createSharedTies(
+  { states, storages, data_limits }: Pick<SwarmAgentConfig, 'states' | 'storages' | 'data_limits'>,
+  { messageNumber }: Pick<AgentContext, 'messageNumber'>,
+  { now }: Pick<World, 'now'>,
+): TieShared {
+  const items = new Map(Object.entries(storages).map(([name, keeping]) => [kindOfItems(name), keeping]))
+  const values = new Map(Object.entries(states))
+  const most = { records: data_limits.shared_records, bytes: data_limits.shared_bytes }
+
+  function findKeeping({ kind, key }: ShelfPlace): Keeping | undefined {
+    if (kind === 'swarm-shared-state') return values.get(readName(key))
+    return kind === 'swarm-shared-compute' ? computeKeeping : items.get(kind)
+  }
+
+  return place => {
+    const keeping = findKeeping(place)
+    if (!keeping) return undefined
+    const message = keeping.forgets ? messageNumber : undefined
+    return { most, until: now() + keeping.keep_days * dayMs, ...(message !== undefined && { message }) }
+  }
+}
+
+function readName(key: string): string {
+  const [, name] = JSON.parse(key) as readonly string[]
+  return name ?? ''
+}
