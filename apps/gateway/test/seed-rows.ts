@@ -1,6 +1,7 @@
 /** Tests of the rows of the reference on the seeds (E: message envelopes; C: chat; S: message stores; W: swarms), by their files. */
 const envelopes = 'apps/gateway/test/envelopes.test.ts'
 const channelRows = 'apps/gateway/test/channel-rows.test.ts'
+const conversationRunner = 'apps/gateway/test/conversation-runner.test.ts'
 const envelope = 'packages/transcript/src/envelope/envelope.test.ts'
 const dialects = 'apps/gateway/test/dialects.test.ts'
 const normalized = 'packages/transcript/src/normalized/normalized.test.ts'
@@ -83,30 +84,30 @@ export const seedRows: readonly SeedRow[] = [
   ['E-21', [envelopes, envelope]],
   ['E-22', [envelopes, envelope]],
   ['E-23', [envelopes, envelope]],
-  ['E-24', [envelope]],
-  ['E-25', [envelope]],
-  ['E-26', [envelope]],
-  ['E-27', [envelope]],
-  ['E-28', [envelopes, envelope]],
-  ['E-29', [envelope]],
+  ['E-24', [conversationRunner, envelope]],
+  ['E-25', [conversationRunner, envelope]],
+  ['E-26', [conversationRunner, envelope]],
+  ['E-27', [conversationRunner, envelope]],
+  ['E-28', [conversationRunner, envelopes, envelope]],
+  ['E-29', [conversationRunner, envelope]],
   ['E-30', [envelopes, envelope]],
-  ['E-31', [envelope]],
-  ['E-32', [envelope]],
-  ['E-33', [envelopes, envelope, views, channelRows]],
+  ['E-31', [conversationRunner, envelope]],
+  ['E-32', [conversationRunner, envelope]],
+  ['E-33', [conversationRunner, envelopes, envelope, views, channelRows]],
   ['E-34', [dialects, envelopes, sessionStore]],
   ['E-35', [dialects, sessionStore, memoryStore]],
   ['E-36', [dialects, envelopes, sessionStore]],
-  ['E-37', [dialects, sessionStore, memoryStore]],
+  ['E-37', [conversationRunner, dialects, sessionStore, memoryStore]],
   ['E-38', [approval, operatorApproval, approvals, toolPolicies, sessionStore]],
   [
     'E-39',
     [approvalCrash, approval, operatorApproval, approvals, sessionStore, remembered, rememberedCrash, rememberedCalls],
   ],
-  ['E-40', [webRules, deskBinding, views]],
+  ['E-40', [conversationRunner, webRules, deskBinding, views]],
   ['E-41', [sessionStore, channelRows]],
   ['E-42', [sessionStore, channelRows]],
   ['E-43', [operatorChat, webRules, sessionStore]],
-  ['E-44', [envelope, sessionStore]],
+  ['E-44', [conversationRunner, envelope, sessionStore]],
   ['C-01', [web]],
   ['C-02', [storage, webRules, web, agui]],
   ['C-03', [storage, web, agui]],

@@ -20,11 +20,17 @@ const replySchema = partialResponseSchema.extend({ text: z.string().optional() }
  * @throws Error for everything else: the turn has failed
  */
 export function readWebhookReply(answer: FetchAnswer, now: number): PartialResponse | undefined {
+  const reply = readWebhookJson(answer, now)
+  return reply === undefined ? undefined : toPartialResponse(reply)
+}
+
+/** The JSON of an answer, whatever it is; undefined for "say nothing". @throws as `readWebhookReply` */
+export function readWebhookJson(answer: FetchAnswer, now: number): unknown {
   const { status, body } = answer
   checkPassingStatus('webhook', answer, now)
   if (status === 204) return undefined
   if (status !== 200) throw new Error(`The webhook answered ${status}; expected 200 or 204`)
-  return toPartialResponse(parseBoundedJson(body, { what: 'webhook reply' }))
+  return parseBoundedJson(body, { what: 'webhook reply' })
 }
 
 function toPartialResponse(value: unknown): PartialResponse {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { Agent, AgentContext, GuardedFetch, NormalizedMessage } from '@postern/core'
+import type { Agent, AgentContext, GuardedFetch, NormalizedMessage, PartialResponse } from '@postern/core'
 import { z } from 'zod'
 import type { Opening } from './agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
+import { readConversationResult } from './conversation/read-result.ts'
+import { describeConversation } from './conversation/write-request.ts'
 import { parseDeadline } from './duration.ts'
-import { readWebhookReply } from './webhook-reply.ts'
+import { readWebhookJson, readWebhookReply } from './webhook-reply.ts'
 import { readWebhookKey, signWebhook } from './webhook-signature.ts'
 
 /** Bytes of a message sent at most; a larger one goes without its `raw`. */
@@ -20,6 +22,8 @@ const webhookConfigSchema = commonAgentSchema.extend({
       secret => readWebhookKey(secret).length > 0,
       'must be some text, or "whsec_" followed by base64, for example from: openssl rand -base64 32',
     ),
+  /** `conversation`: it is a runtime of its own, which takes and gives message envelopes. */
+  format: z.enum(['message', 'conversation']).default('message'),
 })
 
 function hasNoCredentials(url: string): boolean {
@@ -32,6 +36,7 @@ interface Webhook {
   readonly url: string
   readonly key: Uint8Array
   readonly timeoutMs: number
+  readonly format: z.output<typeof webhookConfigSchema>['format']
   readonly fetch: GuardedFetch
   now(): number
 }
@@ -45,10 +50,11 @@ export const webhookKind = defineAgentKind({
 })
 
 function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, world }: Opening): Webhook {
-  const { url, secret, deadline } = config
+  const { url, secret, deadline, format } = config
   return {
     name,
     url,
+    format,
     key: readWebhookKey(secret),
     // A request that ends before the turn's own deadline is Unavailable, and therefore tried again.
     timeoutMs: Math.floor(parseDeadline(deadline) * 0.9),
@@ -59,15 +65,35 @@ function readWebhook(config: z.output<typeof webhookConfigSchema>, { name, world
 
 function createWebhookAgent(webhook: Webhook): Agent {
   return {
-    async handle(message, context) {
-      const answer = await postMessage(webhook, message, context)
-      return readWebhookReply(answer, webhook.now())
-    },
+    handle: (message, context) => handlers[webhook.format](webhook, message, context),
   }
 }
 
-function postMessage(webhook: Webhook, message: NormalizedMessage, context: AgentContext) {
-  const body = formatRequestBody(message)
+type Handler = (
+  webhook: Webhook,
+  message: NormalizedMessage,
+  context: AgentContext,
+) => Promise<PartialResponse | undefined>
+
+const handlers: Readonly<Record<Webhook['format'], Handler>> = {
+  async message(webhook, message, context) {
+    const answer = await postBody(webhook, formatRequestBody(message), { message, context })
+    return readWebhookReply(answer, webhook.now())
+  },
+  async conversation(webhook, message, context) {
+    const request = describeConversation(webhook.name, message)
+    const answer = await postBody(webhook, JSON.stringify(request), { message, context })
+    const result = readWebhookJson(answer, webhook.now())
+    return result === undefined ? undefined : readConversationResult(request, result)
+  },
+}
+
+interface WebhookTurn {
+  readonly message: NormalizedMessage
+  readonly context: AgentContext
+}
+
+function postBody(webhook: Webhook, body: string, { message, context }: WebhookTurn) {
   const id = nameTurn(webhook.name, message, context)
   return webhook.fetch(webhook.url, {
     method: 'POST',

@@ -7,6 +7,7 @@ import type { WebOwner } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
 import { isMap } from '../runs/read-run-input.ts'
 import { answerOwner, readNumber, readObject, readText } from './answer.ts'
+import { projectSession } from './project-session.ts'
 
 /** Bytes; it is in every answer that has the session. */
 const mostMetadata = 16 * 1024
@@ -53,6 +54,13 @@ export function createSessionRoutes(rooms: WebRooms): Hono {
     .get(
       `${base}/:id`,
       answer((_, { principal, id }) => sessions.get(principal, id)),
+    )
+    .get(
+      `${base}/:id/provider`,
+      answer(async (c, { principal, id }) => {
+        const session = await sessions.get(principal, id)
+        return session && projectSession(session.messages, c.req.query('coalesce') === 'true')
+      }),
     )
     .put(
       `${base}/:id`,
