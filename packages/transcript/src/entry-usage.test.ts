@@ -29,10 +29,16 @@ const answer = {
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
 describe('what an answer cost', () => {
-  it('stands with the first entry of an answer, and comes back with it', () => {
+  it('stands with what an answer says first, and comes back with it', () => {
     const entries = codecs.normalized.read([answer], context)
     expect(entries.map(entry => entry.usage)).toEqual([usage, undefined, undefined, undefined])
     expect(codecs.normalized.write(entries)).toEqual([answer])
+    const done = { ...answer, parts: answer.parts.slice(1) }
+    const [call, result, found] = codecs.normalized.read([done], context)
+    expect([call?.usage, result?.usage, found?.usage]).toEqual([undefined, undefined, usage])
+    expect(codecs.normalized.write([call, result, found].filter(entry => entry !== undefined))).toEqual([done])
+    const silent = { ...answer, parts: answer.parts.slice(1, 2) }
+    expect(codecs.normalized.read([silent], context).map(entry => entry.usage)).toEqual([usage, undefined])
     const [question] = codecs.normalized.read(
       [{ ...answer, parts: [answer.parts[0]], status: 'input_required' }],
       context,

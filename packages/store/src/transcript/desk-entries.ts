@@ -1,6 +1,7 @@
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import { formatTurnId } from '@postern/core'
 import type { EntryBody, Residue } from '@postern/transcript'
+import { isChatVisible } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../person-words.ts'
@@ -121,6 +122,12 @@ export function createDeskEntries(db: Database, findResidue: FindResidue): DeskE
 
 type Said = Parameters<FindResidue>[1]
 
+/** With which piece what it cost is told: the first that a chat sees. */
+function findCostPlace(pieces: readonly Piece[]): number {
+  const seen = pieces.findIndex(piece => isChatVisible(piece, false))
+  return Math.max(0, seen)
+}
+
 function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) => Residue): readonly EntryBody[] {
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
   const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
@@ -141,6 +148,7 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
     ...(row.via !== 'web' && { via: row.via }),
     ...(row.scope === 'aside' && { stage: gatewayStage }),
   }
+  const costPlace = findCostPlace(pieces)
   const said: readonly EntryBody[] = pieces.map((piece, index) => ({
     entry_id: index === 0 ? `desk-${row.seq}` : `desk-${row.seq}.${index}`,
     ...(index === 0 && row.native_id !== null && { native_id: row.native_id }),
@@ -148,7 +156,7 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
     ...(pieces.length > 1 && { group_id: `desk-${row.seq}` }),
     ...(index === 0 && latency !== undefined && { latency_ms: Math.max(0, latency) }),
     ...(index === 0 && metadata && { metadata }),
-    ...(index === 0 && usage && { usage }),
+    ...(index === costPlace && usage && { usage }),
     ...piece,
   }))
   const done = trace.flatMap(call => splitParts([call], 'assistant').map(piece => ({ agent_key: call.agent, piece })))

@@ -2,6 +2,7 @@ import type { NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '
 import type { EntryDraft } from '../dialect.ts'
 import { contentOfText, type EntryTool } from '../entry.ts'
 import type { EntryKind } from '../kind.ts'
+import { isChatVisible, scopeOfKind } from '../kind.ts'
 import { argsOf } from '../tool-entry.ts'
 
 type Drafts = readonly [EntryDraft, ...EntryDraft[]]
@@ -33,10 +34,17 @@ export function readResponseDrafts(response: NormalizedResponse): Drafts {
     at: toMilliseconds(created_at),
     native_at: created_at,
   }
-  const [head, ...rest] = readParts(response.parts, common, isQuestion ? 'input_required' : 'text')
+  const drafts = readParts(response.parts, common, isQuestion ? 'input_required' : 'text')
+  const [head, ...rest] = usage ? withUsage(drafts, usage) : drafts
   const wait = { id, reason: 'input', state: 'open' } as const
-  const told = usage ? { ...head, usage } : head
-  return withId(id, [head.kind === 'input_required' ? { ...told, wait } : told, ...rest])
+  return withId(id, [head.kind === 'input_required' ? { ...head, wait } : head, ...rest])
+}
+
+/** With what is said first, where a chat sees it; where nothing is, with what was done first. */
+function withUsage([head, ...rest]: Drafts, usage: NonNullable<NormalizedResponse['usage']>): Drafts {
+  const isSaid = ({ kind, role }: EntryDraft) => isChatVisible({ kind, role, scope: scopeOfKind(kind, role) }, false)
+  const place = isSaid(head) ? -1 : rest.findIndex(isSaid)
+  return place < 0 ? [{ ...head, usage }, ...rest] : [head, ...rest.with(place, { ...(rest[place] ?? head), usage })]
 }
 
 function withId(native_id: string, [head, ...rest]: Drafts): Drafts {

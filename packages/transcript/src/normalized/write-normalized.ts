@@ -33,7 +33,7 @@ function writeInbound(run: Run): NormalizedMessage {
 function writeAnswer(run: Run): NormalizedResponse {
   const [head] = run
   const parts = writeParts(run)
-  const usage = readEntryUsage(head.usage)
+  const usage = readEntryUsage(run.find(entry => entry.usage !== undefined)?.usage)
   return {
     id: head.native_id ?? head.entry_id,
     thread_id: head.thread_id,
