@@ -40,6 +40,7 @@ import { createReadiness } from './readiness.ts'
 import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
+import { createTokenMeter } from './token-meter.ts'
 import { softwareVersion } from './version.ts'
 import { openOutpostHouse, startWork } from './work.ts'
 import type { RealWorld } from './world.ts'
@@ -145,7 +146,8 @@ export async function openGateway(
     protocols.email(config.email, house),
     await protocols.web(config.web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
   ]
-  const metrics = createMetrics(desk, world.now)
+  const meter = createTokenMeter()
+  const metrics = createMetrics(desk, meter, world.now)
   const readiness = createReadiness({ checkWrites: desk.checkWrites, sleep: world.sleep, log })
   const rooms = [
     createDiscoveryRoutes({
@@ -203,6 +205,7 @@ export async function openGateway(
     const people = await openPeopleHouse(desk)
     const ownWorld = { ...world, ...ways }
     const work = startWork({
+      countUsage: meter.count,
       config: { ...config, a2a },
       desk,
       holder,

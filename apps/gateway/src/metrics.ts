@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { OperatorDesk, WorkDesk } from '@postern/core'
+import type { TokenCount, TokenMeter } from './token-meter.ts'
 
 export interface Metrics {
   /** Prometheus text format 0.0.4. */
@@ -15,6 +16,7 @@ type Sample = readonly [labels: string, value: number]
 /** What the gateway can say about itself, counted by the desk or by the process. */
 export function createMetrics(
   desk: Pick<OperatorDesk, 'count'> & Pick<WorkDesk, 'nextDue'>,
+  meter: Pick<TokenMeter, 'list' | 'listParts'>,
   now: () => number,
 ): Metrics {
   const delay = monitorEventLoopDelay({ resolution: 20 })
@@ -36,6 +38,18 @@ export function createMetrics(
           'Messages that guards against loops have kept back, by flag.',
           'counter',
           byLabel('flag', stopped),
+        ),
+        formatMetric(
+          'postern_tokens_total',
+          'Tokens that agents have spent, as far as they tell, by agent, model and kind.',
+          'counter',
+          byLabels(meter.list()),
+        ),
+        formatMetric(
+          'postern_tokens_part_total',
+          'Of these tokens, what was read from or written into a cache, and what was thought.',
+          'counter',
+          byLabels(meter.listParts()),
         ),
         formatMetric('postern_refusals', 'Refusals remembered.', 'gauge', [['', refusals]]),
         formatMetric('postern_work_overdue_seconds', 'Age of the oldest work that nobody has taken up.', 'gauge', [
@@ -60,6 +74,17 @@ export function createMetrics(
 
 function byLabel(label: string, counts: Readonly<Record<string, number>>): Sample[] {
   return Object.entries(counts).map(([name, value]) => [`{${label}="${name}"}`, value])
+}
+
+function byLabels(counts: readonly TokenCount[]): Sample[] {
+  return counts.map(({ labels, tokens }) => {
+    const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`)
+    return [`{${pairs.join(',')}}`, tokens]
+  })
+}
+
+function escapeLabel(value: string): string {
+  return value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')
 }
 
 function formatMetric(name: string, help: string, type: 'gauge' | 'counter', samples: readonly Sample[]): string {

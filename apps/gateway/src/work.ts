@@ -1,6 +1,15 @@
 import { createA2aClient } from '@postern/a2a'
 import type { AgentHouse } from '@postern/agents'
-import type { Channel, ChannelName, DemandHouse, Desk, OutpostHouse, PeopleHouse, RetryPolicy } from '@postern/core'
+import type {
+  Channel,
+  ChannelName,
+  DemandHouse,
+  Desk,
+  OutpostHouse,
+  PeopleHouse,
+  RetryPolicy,
+  Working,
+} from '@postern/core'
 import { bindLog, createBreaker, createOutpost, startWorker } from '@postern/core'
 import { readNote } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments.ts'
@@ -21,6 +30,7 @@ export interface WorkHouse {
   readonly shelf: AttachmentShelf
   readonly demands: DemandHouse
   readonly people: PeopleHouse
+  readonly countUsage: NonNullable<Working['countUsage']>
 }
 
 export interface Work {
@@ -50,7 +60,7 @@ export function startWork(house: WorkHouse): Work {
   const { call: callAgent } = createA2aClient({ config: config.a2a, world, desk, origin })
   const { findRunning: findAgent } = agents
   const joint = readJointLimits(config.limits.loop)
-  const { demands, people, shelf } = house
+  const { demands, people, shelf, countUsage } = house
   const fetchFile = createFileFetcher(config, { fetch: world.fetch, now: world.now })
   const working = {
     desk,
@@ -64,6 +74,7 @@ export function startWork(house: WorkHouse): Work {
     joint,
     demands,
     people,
+    countUsage,
     readNote,
     ...shelf,
   }

@@ -1,7 +1,7 @@
 import type { ArtifactPart, FilePart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
-import { contentIsEmpty, textOfContent } from '@postern/transcript'
+import { contentIsEmpty, textOfContent, writeAguiUsage } from '@postern/transcript'
 import { placeOfDeskFile } from './attachments/desk-files.ts'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
@@ -84,6 +84,7 @@ async function showEntry(
 ): Promise<HistoryMessage> {
   const { entry_id, native_id, chat_seq, seq, role, agent_key, content, at } = entry
   const parts = 'parts' in content ? content.parts : []
+  const usage = writeAguiUsage(entry.usage)
   const files = role === 'user' ? [] : listFiles(parts, house.fileAddress)
   return {
     id: native_id ?? entry_id,
@@ -94,6 +95,7 @@ async function showEntry(
     metadata: {
       ...entry.metadata,
       ...showStage(entry),
+      ...(usage && { usage }),
       ...(entry.is_incomplete && { incomplete: true }),
       ...(files.length > 0 ? { files } : await showAttachments(entry, owner, shelf)),
     },

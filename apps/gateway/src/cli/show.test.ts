@@ -48,6 +48,25 @@ test('formatRecord() names the code of evidence that was left out', () => {
   )
 })
 
+test('formatRecord() tells what an answer cost, model by model', () => {
+  const usage = [
+    {
+      model: 'large',
+      input_tokens: 57,
+      cached_input_tokens: 12,
+      output_tokens: 9,
+      reasoning_tokens: 3,
+      total_tokens: 66,
+    },
+    { provider: 'local', model: 'small\nsender', output_tokens: 2 },
+  ]
+  const response = { status: 'completed', parts: [], usage } as unknown as NonNullable<MessageRecord['response']>
+  expect(formatRecord({ ...record, response })).toContain(
+    'cost\n  large: 57 in, 12 of it cached, 9 out, 3 of it thought, 66 in all (tokens)\n  local small\\u{a}sender: 2 out (tokens)\n',
+  )
+  expect(formatRecord(record)).not.toContain('cost\n')
+})
+
 test('formatRecord() tells with which message one was answered', () => {
   expect(formatRecord({ ...record, merged_into: 7 })).toContain('\n  together with #7\n')
 })

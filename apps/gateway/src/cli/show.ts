@@ -1,4 +1,4 @@
-import type { MessageRecord, Part, Proof } from '@postern/core'
+import type { MessageRecord, Part, Proof, TokenUsage } from '@postern/core'
 import { toTerminalLine } from '../terminal-text.ts'
 
 /** One message as a person reads it: who, how proven, what was said, what was answered, where it went. */
@@ -47,6 +47,7 @@ export function formatRecord({
       ],
     ],
     ['answered', response ? [response.status, ...response.parts.flatMap(formatPart)] : ['nothing']],
+    ...(response?.usage ? [['cost', response.usage.map(formatUsage)] as const] : []),
     [
       'deliveries',
       deliveries.map(
@@ -64,6 +65,23 @@ function formatProof({ kind, verdict, reason, key_id, code }: Proof): string {
   const named = typeof code === 'string' ? ` (${code})` : ''
   return [`${kind}: ${verdict}${named}`, ...(reason ? [reason] : []), ...(key_id ? [`key ${key_id}`] : [])].join(', ')
 }
+
+/** One model: what went in and came out, and what of it was cached or thought. */
+function formatUsage({ provider, model = 'unnamed', ...counts }: TokenUsage): string {
+  const parts = usageWords.flatMap(([member, words]) =>
+    counts[member] === undefined ? [] : [`${counts[member]} ${words}`],
+  )
+  return `${provider === undefined ? model : `${provider} ${model}`}: ${parts.join(', ')} (tokens)`
+}
+
+const usageWords = [
+  ['input_tokens', 'in'],
+  ['cached_input_tokens', 'of it cached'],
+  ['cache_write_input_tokens', 'of it written into a cache'],
+  ['output_tokens', 'out'],
+  ['reasoning_tokens', 'of it thought'],
+  ['total_tokens', 'in all'],
+] as const
 
 /** Lines end only where a text has them: nothing else can begin a line that looks like ours. */
 function formatPart(part: Part): readonly string[] {

@@ -66,8 +66,8 @@ export function followTurn(
     run ??= notice.run
     if (notice.run !== run || notice.index !== next) return
     next += 1
-    const { status, parts = [], speaker, chat_state, trace } = notice.chunk
-    watcher.behind({ speaker, chat_state, trace })
+    const { status, parts = [], speaker, chat_state, trace, usage } = notice.chunk
+    watcher.behind({ speaker, chat_state, trace, usage })
     if (parts.length === 0) return
     if (status === 'working') watcher.interim(parts)
     else watcher.piece(parts, notice.response)

@@ -1,10 +1,12 @@
-import type { Event, Interrupt, RunFinishedOutcome, TextMessageStartEvent } from '@ag-ui/core'
+import type { Event, RunErrorEvent, RunFinishedEvent, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { Json, NormalizedResponse, NoteNotice, Part, StageNotice, ToolCallPart } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import type { Json, NormalizedResponse, NoteNotice, Part, StageNotice, TokenUsage, ToolCallPart } from '@postern/core'
+import { plainTextOf, sumUsage } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
 import { createNoteWriter } from './note-events.ts'
+import type { RunEnding } from './run-ending.ts'
+import { writeCost, writeOutcome } from './run-ending.ts'
 import type { OpenStep } from './run-steps.ts'
 import { createStageWriter, createStepWriter } from './run-steps.ts'
 import type { FileAddress, ShownFile } from './write-block.ts'
@@ -28,7 +30,7 @@ export interface RunPlace {
   readonly fileAddress?: FileAddress
 }
 
-export type Behind = Pick<NormalizedResponse, 'speaker' | 'chat_state' | 'trace'>
+export type Behind = Pick<NormalizedResponse, 'speaker' | 'chat_state' | 'trace' | 'usage'>
 
 /** Tells a run in the grammar of AG-UI 1.0: what is opened is closed, and nothing comes behind the end. */
 export interface RunWriter {
@@ -37,7 +39,7 @@ export interface RunWriter {
   warn(text: string): void
   /** A piece of the answer, in order; text of one message runs on. */
   piece(parts: readonly Part[], response: string): void
-  /** Who speaks, what a chat may show, and what is done behind the words. */
+  /** Who speaks, what a chat may show, what is done behind the words, and what that cost. */
   behind(behind: Behind): void
   /** Said meanwhile; no part of the answer. */
   interim(parts: readonly Part[]): void
@@ -50,10 +52,6 @@ export interface RunWriter {
   fail(message: string, code: string, response?: Answered): void
 }
 
-export type RunEnding =
-  | { readonly kind: 'success' | 'cancelled' }
-  | { readonly kind: 'interrupt'; readonly interrupts: readonly Interrupt[] }
-
 const stage = 'execution'
 const toolStage = 'tool_execution'
 
@@ -64,7 +62,7 @@ interface BegunCall {
   step?: OpenStep | undefined
 }
 
-type Answered = Pick<NormalizedResponse, 'id' | 'created_at'>
+type Answered = Pick<NormalizedResponse, 'id' | 'created_at' | 'usage'>
 export type Unstamped<E> = E extends Event ? Omit<E, 'timestamp'> : never
 export type EmitEvent = (event: Unstamped<Event>) => void
 
@@ -87,6 +85,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   let isOver = false
   let speaker = place.agent
   let state: ChatState | undefined
+  /** As far as it was told; an answer tells all of it. */
+  let spent: readonly TokenUsage[] = []
 
   const emit: EmitEvent = event => {
     if (!isOver) send({ ...event, timestamp: Math.trunc(now()) } as Event)
@@ -142,7 +142,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     state = next
   }
 
-  function tellBehind({ speaker: who = speaker, chat_state, trace = [] }: Behind): void {
+  function tellBehind({ speaker: who = speaker, chat_state, trace = [], usage = [] }: Behind): void {
+    spent = sumUsage([...spent, ...usage])
     if (who !== speaker) endMessage()
     speaker = who
     if (place.showsTrace) for (const call of trace) callTool(call)
@@ -210,6 +211,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
 
   /** What is said of it is what the history says of its message. */
   function endStep(response?: Answered): void {
+    if (response) spent = response.usage ?? []
     endMessage()
     for (const [id, call] of begun) endToolStep(id, call)
     notes.close('The run ended before it answered')
@@ -218,13 +220,13 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     if (!execution) return
     const endedAt = response ? Date.parse(response.created_at) : now()
     const latency_ms = endedAt - (place.askedAt ?? startedAt)
-    steps.end(execution, { latency_ms, message_id })
+    steps.end(execution, { latency_ms, message_id, ...writeCost(spent) })
     execution = undefined
   }
 
-  function end(last: Unstamped<Event>, response?: Answered): void {
+  function end(last: Unstamped<RunFinishedEvent | RunErrorEvent>, response?: Answered): void {
     endStep(response)
-    emit(last)
+    emit({ ...last, ...writeCost(spent) })
     isOver = true
   }
 
@@ -246,7 +248,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       else if (place.showsNotes) notes.note(notice)
     },
     interim: parts => emit({ type: EventType.CUSTOM, name: 'working', value: plainTextOf(parts) }),
-    complete({ id, parts, created_at, chat_metadata, ...behind }) {
+    complete({ id, parts, created_at, chat_metadata, usage, ...behind }) {
       tellBehind(behind)
       kept = chat_metadata
       const isUntold = told === '' && begun.size === 0
@@ -256,7 +258,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
         if (isUntold || part.kind === 'tool_call') tell(part, id)
       }
       if (!isUntold) tellRest(parts, id)
-      endStep({ id, created_at })
+      endStep({ id, created_at, usage })
     },
     finish(ending) {
       const pendingToolCallIds = [...begun].filter(([, call]) => isLeft(call)).map(([id]) => id)
@@ -274,10 +276,4 @@ export function writeToolResult({
 }: Pick<ToolCallPart, 'id' | 'result' | 'error'>): Unstamped<Event> {
   const content = error ? error.message : typeof result === 'string' ? result : JSON.stringify(result as Json)
   return { type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content }
-}
-
-function writeOutcome(ending: RunEnding, pendingToolCallIds: readonly string[]): RunFinishedOutcome {
-  if (ending.kind === 'interrupt') return { type: 'interrupt', interrupts: [...ending.interrupts] }
-  if (ending.kind === 'cancelled') return { type: 'cancelled' }
-  return { type: 'success', ...(pendingToolCallIds.length > 0 && { pendingToolCallIds: [...pendingToolCallIds] }) }
 }

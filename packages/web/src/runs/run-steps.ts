@@ -1,5 +1,6 @@
 import { EventType } from '@ag-ui/core'
 import type { NoteNotice, StageNotice } from '@postern/core'
+import type { AguiUsage } from '@postern/transcript'
 import type { EmitEvent } from './run-events.ts'
 
 /** A step that has begun. */
@@ -15,6 +16,7 @@ export interface StepEnd {
   /** Default: since it began. */
   readonly latency_ms?: number | undefined
   readonly tool_name?: string
+  readonly usage?: AguiUsage[]
 }
 
 export interface StepWriter {

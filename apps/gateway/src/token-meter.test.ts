@@ -1,0 +1,38 @@
+import type { OperatorDesk, WorkDesk } from '@postern/core'
+import { expect, onTestFinished, test } from 'vitest'
+import { createMetrics } from './metrics.ts'
+import { createTokenMeter } from './token-meter.ts'
+
+const counts = { messages: {}, deliveries: {}, refusals: 0, stopped: {} }
+const desk = { count: async () => counts, nextDue: async () => undefined } as unknown as OperatorDesk & WorkDesk
+
+/** The lines of the metrics about tokens. */
+async function render(meter: ReturnType<typeof createTokenMeter>): Promise<readonly string[]> {
+  const metrics = createMetrics(desk, meter, Date.now)
+  onTestFinished(metrics.close)
+  return (await metrics.render()).split('\n').filter(line => line.startsWith('postern_tokens'))
+}
+
+test('what agents spend is counted by agent, model and kind; what is a part of it is counted apart', async () => {
+  const meter = createTokenMeter()
+  meter.count('desk', [{ model: 'large', input_tokens: 10, output_tokens: 4, total_tokens: 14, reasoning_tokens: 3 }])
+  meter.count('desk', [{ model: 'large', input_tokens: 1, cached_input_tokens: 1 }])
+  meter.count('shop', [{ provider: 'local', model: 'large', output_tokens: 2 }, { output_tokens: 7 }])
+  expect(await render(meter)).toEqual([
+    'postern_tokens_total{agent="desk",model="large",kind="input"} 11',
+    'postern_tokens_total{agent="desk",model="large",kind="output"} 4',
+    'postern_tokens_total{agent="shop",provider="local",model="large",kind="output"} 2',
+    'postern_tokens_total{agent="shop",model="unnamed",kind="output"} 7',
+    'postern_tokens_part_total{agent="desk",model="large",kind="reasoning"} 3',
+    'postern_tokens_part_total{agent="desk",model="large",kind="cached_input"} 1',
+  ])
+})
+
+test('a name cannot break the metrics, and names without end become one', async () => {
+  const meter = createTokenMeter()
+  meter.count('desk', [{ model: 'a"} 1\n\\', output_tokens: 1 }])
+  expect(await render(meter)).toEqual(['postern_tokens_total{agent="desk",model="a\\"} 1\\n\\\\",kind="output"} 1'])
+  for (let each = 0; each < 1_000; each += 1) meter.count('desk', [{ model: `m${each}`, output_tokens: 1 }])
+  expect(meter.list()).toHaveLength(201)
+  expect(meter.list().at(-1)).toEqual({ labels: { agent: 'desk', model: 'other', kind: 'output' }, tokens: 801 })
+})

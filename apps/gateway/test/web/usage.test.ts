@@ -1,0 +1,217 @@
+import type { BaseEvent, Message } from '@ag-ui/client'
+import { HttpAgent } from '@ag-ui/client'
+import type { ModelReply, ModelServer } from '@postern/agents/test-model-server'
+import { call, openModelServer, say } from '@postern/agents/test-model-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { formatRecord } from '../../src/cli/show.ts'
+import { eventually, operatorToken, origin } from '../house.ts'
+import { lastOf } from '../swarm-house.ts'
+import type { Answer, WebHouse } from '../web-house.ts'
+import { judgeStream, name, openWebHouse, parseEvents, readEvents, withoutWarnings } from '../web-house.ts'
+
+// What answers cost, on the whole line: model servers on loopback, the real client, every channel.
+
+const cost = {
+  prompt_tokens: 100,
+  completion_tokens: 20,
+  total_tokens: 120,
+  prompt_tokens_details: { cached_tokens: 64 },
+}
+const paid = ({ pieces = [] }: ModelReply): ModelReply => {
+  const told = `data: ${JSON.stringify({ choices: [], usage: cost })}\n\n`
+  return { pieces: [...pieces.slice(0, -1), told, 'data: [DONE]\n\n'] }
+}
+const [once, twice] = [1, 2].map(times => ({
+  model: 'blend-7',
+  inputTokens: 100 * times,
+  cachedInputTokens: 64 * times,
+  outputTokens: 20 * times,
+  totalTokens: 120 * times,
+}))
+const kept = { model: 'blend-7', input_tokens: 200, cached_input_tokens: 128, output_tokens: 40, total_tokens: 240 }
+
+let web: WebHouse
+let model: ModelServer
+
+beforeAll(async () => {
+  model = await openModelServer(request => {
+    const last = lastOf(request)
+    const isTold = request.body.messages.at(-1)?.role === 'tool'
+    if (!isTold) return last.includes('plainly') ? say('Plainly.') : paid(call('look_up', { order: '17' }))
+    const asked = JSON.stringify(request.body.messages)
+    if (asked.includes('break down')) return { status: 404, body: {} }
+    if (asked.includes('hang on')) return { pieces: say('Hanging').pieces?.slice(0, -2) ?? [], hangs: true }
+    return paid(say('It is 20.00.'))
+  })
+  const at = { base_url: model.baseUrl, model: 'blend-7' }
+  const agents = {
+    chat: { use: 'openai', ...at, tools: './agents/till.ts' },
+    crew: {
+      use: 'swarm',
+      default_agent: 'till',
+      model: at,
+      members: { till: { prompt: 'I am till.', tools: './agents/till.ts' } },
+    },
+    spender: { use: './agents/spender.ts' },
+  }
+  web = await openWebHouse({}, { agents, default_agent: 'chat' })
+})
+afterAll(async () => {
+  await web.close()
+  await model.close()
+})
+
+const runOf = async (agent: string, content: string, threadId = name('thread')) => {
+  const body = { threadId, runId: name('run'), messages: [{ id: name('msg'), role: 'user', content }] }
+  return readEvents(await web.call(`/api/v1/agents/${agent}/runs`, { method: 'POST', body: JSON.stringify(body) }))
+}
+const metadataOf = (message: Message | undefined) => (message as { metadata?: Answer } | undefined)?.metadata
+
+describe('what a run cost', () => {
+  test('is told at its end, of all its rounds, with its step, and with its message in the history', async () => {
+    const threadId = name('thread')
+    const events = await web.say('order 17', { threadId })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' }, usage: [twice] })
+    const steps = events.filter(({ type }) => type === 'STEP_FINISHED') as unknown as { metadata: Answer }[]
+    expect(steps.at(-1)?.metadata).toMatchObject({ stage: 'execution', usage: [twice] })
+    const history = await web.readHistory(threadId)
+    expect(history.map(({ metadata }) => metadata.usage)).toEqual([undefined, [twice]])
+  })
+
+  test('is known to a client that comes back, and is no cost of the run by which it does', async () => {
+    const threadId = name('thread')
+    await web.say('order 17', { threadId })
+    const headers = { authorization: 'Bearer token-of-ann-for-the-tests' }
+    const client = new HttpAgent({ url: `${web.house.url()}/api/v1/agent/runs`, headers, threadId })
+    const events: BaseEvent[] = []
+    const onEvent = ({ event }: { readonly event: BaseEvent }) => void events.push(event)
+    await withoutWarnings(() => client.runAgent({ runId: name('run') }, { onEvent }))
+    expect(events.at(-1)).not.toHaveProperty('usage')
+    expect(client.messages.map(message => metadataOf(message)?.usage)).toEqual([undefined, [twice]])
+    client.addMessage({ id: name('msg'), role: 'user', content: 'plainly' })
+    await withoutWarnings(() => client.runAgent({ runId: name('run') }, { onEvent }))
+    // Its server told nothing.
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+    expect(events.at(-1)).not.toHaveProperty('usage')
+  })
+
+  test('is told of a run that fails, as far as it came', async () => {
+    const threadId = name('thread')
+    const events = await web.say('order 17 and break down', { threadId })
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_ERROR', code: 'agent_failed', usage: [once] })
+    expect((await web.readHistory(threadId)).at(-1)?.metadata.usage).toEqual([once])
+  })
+
+  test('is told of a run that is cancelled, as far as it came, and kept with its words', async () => {
+    const [threadId, runId] = [name('thread'), name('run')]
+    const messages = [{ id: name('msg'), role: 'user', content: 'order 17 and hang on' }]
+    const { body } = await web.postRun({ threadId, runId, messages })
+    let text = ''
+    for await (const bytes of (body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
+      const isFirst = !text.includes('Hanging')
+      text += bytes
+      if (isFirst && text.includes('Hanging')) await web.ask('POST', `/api/v1/agent/runs/${runId}/cancel`)
+    }
+    const events = parseEvents(text)
+    await judgeStream(text, events)
+    expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'cancelled' }, usage: [once] })
+    const kept = await eventually(async () => (await web.readHistory(threadId))[1])
+    expect(kept?.metadata).toMatchObject({ incomplete: true, usage: [once] })
+  })
+
+  test('is told of a swarm, and of an agent that says it itself', async () => {
+    expect((await runOf('crew', 'order 17')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [twice] })
+    const own = {
+      provider: 'own',
+      model: 'house-blend',
+      inputTokens: 8,
+      cachedInputTokens: 6,
+      outputTokens: 3,
+      totalTokens: 11,
+    }
+    expect((await runOf('spender', 'spend')).at(-1)).toMatchObject({ type: 'RUN_FINISHED', usage: [own] })
+  })
+})
+
+describe('what an answer cost', () => {
+  async function ask(query: Record<string, string>, body?: object): Promise<Answer> {
+    const headers = { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' }
+    const init = body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers }
+    const answer = await fetch(`${web.house.url()}/operator/api/transcript?${new URLSearchParams(query)}`, init)
+    expect(answer.status).toBe(200)
+    return answer.json()
+  }
+  const owner = `web:${JSON.stringify([origin, 'ann'])}`
+
+  test.each(['agui', 'envelope', 'normalized', 'jsonl'])(
+    'goes out and comes in as %s, in a chat of its own',
+    async format => {
+      const [threadId, copy] = [name('thread'), name('copy')]
+      await web.say('order 17', { threadId })
+      const thread = `web:${JSON.stringify(['chat', threadId])}`
+      const { messages } = await ask({ owner, thread, format })
+      expect(await ask({ owner, thread, format }, { messages })).toMatchObject({ added: 0 })
+      await ask({ owner, thread: `web:${JSON.stringify(['chat', copy])}`, format }, { messages })
+      const rows = await web.readHistory(copy)
+      expect(rows.flatMap(({ metadata }) => metadata.usage ?? [])).toEqual([twice])
+    },
+  )
+
+  test('is the operator’s to see, in the answer of a message and in what is printed of it', async () => {
+    await web.say('order 17')
+    const [newest] = await web.house.messages()
+    const record = await web.house.show(newest?.id ?? '')
+    expect(record.response?.usage).toEqual([kept])
+    expect(formatRecord(record)).toContain('cost\n  blend-7: 200 in, 128 of it cached, 40 out, 240 in all (tokens)\n')
+  })
+
+  const tellTale = /usage|tokens|blend-7/
+
+  test.each(['activitypub', 'email'] as const)('is nobody’s to see by %s', async via => {
+    const { id } = await web.house.world.send({ via, to: 'chat', text: 'order 17' })
+    const record = await eventually(async () => {
+      const shown = await web.house.show(id)
+      return shown.deliveries.some(({ state }) => state === 'sent') && shown
+    })
+    expect(record.response?.usage).toEqual([kept])
+    expect(JSON.stringify(record.deliveries)).toContain('20.00')
+    expect(JSON.stringify(record.deliveries)).not.toMatch(tellTale)
+    const sent = JSON.stringify(web.house.world.fediverse.received)
+    expect(sent).not.toMatch(/blend-7|input_tokens/)
+  })
+
+  test.each(['SendMessage', 'SendStreamingMessage'])('is nobody’s to see by A2A, in %s', async method => {
+    const token = await web.house.world.a2a.token({ sub: 'bob' })
+    const message = { messageId: name('a2a'), role: 'ROLE_USER', parts: [{ text: 'order 17' }] }
+    const answer = await fetch(`${web.house.url()}/agents/chat/a2a`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } }),
+    })
+    const text = await answer.text()
+    expect(text).toContain('20.00')
+    expect(text).not.toMatch(tellTale)
+    const [newest] = await web.house.messages()
+    expect((await web.house.show(newest?.id ?? '')).response?.usage).toEqual([kept])
+  })
+
+  test('is counted for all agents together, and what is a part of it apart', async () => {
+    const readMetrics = async () => (await fetch(`${web.house.url()}/metrics`)).text()
+    const count = async (sample: string) => {
+      const line = (await readMetrics()).split('\n').find(each => each.startsWith(`${sample} `))
+      return Number(line?.slice(sample.length + 1) ?? 0)
+    }
+    const labels = (kind: string) => `{agent="chat",model="blend-7",kind="${kind}"}`
+    const input = `postern_tokens_total${labels('input')}`
+    const cached = `postern_tokens_part_total${labels('cached_input')}`
+    const before = [await count(input), await count(cached)]
+    await web.say('order 17')
+    await eventually(async () => (await count(input)) === (before[0] ?? 0) + 200)
+    expect(await count(cached)).toBe((before[1] ?? 0) + 128)
+  })
+
+  test('is asked of a model’s server in the stream, and told to no model', () => {
+    expect(model.requests.every(({ body }) => body.stream_options !== undefined)).toBe(true)
+    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).not.toMatch(/input_tokens|inputTokens/)
+  })
+})
