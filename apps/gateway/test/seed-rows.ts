@@ -164,7 +164,7 @@ export const seedRows: readonly SeedRow[] = [
   ['S-22', [historyViews, historyView, storeFormat, views]],
   ['S-23', [historyViews, storeFormat]],
   ['S-24', [historyViews, storeFormat]],
-  ['S-25', [storeFormat]],
+  ['S-25', [teamViews, storeFormat]],
   ['S-26', [pythonStore, storeFormat]],
   ['S-27', [pythonStore, storeFormat]],
   ['S-28', [pythonStore, storeFormat]],

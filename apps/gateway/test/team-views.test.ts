@@ -80,6 +80,31 @@ describe('the views of a conversation of the desk', () => {
     expect(await readView('global', { thread })).toEqual([])
   })
 
+  test('S-25: tell whether an agent has ended its last turn; what it ended before has no effect', async () => {
+    const tell = async (thread: string, query: object = {}) => {
+      const { complete } = await askView('agent', { thread, agent_key: 'one', ...query })
+      return complete
+    }
+    const end = { note: { type: 'final', content: 'Task completed' } }
+    const first = await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([end]) })
+    expect(await tell(await newestOf('one'))).toBe(true)
+    expect(await tell(await newestOf('one'), { types: 'task', limit: '1' })).toBe(true)
+
+    const going = { note: { type: 'action', tool: 'peek', args: {} } }
+    await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([going]), thread: first.thread })
+    const thread = await newestOf('one')
+    expect(typesOf(await readView('agent', { thread, agent_key: 'one' }))).toContain('final')
+    expect(await tell(thread)).toBe(false)
+    expect(await askView('agent', { thread, agent_key: 'nobody' })).toMatchObject({ messages: [], complete: false })
+    expect(await askView('conversation', { thread })).not.toHaveProperty('complete')
+
+    const finishing = { note: { type: 'action', tool: 'complete_task', args: {} } }
+    await web.house.world.send({ via: 'a2a', to: 'one', text: JSON.stringify([finishing]), thread: first.thread })
+    expect(await tell(thread)).toBe(true)
+    await web.house.restart()
+    expect(await tell(thread)).toBe(true)
+  })
+
   test('show what a manager planned, handed on and made known', async () => {
     await web.say(
       JSON.stringify([

@@ -2,7 +2,13 @@ import type { OperatorDesk, World } from '@postern/core'
 import { Rejection } from '@postern/core'
 import type { StoreDesk } from '@postern/store'
 import type { AgentViewOptions, MessageStore, StoreMessage, ThreadKey } from '@postern/transcript'
-import { createTranscriptMessageStore, isMessageType, messageTypeNames, withTurnFrames } from '@postern/transcript'
+import {
+  createTranscriptMessageStore,
+  isMessageTurnComplete,
+  isMessageType,
+  messageTypeNames,
+  withTurnFrames,
+} from '@postern/transcript'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { findConversation } from './conversations.ts'
@@ -18,6 +24,9 @@ const maxBytes = 64 * 1024 * 1024
 interface Asked extends AgentViewOptions {
   readonly agents: readonly string[]
 }
+
+/** An end farther back counts no more. */
+const completionReach = 10
 
 type ReadView = (store: MessageStore, location: string, asked: Asked) => Promise<readonly StoreMessage[]>
 
@@ -49,8 +58,17 @@ export function createViewRoutes({ desk, world }: ViewRouteOptions): Hono {
     const asked = readAsked(context)
     const thread = await findConversation(context.req.query('thread') ?? '', desk)
     if (!thread) throw new Rejection('no_recipient', 'Cannot find thread: there is none of this name')
-    return context.json({ messages: await read(openStore(thread), thread.thread_id, asked) })
+    const store = openStore(thread)
+    const messages = await read(store, thread.thread_id, asked)
+    const [agent_key] = asked.agents
+    const isOfOne = view === 'agent' && agent_key !== undefined
+    return context.json({ messages, ...(isOfOne && { complete: await isComplete(store, thread, agent_key) }) })
   })
+}
+
+/** Whether the agent has ended the last turn it began, by the rule of such stores; whatever part of the view is asked for. */
+async function isComplete(store: MessageStore, { thread_id }: ThreadKey, agent_key: string): Promise<boolean> {
+  return isMessageTurnComplete(await store.listAgent(thread_id, agent_key, { tail: completionReach }), { agent_key })
 }
 
 function readAsked({ req }: Context): Asked {
