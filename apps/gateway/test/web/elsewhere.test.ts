@@ -173,24 +173,24 @@ describe('a thread before everybody', () => {
   })
 
   test('C-30: what is said there in a chat is answered to him alone, and told to nobody else', async () => {
-    const { text } = await house.chat('my secret is 4711', { threadId, as: 'bob' })
+    const { text } = await house.chat('my secret is durian', { threadId, as: 'bob' })
     expect(text).not.toBe('')
     const note = await eventually(async () => notesTo(actor, 'who knows the way?').at(-1))
     expect(note).toMatchObject({ to: [actor], cc: [] })
     expect(note.tag.map(({ href }) => href)).toEqual([actor])
     const again = await house.chat('what did I say?', { threadId, as: 'bob' })
-    expect(readConfided(again.text).past.join()).toContain('my secret is 4711')
+    expect(readConfided(again.text).past.join()).toContain('my secret is durian')
     const other = await house.dm('and what else?', {
       from: 'alice@snac.test',
       visibility: 'public',
       inReplyTo: note.inReplyTo,
     })
     expect(readConfided(other.text).past.join()).toContain('[said in a chat, not before everybody]')
-    expect(other.text).not.toContain('4711')
+    expect(other.text).not.toContain('durian')
     const published = house.house.world.fediverse.received.filter(({ activity }) =>
       JSON.stringify([activity.to, activity.cc]).includes('#Public'),
     )
-    expect(JSON.stringify(published)).not.toContain('4711')
+    expect(JSON.stringify(published)).not.toContain('durian')
   })
 })
 
