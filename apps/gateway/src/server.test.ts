@@ -24,6 +24,8 @@ test.each([
   ['GET', '/a2a/rest/tasks/1:subscribe', 429],
   ['DELETE', '/agents/echo/a2a/rest/tasks/1/pushNotificationConfigs/2', 429],
   ['GET', '/agents/%65cho/a2a/rest/tasks', 429],
+  ['PUT', '/v1/sessions/one', 429],
+  ['DELETE', '/v1/store/here', 429],
   ['GET', '/.well-known/agent-card.json', 200],
   ['GET', '/agents/echo', 200],
   ['POST', '/operator/api/messages', 200],

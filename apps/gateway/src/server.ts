@@ -53,9 +53,11 @@ export function createServer({ channels, rooms, limits, metrics, log, trustedPro
 /** Where an operation of A2A is told by path, any method may be one. */
 const operationPaths = /^(\/agents\/[^/]+)?\/a2a\/rest\//
 
-/** What makes us work: what is posted, and operations; documents are cheap, and the operator is at home. */
+const changingMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
+
+/** What makes us work: what changes something, and operations; documents are cheap, and the operator is at home. */
 function isCounted({ method, path }: Pick<HonoRequest, 'method' | 'path'>): boolean {
-  return (method === 'POST' && !path.startsWith('/operator/')) || operationPaths.test(path)
+  return (changingMethods.has(method) && !path.startsWith('/operator/')) || operationPaths.test(path)
 }
 
 function countHeaders(env: unknown): number {

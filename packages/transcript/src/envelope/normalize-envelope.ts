@@ -118,7 +118,8 @@ function inferType(metadata: JsonMap, content: Json | undefined): EnvelopeType {
 
 /** A map; `[]` is the empty one, and a list the map of its places. Anything else is none. */
 function readOpenMap(value: Json | undefined): JsonMap {
-  return typeof value === 'object' && value !== null ? { ...(value as JsonMap) } : {}
+  if (Array.isArray(value)) return Object.fromEntries(value.entries())
+  return isJsonMap(value) ? value : {}
 }
 
 function present(value: Json | undefined): Json | undefined {
