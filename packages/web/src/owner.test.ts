@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { House } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/core'
 import type { CryptoKey, JWK } from 'jose'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
@@ -171,5 +171,29 @@ describe('createOwnerReader()', () => {
     expect(otherAnn).not.toBe(ann)
     const made = await addressOf(issuer, 'Ann Smith')
     expect(await addressOf(issuer, made.slice(1).split('@')[0] ?? '')).not.toBe(made)
+  })
+})
+
+describe('issuers', () => {
+  it('are none of our own name: their subjects would be whoever a configured token names', () => {
+    const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
+    const mend = 'Let the issuer have a name of its own.'
+    const refusal = new ConfigError('web.auth.issuers.0.issuer', problem, mend)
+    const own = { issuer: 'https://agents.test', audience: 'us', secret }
+    expect(() => openDoor({ issuers: [own] })).toThrow(refusal)
+  })
+
+  it('stand there once each', () => {
+    const issuers = [
+      { issuer, audience: 'us', secret },
+      { issuer, audience: 'them', secret },
+    ]
+    const { error } = webConfigSchema.safeParse({ enabled: true, auth: { issuers } })
+    expect(error?.issues).toMatchObject([
+      {
+        path: ['auth', 'issuers', 1, 'issuer'],
+        message: 'stands there already: of two entries for one issuer only one would count',
+      },
+    ])
   })
 })

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { House, NormalizedMessage } from '@postern/core'
-import { formatChatOwner, isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
+import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
 import { decodeJwt, jwtVerify } from 'jose'
 import type { WebConfig } from './config.ts'
 import { createKeyFinder } from './issuer-keys.ts'
@@ -19,7 +19,9 @@ export type ReadOwner = (authorization: string | undefined) => Promise<WebOwner>
 
 const toleranceSeconds = 30
 
+/** @throws ConfigError when somebody else speaks as we do */
 export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<House, 'world' | 'agents'>): ReadOwner {
+  checkIssuers(auth, agents.origin)
   const names = new Map(auth.tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
   const issuers = new Map(
     auth.issuers.map(config => [config.issuer, { config, findKey: createKeyFinder(config, world) }]),
@@ -48,6 +50,14 @@ export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<H
     const name = names.get(hash('sha256', token))
     return name === undefined ? readToken(token) : nameOwner(agents.origin, name, `web.${agents.domain}`)
   }
+}
+
+/** Configured tokens are known under our origin: an issuer of that name could make somebody any of them. */
+function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
+  const at = issuers.findIndex(({ issuer }) => issuer === origin)
+  if (at < 0) return
+  const problem = 'is the origin of the gateway itself, under which it knows the names of web.auth.tokens'
+  throw new ConfigError(`web.auth.issuers.${at}.issuer`, problem, 'Let the issuer have a name of its own.')
 }
 
 function nameOwner(issuer: string, subject: unknown, host: string): WebOwner {
