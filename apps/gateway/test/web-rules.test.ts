@@ -300,6 +300,30 @@ describe('what a conversation waits for', () => {
     expect(decided.at(-1)).toMatchObject({ outcome: { type: 'success' } })
   })
 
+  test('C-25: nobody else decides it by its id, where he waits for something of his own or not; its person still can', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('consent', { threadId }))
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: { approved: true } }]
+    const askAsBob = async (place: string, more: object) => {
+      const messages = 'resume' in more ? [] : [{ id: name('msg'), role: 'user', content: 'consent' }]
+      return readEvents(await web.postRun({ threadId: place, runId: name('run'), messages, ...more }, {}, 'bob'))
+    }
+    const own = name('thread')
+    const [his] = interruptsOf(await askAsBob(own, {}))
+    expect(his?.id).not.toBe(asked?.id)
+    for (const place of [threadId, name('thread'), own]) {
+      const events = await askAsBob(place, { resume })
+      expect(JSON.stringify(events)).not.toContain('decided:')
+      expect(events.at(-1)).toMatchObject({
+        type: 'RUN_ERROR',
+        code: 'not_decided',
+        message: 'an interrupt that is not open was not decided',
+      })
+    }
+    const decided = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(decided)).toContain('decided: granted')
+  })
+
   test('C-24: what is cancelled is declined', async () => {
     const threadId = name('thread')
     const [asked] = interruptsOf(await web.say('consent', { threadId }))
