@@ -1,5 +1,6 @@
 import { partSchema, plainTextOf } from '@postern/core'
 import { z } from 'zod'
+import { entryDecisionSchema } from './entry-decision.ts'
 import { jsonDifferenceSchema, jsonMapSchema, jsonSchema } from './json-schema.ts'
 import { entryKinds, entryRoles, entryScopes, formatNames } from './kind.ts'
 
@@ -57,6 +58,8 @@ export const entryBodySchema = z.object({
   agent_key: z.string().optional(),
   author: z.object({ address: z.string(), display_name: z.string().optional() }).optional(),
   content: entryContentSchema,
+  /** Who decided what it says. */
+  decided_by: entryDecisionSchema.optional(),
   tool: entryToolSchema.optional(),
   wait: entryWaitSchema.optional(),
   error: z.object({ message: z.string(), code: z.string().optional(), type: z.string().optional() }).optional(),

@@ -27,6 +27,16 @@ const usageOf = (names: readonly string[]) =>
 const ownUsage = usageOf(['input_tokens', 'output_tokens', 'total_tokens', 'reasoning_tokens', 'cached_input_tokens'])
 const aguiUsage = usageOf(['inputTokens', 'outputTokens', 'totalTokens', 'reasoningTokens', 'input_tokens', 'extra'])
 
+/** Some as they are written, some not. */
+const decision = fc.oneof(
+  fc.record(
+    { method: fc.constantFrom('link', 'operator', 'timeout'), subject: word, approver: fc.constant('operator') },
+    { requiredKeys: ['method'] },
+  ),
+  fc.record({ method: word, more: json }),
+  json,
+)
+
 const envelopeMembers = {
   role: fc.constantFrom('user', 'assistant', 'tool', 'system', 'developer', 'wizard'),
   content: fc.oneof(text, fc.array(json, { maxLength: 3 }), map),
@@ -35,6 +45,7 @@ const envelopeMembers = {
     fc.constant([]),
     fc.record({ tool_call_id: word, note: json }),
     fc.record({ usage: ownUsage }),
+    fc.record({ decided_by: decision }),
     fc.record({ type: fc.constantFrom('tool_call', 'tool_result', 'banana'), tool_name: word, parameters: map }),
   ),
   id: fc.oneof(word, fc.constant('')),
@@ -106,7 +117,12 @@ const swarm = fc
         ),
         { maxLength: 2 },
       ),
-      payload: fc.oneof(map, fc.constant(null)),
+      payload: fc.oneof(
+        map,
+        fc.constant(null),
+        fc.record({ decided_by: decision }),
+        fc.record({ decided_by: decision, more: json }),
+      ),
       extra: json,
     }),
   )
@@ -134,6 +150,7 @@ const aguiCommon = fc
         map,
         fc.record({ run_id: word, stage: word, latency_ms: fc.nat(), message_id: word }),
         fc.record({ usage: fc.oneof(aguiUsage, json) }),
+        fc.record({ decided_by: decision }),
       ),
       encryptedValue: word,
     }),

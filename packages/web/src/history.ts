@@ -117,8 +117,9 @@ function textOfEntry({ kind, role, content, tool }: TranscriptEntry, fileAddress
   return JSON.stringify(tool.result ?? tool.error ?? { name: tool.name, args: tool.args })
 }
 
-function showStage({ kind, role, run_id, stage, latency_ms, entry_id, native_id, tool, metadata }: TranscriptEntry) {
-  if (role === 'user') return run_id === undefined ? {} : { run_id }
+function showStage(entry: TranscriptEntry) {
+  const { kind, role, run_id, stage, latency_ms, entry_id, native_id, tool, metadata } = entry
+  if (role === 'user') return { ...(run_id !== undefined && { run_id }), ...showDecision(entry) }
   return {
     ...(run_id !== undefined && { run_id }),
     stage: stage ?? (tool ? 'tool_execution' : 'execution'),
@@ -127,6 +128,13 @@ function showStage({ kind, role, run_id, stage, latency_ms, entry_id, native_id,
     message_id: (kind === 'activity' && metadata?.message_id) || (native_id ?? entry_id),
     ...(tool?.name !== undefined && { tool_name: tool.name }),
   }
+}
+
+/** That it is no word of his own, and whose; which of the operators it was is their own affair. */
+function showDecision({ decided_by }: TranscriptEntry): object {
+  if (!decided_by) return {}
+  const { method, approver } = decided_by
+  return { decided_by: { method, ...(approver && { approver }) } }
 }
 
 /** Bucket, path and type of what its owner sent: no address and no token. */

@@ -1,7 +1,7 @@
-import type { Entry, NormalizedResponse, Part } from '@postern/core'
-import { formatTurnId } from '@postern/core'
-import type { EntryBody, Residue } from '@postern/transcript'
-import { isChatVisible } from '@postern/transcript'
+import type { Entry, NormalizedResponse, Part, PolicyResolution } from '@postern/core'
+import { formatTurnId, timeoutMethod } from '@postern/core'
+import type { EntryBody, EntryDecision, Residue } from '@postern/transcript'
+import { decisionOf, isChatVisible } from '@postern/transcript'
 import type { Database } from '../database.ts'
 import { parseJson, prepareQuery } from '../database.ts'
 import { isFromChat, isOwnMessage, saidInThread } from '../person-words.ts'
@@ -26,6 +26,8 @@ interface SaidRow {
   readonly scope: string
   readonly run_id: string | null
   readonly asked_at: string | null
+  /** Of words that say what was decided. */
+  readonly resolution: string | null
   /** Of an answer: what stands behind it. */
   readonly behind: string | null
 }
@@ -63,6 +65,7 @@ export interface DeskEntries {
 
 /** The latency of an answer counts from the message it answers. */
 const selectSaid = `SELECT e.seq, e.answers, e.native_id, e.role, e.author, e.content, e.at, t.agent, k.native_id AS run_id, q.at AS asked_at,
+  json_extract(m.envelope, '$.policy_resolution') AS resolution,
   CASE WHEN ${isFromChat} THEN 'web' ELSE t.via END AS via, e.scope, r.envelope AS behind
   FROM entries e JOIN threads t ON t.id = e.thread_id LEFT JOIN tasks k ON k.id = e.task_id
   LEFT JOIN entries q ON q.seq = e.answers LEFT JOIN messages m ON m.number = e.seq
@@ -132,7 +135,8 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
   const { speaker = row.agent, trace = [], status, unfinished = [], usage, chat_metadata: metadata } = readBehind(row)
   const split = [...writeUnfinished(unfinished), ...splitParts(parseJson<readonly Part[]>(row.content), row.role)]
   const pieces = status === 'input_required' && row.native_id !== null ? askQuestion(split, row.native_id) : split
-  const author = parseJson<Entry['author']>(row.author)
+  const decided_by = row.resolution === null ? undefined : decisionOf(parseJson<PolicyResolution>(row.resolution))
+  const author = decided_by ? authorOfDecision(decided_by, row) : parseJson<Entry['author']>(row.author)
   const isAnswer = row.role === 'assistant'
   const latency = isAnswer && row.asked_at !== null ? Date.parse(row.at) - Date.parse(row.asked_at) : undefined
   const common = {
@@ -143,6 +147,7 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
       ...(author.display_name !== undefined && { display_name: author.display_name }),
     },
     ...(isAnswer && { agent_key: speaker }),
+    ...(decided_by && { decided_by }),
     ...turnOf(row),
     ...(row.run_id !== null && { run_id: row.run_id }),
     ...(row.via !== 'web' && { via: row.via }),
@@ -166,6 +171,13 @@ function writeEntries(row: SaidRow, thread_id: string, residueOf: (said: Said) =
     }),
     ...withResidue(said, residueOf),
   ]
+}
+
+/** What an operator decides is no word of who is talking, though it is answered to him; what nobody has decided is the gateway's. */
+function authorOfDecision({ method, subject, approver }: EntryDecision, { author }: SaidRow): Entry['author'] {
+  if (method === timeoutMethod) return { address: gatewayStage }
+  if (approver === undefined) return parseJson<Entry['author']>(author)
+  return { address: approver, ...(subject !== undefined && { display_name: subject }) }
 }
 
 function withResidue([head, ...rest]: readonly EntryBody[], residueOf: (said: Said) => Residue): readonly EntryBody[] {

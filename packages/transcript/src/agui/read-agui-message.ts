@@ -1,6 +1,7 @@
 import type { Json } from '@postern/core'
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryTool } from '../entry.ts'
+import { readEntryDecision } from '../entry-decision.ts'
 import { isJsonMap } from '../json-difference.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
 import { argsOf, findCallName } from '../tool-entry.ts'
@@ -35,7 +36,9 @@ export function readAguiDrafts(message: AguiMessage, reading: Reading): readonly
         { ...shared, ...placeOfRole[message.role], ...readContent(message), tool: readResult(message, reading) },
         ...calls,
       ]
-  return [{ ...head, native_id: message.id, usage: readAguiUsage(message.metadata?.usage) }, ...tail]
+  const { usage, decided_by } = message.metadata ?? {}
+  const known = { usage: readAguiUsage(usage), decided_by: readEntryDecision(decided_by) }
+  return [{ ...head, native_id: message.id, ...known }, ...tail]
 }
 
 type Shared = Pick<EntryDraft, 'agent_key' | 'run_id' | 'stage' | 'latency_ms'>

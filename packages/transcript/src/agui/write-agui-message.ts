@@ -1,5 +1,6 @@
 import type { Json } from '@postern/core'
 import { type EntryBody, textOfContent } from '../entry.ts'
+import { writeEntryDecision } from '../entry-decision.ts'
 import type { JsonMap } from '../json-difference.ts'
 import type { EntryKind } from '../kind.ts'
 import { presentMembers, resultTextOf } from '../tool-entry.ts'
@@ -28,7 +29,8 @@ export function countAguiRun([head, ...rest]: readonly EntryBody[]): number {
 export function writeAguiMessage([head, ...rest]: readonly [EntryBody, ...EntryBody[]]): AguiMessage {
   const { run_id, stage, latency_ms } = head
   const usage = writeAguiUsage(head.usage)
-  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage }) }
+  const decided = writeEntryDecision(head.decided_by)
+  const metadata = { ...head.metadata, ...presentMembers({ run_id, stage, latency_ms, usage, ...decided }) }
   const named = head.role === 'user' ? undefined : head.agent_key
   return {
     id: head.native_id ?? head.entry_id,

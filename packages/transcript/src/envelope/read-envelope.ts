@@ -1,6 +1,7 @@
 import type { Json } from '@postern/core'
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryContent, type EntryTool, type EntryWait } from '../entry.ts'
+import { readEntryDecision } from '../entry-decision.ts'
 import { parseEntryTime } from '../entry-time.ts'
 import { readEntryUsage } from '../entry-usage.ts'
 import { isJsonMap } from '../json-difference.ts'
@@ -40,6 +41,7 @@ export function readEnvelopeDraft(envelope: AgentMessageEnvelope, reading: Readi
     wait: readWait(envelope, reading),
     error: type === 'error' ? { message: textOf(envelope.content) } : undefined,
     usage: readEntryUsage(envelope.metadata.usage),
+    decided_by: readEntryDecision(envelope.metadata.decided_by),
     at: created_at === undefined ? undefined : parseEntryTime(created_at),
     native_at: created_at,
   }

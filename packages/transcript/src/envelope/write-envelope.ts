@@ -1,5 +1,6 @@
 import type { Json } from '@postern/core'
 import { type EntryBody, textOfContent } from '../entry.ts'
+import { writeEntryDecision } from '../entry-decision.ts'
 import { formatPlainTime } from '../entry-time.ts'
 import { readEntryUsage } from '../entry-usage.ts'
 import type { JsonMap } from '../json-difference.ts'
@@ -104,8 +105,8 @@ function writeResultPayload({ tool, turn_no }: EntryBody): JsonMap {
   }
 }
 
-function writeMetadata({ tool, wait, usage }: EntryBody): JsonMap {
+function writeMetadata({ tool, wait, usage, decided_by }: EntryBody): JsonMap {
   const decided = wait && wait.state !== 'open' ? { action_id: wait.id, action_status: wait.state } : {}
   const called = tool ? { tool_call_id: tool.call_id, ...decided } : {}
-  return presentMembers({ ...called, usage: readEntryUsage(usage) })
+  return presentMembers({ ...called, ...writeEntryDecision(decided_by), usage: readEntryUsage(usage) })
 }

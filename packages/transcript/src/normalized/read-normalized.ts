@@ -1,6 +1,7 @@
 import type { NormalizedMessage, NormalizedResponse, Part, ToolCallPart } from '@postern/core'
 import type { EntryDraft } from '../dialect.ts'
 import { contentOfText, type EntryTool } from '../entry.ts'
+import { decisionOf } from '../entry-decision.ts'
 import type { EntryKind } from '../kind.ts'
 import { isChatVisible, scopeOfKind } from '../kind.ts'
 import { argsOf } from '../tool-entry.ts'
@@ -10,12 +11,13 @@ type Common = Omit<EntryDraft, 'kind' | 'content'>
 
 /** A message to an agent as entries. What is no message (an edit, a follow) is an activity. */
 export function readMessageDrafts(message: NormalizedMessage): Drafts {
-  const { sender, recipient, received_at, kind = 'message' } = message
+  const { sender, recipient, received_at, kind = 'message', policy_resolution } = message
   const author = { address: sender.address, display_name: sender.display_name }
   const common: Common = {
     role: 'user',
     agent_key: recipient,
     author,
+    decided_by: decisionOf(policy_resolution),
     at: toMilliseconds(received_at),
     native_at: received_at,
   }

@@ -1,6 +1,7 @@
 import type { Json } from '@postern/core'
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryContent, type EntryTool } from '../entry.ts'
+import { readEntryDecision } from '../entry-decision.ts'
 import { isoOfMs, parseEntryTime } from '../entry-time.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
 import { argsOf, findOpenCall } from '../tool-entry.ts'
@@ -39,6 +40,7 @@ export function readStoreDraft(message: StoreMessage, reading: Reading): EntryDr
     content: readStoreContent(message.content),
     tool: readStoreTool(message, reading),
     error: readStoreError(message),
+    decided_by: readEntryDecision(message.decided_by),
     agent_key: textOf(message.agent_key) ?? textOf(message.from_manager) ?? textOf(message.from_worker),
     turn_id: textOf(turn_id),
     phase_id: Number.isSafeInteger(phase_id) ? Number(phase_id) : undefined,

@@ -1,5 +1,6 @@
 import type { Json } from '@postern/core'
 import { type EntryBody, textOfContent } from '../entry.ts'
+import { writeEntryDecision } from '../entry-decision.ts'
 import type { JsonMap } from '../json-difference.ts'
 import type { EntryKind } from '../kind.ts'
 import { presentMembers, resultOfEntry } from '../tool-entry.ts'
@@ -49,6 +50,7 @@ export function writeStoreMessage(entry: EntryBody): StoreMessage {
     type,
     ...writeSubject(type, entry),
     ...presentMembers({ turn_id: entry.turn_id, agent_key: entry.agent_key }),
+    ...writeEntryDecision(entry.decided_by),
     timestamp: Date.parse(entry.at) / 1000,
   }
 }

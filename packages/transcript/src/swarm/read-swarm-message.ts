@@ -1,5 +1,6 @@
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryContent } from '../entry.ts'
+import { readEntryDecision } from '../entry-decision.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
 import { argsOf, findCallName } from '../tool-entry.ts'
 import { readSwarmImage } from './swarm-image.ts'
@@ -41,6 +42,7 @@ function readSaid(message: SwarmMessage, reading: Reading): EntryDraft {
     content: readSwarmContent(message),
     tool: call_id === undefined ? undefined : { call_id, name: findCallName(call_id, reading) },
     error: role === 'resque' ? { message: content } : undefined,
+    decided_by: readEntryDecision(message.payload?.decided_by),
   }
 }
 

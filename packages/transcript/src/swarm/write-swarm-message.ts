@@ -1,4 +1,5 @@
 import { type EntryBody, textOfContent } from '../entry.ts'
+import { writeEntryDecision } from '../entry-decision.ts'
 import type { EntryKind, EntryRole } from '../kind.ts'
 import { isCallEntry, resultTextOf } from '../tool-entry.ts'
 import { listInlineImages } from './swarm-image.ts'
@@ -35,6 +36,7 @@ export function writeSwarmMessage([head, ...rest]: readonly [EntryBody, ...Entry
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(head.kind === 'tool_result' && head.tool && { tool_call_id: head.tool.call_id }),
     ...(images.length > 0 && { images }),
+    ...(head.decided_by && { payload: writeEntryDecision(head.decided_by) }),
   }
 }
 
