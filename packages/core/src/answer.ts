@@ -80,7 +80,7 @@ function toPartial(chunk: AgentChunk | NormalizedResponse): PartialResponse {
 function mergePartials(before: PartialResponse, next: PartialResponse): PartialResponse {
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
-  const usage = sumUsage([...(before.usage ?? []), ...(next.usage ?? [])])
+  const usage = next.usage ? sumUsage([...(before.usage ?? []), ...next.usage]) : before.usage
   const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
   const known: readonly Part[] = before.trace ?? []
   const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, known).filter(isCall)
@@ -93,7 +93,7 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
     ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
     ...(notes.length > 0 && { notes }),
     ...(trace.length > 0 && { trace }),
-    ...(usage.length > 0 && { usage }),
+    ...(usage && { usage }),
   }
 }
 

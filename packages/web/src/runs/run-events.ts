@@ -142,8 +142,8 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     state = next
   }
 
-  function tellBehind({ speaker: who = speaker, chat_state, trace = [], usage = [] }: Behind): void {
-    spent = sumUsage([...spent, ...usage])
+  function tellBehind({ speaker: who = speaker, chat_state, trace = [], usage }: Behind): void {
+    if (usage) spent = sumUsage([...spent, ...usage])
     if (who !== speaker) endMessage()
     speaker = who
     if (place.showsTrace) for (const call of trace) callTool(call)
