@@ -16,6 +16,7 @@ const rememberedCrash = 'apps/gateway/test/remembered-crash.test.ts'
 const rememberedCalls = 'packages/agents/src/approval/remembered-calls.test.ts'
 const toolPolicies = 'packages/agents/src/openai/tool-policies.test.ts'
 const approvalCrash = 'apps/gateway/test/approval-crash.test.ts'
+const toolFiles = 'apps/gateway/test/web/tool-files.test.ts'
 const webRules = 'apps/gateway/test/web-rules.test.ts'
 const deskBinding = 'packages/store/src/transcript/desk-binding.test.ts'
 const operatorChat = 'apps/gateway/test/operator-chat.test.ts'
@@ -129,14 +130,14 @@ export const seedRows: readonly SeedRow[] = [
   ['C-19', [webRules, web, stages, agui]],
   ['C-20', [producer, agui]],
   ['C-21', [web, notes, agui]],
-  ['C-22', [web]],
+  ['C-22', [toolFiles, web]],
   ['C-23', [approval, operatorChat, web, producer]],
   ['C-24', [approval, operatorChat, webRules, web, resumedRuns]],
   ['C-25', [operatorChat, webRules, web]],
   ['C-26', [webRules, web, elsewhere, resumedRuns]],
   ['C-27', [web, elsewhere]],
   ['C-28', [web]],
-  ['C-29', [webRules, web]],
+  ['C-29', [toolFiles, webRules, web]],
   ['C-30', [elsewhereCrash, elsewhere]],
   ['C-31', [web]],
   ['C-32', [webRules, web]],

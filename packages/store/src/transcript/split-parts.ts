@@ -1,5 +1,5 @@
 import type { ApprovalAction, Json, Part, PolicyPart, ToolCallPart } from '@postern/core'
-import { readApproval, refusedCall } from '@postern/core'
+import { readApproval, readResultParts, refusedCall } from '@postern/core'
 import type { EntryBody } from '@postern/transcript'
 import { contentOfText } from '@postern/transcript'
 
@@ -80,7 +80,9 @@ function writeToolCall({ id, name, args, result, error, continues }: ToolCallPar
     ...(error && { error }),
     ...(result !== undefined && { result: result as Json }),
   }
-  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content: contentOfText(''), tool: ended }
+  const returned = readResultParts(result)
+  const content = returned ? { parts: returned } : contentOfText('')
+  const end: Piece = { kind: 'tool_result', role: 'tool', scope: 'agent', content, tool: ended }
   if (continues === undefined) return [call, end]
   // What it waited for is over: accepted where it was run, whatever came of it; with what it was run, which may be other than what was asked.
   const ran = isObject ? { ...ended, args: args as Record<string, Json> } : ended

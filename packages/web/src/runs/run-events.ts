@@ -1,6 +1,6 @@
 import type { Event, RunErrorEvent, RunFinishedEvent, TextMessageStartEvent } from '@ag-ui/core'
 import { EventType, PROTOCOL_VERSION } from '@ag-ui/core'
-import type { Json, NormalizedResponse, NoteNotice, Part, StageNotice, TokenUsage, ToolCallPart } from '@postern/core'
+import type { NormalizedResponse, NoteNotice, Part, StageNotice, TokenUsage, ToolCallPart } from '@postern/core'
 import { plainTextOf, sumUsage } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
@@ -11,6 +11,7 @@ import type { OpenStep } from './run-steps.ts'
 import { createStageWriter, createStepWriter } from './run-steps.ts'
 import type { FileAddress, ShownFile } from './write-block.ts'
 import { blockBreak, listFiles, writeBlock, writeBlocks } from './write-block.ts'
+import { writeToolResult } from './write-tool-result.ts'
 
 export interface RunPlace {
   readonly threadId: string
@@ -266,14 +267,4 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     },
     fail: (message, code, response) => end({ type: EventType.RUN_ERROR, message, code }, response),
   }
-}
-
-/** The end of a call, whenever its beginning was told. */
-export function writeToolResult({
-  id,
-  result,
-  error,
-}: Pick<ToolCallPart, 'id' | 'result' | 'error'>): Unstamped<Event> {
-  const content = error ? error.message : typeof result === 'string' ? result : JSON.stringify(result as Json)
-  return { type: EventType.TOOL_CALL_RESULT, messageId: `${id}-result`, toolCallId: id, role: 'tool', content }
 }

@@ -1,6 +1,7 @@
-import type { Interrupt, RunAgentInput } from '@ag-ui/core'
+import type { Interrupt, RunAgentInput, ToolMessage } from '@ag-ui/core'
 import { Rejection } from '@postern/core'
-import type { TranscriptEntry } from '@postern/transcript'
+import type { AguiPart, TranscriptEntry } from '@postern/transcript'
+import { readAguiParts } from '@postern/transcript'
 import { findConversation } from '../conversation.ts'
 import { isAsked, showHistory } from '../history.ts'
 import type { WebOwner } from '../owner.ts'
@@ -141,7 +142,7 @@ async function readNews(
     id: call.call_id,
     name: call.name ?? '',
     args: call.args ?? {},
-    ...(error === undefined ? { result: content } : { error: { message: error } }),
+    ...(error === undefined ? { result: readToolContent(content) } : { error: { message: error } }),
   }))
   const answered = answers.map(content => ({ kind: 'text' as const, mime: 'text/plain' as const, content }))
   return {
@@ -149,6 +150,13 @@ async function readNews(
     blobs: read.flatMap(({ blobs }) => blobs),
     warnings: read.flatMap(({ warnings }) => warnings),
   }
+}
+
+/** Files that a client's tool returned are parts as agents know them; what only the client can read stays as it came. */
+function readToolContent(content: ToolMessage['content']): unknown {
+  if (typeof content === 'string') return content
+  const parts = readAguiParts(content as readonly AguiPart[])
+  return parts.length === content.length ? { parts } : content
 }
 
 /** @throws Rejection no_recipient */

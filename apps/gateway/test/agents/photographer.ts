@@ -1,0 +1,23 @@
+import type { NormalizedMessage, Part } from '@postern/core'
+
+const picture: Part = {
+  kind: 'file',
+  name: 'roof.png',
+  mime: 'image/png',
+  bytes_ref: { kind: 'inline', data_base64: 'iVBORw0KGgo=' },
+}
+const words: Part = { kind: 'text', mime: 'text/plain', content: 'The roof, from above' }
+
+/** Its tool gives a picture; what the chat's own tool gave it, it says back. */
+export async function* handle({ parts }: NormalizedMessage) {
+  const [returned] = parts.filter(part => part.kind === 'tool_call')
+  if (returned) yield JSON.stringify(returned.result)
+  else if (parts.some(part => part.kind === 'text' && part.content === 'yours')) {
+    yield { kind: 'tool_call', id: 'call-2', name: 'camera', args: {} }
+  } else {
+    yield { kind: 'tool_call', id: 'call-1', name: 'photograph', args: { of: 'roof' } }
+    const result = { parts: [words, picture], taken: 1 }
+    yield { kind: 'tool_call', id: 'call-1', name: 'photograph', args: { of: 'roof' }, result }
+    yield 'Here it is.'
+  }
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorToken } from '../house.ts'
+import type { Answer, WebHouse } from '../web-house.ts'
+import { name, openWebHouse } from '../web-house.ts'
+
+// Files that a tool returns are parts of its result: live, in the history, in exports, and back in again.
+
+let web: WebHouse
+beforeAll(async () => {
+  web = await openWebHouse(
+    { trace: true },
+    { agents: { chat: { use: './agents/photographer.ts' } }, default_agent: 'chat' },
+  )
+})
+afterAll(() => web.close())
+
+const data = 'iVBORw0KGgo='
+const shown = [
+  { type: 'text', text: 'The roof, from above' },
+  { type: 'image', source: { type: 'data', value: data, mimeType: 'image/png' } },
+]
+
+async function exchange(format: string, thread: string, messages?: readonly Answer[]): Promise<Answer> {
+  const query = new URLSearchParams({ format, thread })
+  const headers = { authorization: `Bearer ${operatorToken}` }
+  const body = messages && { method: 'POST', body: JSON.stringify({ messages }) }
+  return (await fetch(`${web.house.url()}/operator/api/transcript?${query}`, { headers, ...body })).json()
+}
+
+test('C-29: what a tool returned is in its result’s parts, streamed, exported, and unchanged when it is read in again', async () => {
+  const threadId = name('thread')
+  const events = await web.say('the roof', { threadId })
+  const result = events.find(({ type }) => type === 'TOOL_CALL_RESULT') as Answer
+  expect(result).toMatchObject({ toolCallId: 'call-1', content: shown })
+  expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED', outcome: { type: 'success' } })
+  const [, ...told] = await web.readHistory(threadId, '&include=trace')
+  expect(told.map(({ role }) => role)).toContain('tool')
+  expect(told.find(({ role }) => role === 'tool')?.content).toContain('The roof, from above')
+
+  const [newest] = await web.house.messages()
+  const thread = newest?.id ?? ''
+  const { messages } = await exchange('agui', thread)
+  expect(messages.find(({ role }: Answer) => role === 'tool')).toMatchObject({ toolCallId: 'call-1', content: shown })
+  expect(await exchange('agui', thread, messages)).toMatchObject({ added: 0 })
+  const { messages: envelopes } = await exchange('envelope', thread)
+  const returned = envelopes.find(({ type }: Answer) => type === 'tool_result')
+  expect(returned.payload).toMatchObject({ tool_name: 'photograph', success: true, tool_data: { taken: 1 } })
+  expect(JSON.stringify(returned)).toContain(data)
+  expect(await exchange('envelope', thread, envelopes)).toMatchObject({ added: 0 })
+  for (const format of ['store', 'swarm', 'normalized', 'jsonl']) {
+    const exported = await exchange(format, thread)
+    expect([format, JSON.stringify(exported)]).toEqual([format, expect.stringContaining(data)])
+    expect([format, (await exchange(format, thread, exported.messages)).added]).toEqual([format, 0])
+  }
+})
+
+test('C-22, C-29: a picture that the client’s own tool returned is a file for the agent; what only the client can read stays as it came', async () => {
+  const opaque = { type: 'image', source: { type: 'file', value: 'file-7', provider: 'elsewhere' } }
+  for (const [content, expected] of [
+    [
+      shown,
+      {
+        parts: [
+          { kind: 'text' },
+          { kind: 'file', mime: 'image/png', bytes_ref: { kind: 'inline', data_base64: data } },
+        ],
+      },
+    ],
+    [[opaque], [opaque]],
+    ['blue', 'blue'],
+  ] as const) {
+    const threadId = name('thread')
+    const tools = [{ name: 'camera', description: 'Takes a picture', parameters: { type: 'object' } }]
+    const first = await web.say('yours', { threadId, tools })
+    expect(first.at(-1)).toMatchObject({ outcome: { type: 'success', pendingToolCallIds: ['call-2'] } })
+    const messages = [{ id: name('msg'), role: 'tool', toolCallId: 'call-2', content }]
+    const answer = await web.postRun({ threadId, runId: name('run'), messages, tools })
+    expect(await answer.text()).toContain('RUN_FINISHED')
+    const said = (await web.readHistory(threadId)).at(-1)?.content ?? ''
+    expect([JSON.parse(said)]).toMatchObject([expected])
+  }
+})
