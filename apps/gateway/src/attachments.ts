@@ -10,6 +10,7 @@ import type {
   Part,
 } from '@postern/core'
 import { Rejection, Undeliverable } from '@postern/core'
+import { createTurnstile, networkOf, peerAddress } from '@postern/http'
 import { Hono } from 'hono'
 
 export interface AttachmentShelf {
@@ -38,6 +39,8 @@ const lifetime = 24 * 3_600_000
 const publishedLifetime = 366 * 24 * 3_600_000
 const dayMs = 24 * 3_600_000
 const maxFetchedBytes = 25 * 1024 * 1024
+/** Of one network address: an address of a published file is everybody's, and whoever asks may take nothing. */
+const readsAtOnce = { width: 32, queue: 256 } as const
 
 /** Stored files: handed out by signed address, read back by digest. */
 export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOptions): AttachmentShelf {
@@ -78,17 +81,20 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     url: async ({ url }, signal) => fetchBytes(fetch, url, signal),
   }
 
+  const reads = createTurnstile(readsAtOnce)
   const routes = new Hono().get('/attachments/:digest', async context => {
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
-    const { bytes, mime = '' } = await readBlob(desk, digest)
-    // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
-    return context.body(new Uint8Array(bytes), 200, {
-      'content-type': mediaTypes.has(mime) ? mime : 'application/octet-stream',
-      'content-disposition': 'attachment',
-      'content-security-policy': "sandbox; default-src 'none'",
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'private, max-age=86400',
+    return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
+      const { bytes, mime = '' } = await readBlob(desk, digest)
+      // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
+      return context.body(new Uint8Array(bytes), 200, {
+        'content-type': mediaTypes.has(mime) ? mime : 'application/octet-stream',
+        'content-disposition': 'attachment',
+        'content-security-policy': "sandbox; default-src 'none'",
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private, max-age=86400',
+      })
     })
   })
 

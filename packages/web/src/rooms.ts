@@ -1,9 +1,9 @@
 import type { Channel, ChannelName, House } from '@postern/core'
+import type { Turnstile } from '@postern/http'
 import type { OwnerRoom, RecordShelf, ShelfRoom, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
 import type { ReadOwner } from './owner.ts'
-import type { Turnstile } from './turnstile.ts'
 
 interface DeskConversation {
   readonly agent: string

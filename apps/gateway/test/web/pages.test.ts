@@ -75,11 +75,16 @@ test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https
 
 /** Asks, and takes nothing of the answer but that it has begun. */
 async function askAndWait(head: string, body = ''): Promise<Socket> {
+  const socket = await askOnly(head, body)
+  await once(socket, 'readable')
+  return socket
+}
+
+async function askOnly(head: string, body = ''): Promise<Socket> {
   const socket = connect(Number(new URL(web.house.url()).port), '127.0.0.1')
   await once(socket, 'connect')
   const headers = `host: x\r\nauthorization: Bearer token-of-ann-for-the-tests\r\ncontent-length: ${body.length}`
   socket.write(`${head} HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
-  await once(socket, 'readable')
   return socket
 }
 
@@ -125,4 +130,23 @@ test('a run that is over counts until it is taken: who leaves many unread has no
   // A long conversation is told whole to who has just come.
   expect(again.length).toBeGreaterThan(12_000_000)
   expect(again).toContain('RUN_FINISHED')
+})
+
+test('files that are asked for and not taken are few: others of that network wait until one of them is', async () => {
+  const bytes = new Uint8Array(10_000_000).fill(0x78)
+  const { url } = await web.upload(bytes)
+  const { pathname, search } = new URL(url)
+  const left = await Promise.all(Array.from({ length: 32 }, () => askAndWait(`GET ${pathname}${search}`)))
+  try {
+    const next = await askOnly(`GET ${pathname}${search}`)
+    left.push(next)
+    expect((await web.call('/v1/usage')).status).toBe(200)
+    expect(next.readableLength).toBe(0)
+    const begun = once(next, 'readable')
+    left[0]?.destroy()
+    await begun
+    expect(String(next.read(12))).toBe('HTTP/1.1 200')
+  } finally {
+    for (const socket of left) socket.destroy()
+  }
 })

@@ -1,5 +1,5 @@
 import { Rejection } from '@postern/core'
-import { toProblem } from '@postern/http'
+import { createTurnstile, networkOf, peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { answerOwner } from '../dialects/answer.ts'
@@ -16,11 +16,15 @@ const wrapping = 64 * 1024
 /** Of one person: their bytes are in memory. */
 const uploadsAtOnce = 4
 
+/** Files of one network address: whoever has a signed URL may ask for them, and take nothing. */
+const readsAtOnce = { width: 32, queue: 256 } as const
+
 /** Uploads, fresh signed URLs, and the bytes behind them. */
 export function createAttachmentRoutes(rooms: WebRooms): Hono {
   const { config, house, readOwner, shelf, openBody } = rooms
   const { log } = house.world
   const open = createOpenRuns(uploadsAtOnce, 'Cannot store attachment: too many uploads are under way')
+  const reads = createTurnstile(readsAtOnce)
   const answer = (handle: (c: Context) => Promise<Response>) => async (c: Context) => {
     try {
       return await handle(c)
@@ -80,11 +84,13 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
         const named = parseSignedUrl(c.req.url)
         const isHeld = named !== undefined && (await shelf.signer.holds(named, named.token))
         if (!named || !isHeld) throw new Rejection('forbidden', 'Cannot read attachment: the URL does not hold')
-        const kept = await readDeskFile(named, rooms)
-        const bytes = kept?.bytes ?? (await shelf.readObject(named))
-        if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
-        const mime = kept ? kept.mime : (await shelf.describe(named))?.mime
-        return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
+        return reads.pass(networkOf(peerAddress(c.env)), c.env, async () => {
+          const kept = await readDeskFile(named, rooms)
+          const bytes = kept?.bytes ?? (await shelf.readObject(named))
+          if (!bytes) throw new Rejection('no_recipient', 'Cannot read attachment: it is gone')
+          const mime = kept ? kept.mime : (await shelf.describe(named))?.mime
+          return c.body(new Uint8Array(bytes), 200, bytesHeaders(mime))
+        })
       }),
     )
 }

@@ -1,14 +1,14 @@
 import { Rejection } from '@postern/core'
 
-/** Lets so many requests of one person be answered at a time; others wait their turn. */
+/** Lets so many requests of one key, a person or an address, be answered at a time; others wait their turn. */
 export interface Turnstile {
   /** An answer takes room until it is taken, its question while it comes. @throws Rejection rate_limited when too many wait */
-  pass(owner: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
+  pass(key: string, env: unknown, answer: () => Promise<Response>): Promise<Response>
 }
 
 export interface TurnstileOptions {
   readonly width: number
-  /** How many may wait, per person. */
+  /** How many may wait, per key; the next one is turned away. */
   readonly queue: number
 }
 
@@ -21,25 +21,25 @@ interface Lane {
 export function createTurnstile({ width, queue }: TurnstileOptions): Turnstile {
   const lanes = new Map<string, Lane>()
 
-  async function enter(owner: string): Promise<() => void> {
-    const lane = lanes.get(owner) ?? { inside: 0, waiting: [] }
-    lanes.set(owner, lane)
+  async function enter(key: string): Promise<() => void> {
+    const lane = lanes.get(key) ?? { inside: 0, waiting: [] }
+    lanes.set(key, lane)
     if (lane.inside < width) lane.inside += 1
     else if (lane.waiting.length < queue) await new Promise<void>(resolve => lane.waiting.push(resolve))
     else throw new Rejection('rate_limited', 'Cannot answer: too much is asked for at once', { retryAfter: 5 })
-    return () => leave(owner, lane)
+    return () => leave(key, lane)
   }
 
   /** The place of the one who leaves goes to the next who waits. */
-  function leave(owner: string, lane: Lane): void {
+  function leave(key: string, lane: Lane): void {
     const next = lane.waiting.shift()
     if (next) next()
-    else if (--lane.inside === 0) lanes.delete(owner)
+    else if (--lane.inside === 0) lanes.delete(key)
   }
 
   return {
-    async pass(owner, env, answer) {
-      const leave = await enter(owner)
+    async pass(key, env, answer) {
+      const leave = await enter(key)
       try {
         const response = await answer()
         onceTaken(env, leave)
