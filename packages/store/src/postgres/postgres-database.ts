@@ -5,6 +5,8 @@ import type { Transactions } from '../transactions.ts'
 import { OperationFailed } from '../transactions.ts'
 import type { Asked, BlockingLine } from './blocking-line.ts'
 import { StatementFailed } from './failures.ts'
+import type { NumberedInsert } from './numbering.ts'
+import { createNumbering, readInsertedTable, readNumberedInsert } from './numbering.ts'
 import type { StepResult } from './pipelined-run.ts'
 import { translateQuery } from './translate-query.ts'
 
@@ -92,13 +94,36 @@ export function openPostgresDatabase(
     return add(statement, values)
   }
 
+  const nameOnce = createNames()
+  const numbering = createNumbering({ add: (text, values) => add(nameOnce(text), values), resultOf })
+
+  function prepareNumbered(numbered: NumberedInsert, statement: PlainStatement) {
+    const { table, name } = numbered
+    numbering.addTable(numbered)
+    const insert = (values: readonly SqlValue[]) => {
+      const number = numbering.next(table)
+      run(statement, [...values, number])
+      return { [name]: number }
+    }
+    return {
+      get: (...values: SqlValue[]) => insert(values),
+      all: (...values: SqlValue[]) => [insert(values)],
+      run(...values: SqlValue[]) {
+        insert(values)
+        return { changes: 1 }
+      },
+    }
+  }
+
   const transactions: Transactions = {
     begin(isDurable) {
       begin('writing')
       if (!isDurable) add(own.lightly, [])
       add(own.lock, [lock])
+      numbering.begin()
     },
     commit(batch) {
+      numbering.end()
       for (const hint of hintsOf(batch)) add(own.notify, hint)
       const { tag } = tellLate(() => resultOf(add(own.commit, [])))
       if (tag !== 'COMMIT') throw new StatementFailed(`the server answers COMMIT by ${tag}`)
@@ -115,11 +140,18 @@ export function openPostgresDatabase(
   return {
     transactions,
     prepare(sql) {
-      const statement = nameStatement(translateQuery(sql))
+      const numbered = readNumberedInsert(sql)
+      const statement = nameStatement(translateQuery(numbered?.sql ?? sql))
+      if (numbered) return prepareNumbered(numbered, statement)
+      const table = readInsertedTable(sql)
+      const start = (values: readonly SqlValue[]) => {
+        if (table !== undefined) numbering.letGo(table)
+        return run(statement, values)
+      }
       return {
-        get: (...values) => resultOf(run(statement, values)).rows[0],
-        all: (...values) => [...resultOf(run(statement, values)).rows],
-        run: (...values) => changesOf(run(statement, values), resultOf),
+        get: (...values) => resultOf(start(values)).rows[0],
+        all: (...values) => [...resultOf(start(values)).rows],
+        run: (...values) => changesOf(start(values), resultOf),
       }
     },
     exec: sql => void resultOf(run(nameStatement(sql), [])),
@@ -152,6 +184,16 @@ function changesOf(pending: Pending, resultOf: (pending: Pending) => StepResult)
 interface PlainStatement {
   readonly id: number
   readonly text: string
+}
+
+/** The same statement for the same text. */
+function createNames(): (text: string) => PlainStatement {
+  const known = new Map<string, PlainStatement>()
+  return text => {
+    const statement = known.get(text) ?? nameStatement(text)
+    known.set(text, statement)
+    return statement
+  }
 }
 
 let lastId = 0
