@@ -58,6 +58,7 @@ const clientStorage = 'packages/transcript/src/swarm/client-storage.test.ts'
 const compositionSwarm = 'apps/gateway/test/composition/swarm.test.ts'
 const swarmHeard = 'apps/gateway/test/swarm-heard.test.ts'
 const swarmRows = 'apps/gateway/test/swarm-rows.test.ts'
+const swarmAttacks = 'apps/gateway/test/swarm-attacks.test.ts'
 
 export type SeedRow = readonly [id: string, files: readonly string[]]
 
@@ -192,8 +193,8 @@ export const seedRows: readonly SeedRow[] = [
   ['W-15', [historyView, swarm, views]],
   ['W-16', [swarm, views]],
   ['W-17', [swarmCommits, swarmHouse]],
-  ['W-18', [swarm]],
-  ['W-19', [swarm]],
+  ['W-18', [swarmAttacks, swarm]],
+  ['W-19', [swarmAttacks, swarm]],
   ['W-20', [swarmKeeping, swarm]],
   ['W-21', [testSwarm, heard, speechGate, swarm]],
   ['W-22', [swarmCrash, swarmKeeping, testSwarm, clientStorage, swarmData, swarm]],
