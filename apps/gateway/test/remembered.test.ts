@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,12 +35,11 @@ beforeAll(async () => {
     const tool_policies = { refund, look_up: 'preview' }
     return { use: 'openai', base_url: baseUrl, model: 'stub', tools: './agents/till.ts', tool_policies }
   }
-  const { hash } = await import('node:crypto')
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
   await swarm.house.restart({
     agents: {
       desk: describeSwarm(baseUrl),
-      shop: describeShop('preview'),
+      shop: { ...describeShop('preview'), people: { link: true } },
       vault: describeShop({ policy: 'preview', approve: 'operator' }),
       strict: describeShop({ policy: 'preview', remember: 'none' }),
       brief: describeShop({ policy: 'preview', remember: 'conversation', remember_days: 1 }),
@@ -358,6 +358,30 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   await expect(revokeRemembered(file, output, { agent: 'vault', id: kept?.id ?? '' })).rejects.toThrow(
     'Cannot revoke approval: there is none with this id',
   )
+})
+
+test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {
+  const { mail } = swarm.house.world
+  const from = 'ann@alice.test'
+  const till = await openTill({ agent: 'shop' })
+  await till.run(`link ${from}`)
+  const codeOf = () => mail.received.map(({ text }) => /confirm ([A-Z0-9]{5}-[A-Z0-9]{5})/.exec(text ?? '')?.[1])
+  const code = await eventually(async () => codeOf().find(Boolean))
+  expect((await till.run(`confirm ${code}`)).said).toContain('is linked with this address')
+  const sent = await mail.deliver({ from, to: 'shop@agents.test', text: 'order l1, please' })
+  const path = findActionPath((await mail.awaitReply(sent.mail.messageId, 30_000)).text ?? '')
+  expect((await post(path, { decision: 'grant', remember: 'always' })).status).toBe(200)
+  const [kept] = await listOwn('shop')
+  expect(kept).toMatchObject({ address: '@ann@alice.test', scope: 'always' })
+  expect(await listOwn('shop', bobsToken)).toEqual([])
+  // It counts for his mail alone: what he allowed there he did not allow elsewhere.
+  expect((await till.run('refund order l2, please')).outcome.type).toBe('interrupt')
+  const other = await openTill({ agent: 'shop' })
+  await other.run(`unlink ${from}`)
+  expect(await listOwn('shop')).toEqual([])
+  expect((await ask(annsToken, urlOf('shop', `approvals/${kept?.id}`), 'DELETE')).status).toBe(404)
+  await eventually(async () => mail.received.some(({ text }) => text?.includes('refunded:l1')))
+  await revokeAll('shop')
 })
 
 test('an operator remembers nothing in the place of who is asked', async () => {
