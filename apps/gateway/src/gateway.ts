@@ -64,6 +64,8 @@ export interface GatewayOptions {
   readonly baseDir: string
   readonly log: Log
   readonly operatorToken: string
+  /** Nothing can be stored any more, for good. */
+  readonly onUnusable?: ((error: ConfigError) => void) | undefined
   /** Routes that only dev mode has. */
   readonly extraRooms?: readonly Hono[]
 }
@@ -73,13 +75,13 @@ const shutdownGraceMs = 8_000
 /** Wires the house: world, desk, agents, channels, routes, worker. */
 export async function openGateway(
   config: Config,
-  { baseDir, log, operatorToken, extraRooms = [] }: GatewayOptions,
+  { baseDir, log, operatorToken, onUnusable, extraRooms = [] }: GatewayOptions,
 ): Promise<Gateway> {
   const world = createWorld(config, log)
   const activitypub = readDomainLists(config.activitypub, { baseDir, log })
   // A container that is started again has the name and number of the one before.
   const holder = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const desk = await openDesk(config, { baseDir, world, holder })
+  const desk = await openDesk(config, { baseDir, world, holder, onUnusable })
   const limits = createLimits(config, world.now)
   const domain = handleHostOf(config)
   const operators = createOperatorRoom({
@@ -241,15 +243,20 @@ export async function openGateway(
   return { app, desk, agents, world, operatorToken, channels, start, stop }
 }
 
+interface DeskPlace extends Pick<GatewayOptions, 'baseDir' | 'onUnusable'> {
+  readonly world: RealWorld
+  readonly holder: string
+}
+
 async function openDesk(
   { data, store, web }: Config,
-  { baseDir, world, holder }: { readonly baseDir: string; readonly world: RealWorld; readonly holder: string },
+  { baseDir, world, holder, onUnusable }: DeskPlace,
 ): Promise<StoreDesk> {
   const directory = resolve(baseDir, data)
   makeDataDirectory(directory)
   const { now, log } = world
   const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
-  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, bytes })
+  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, onOutdated: onUnusable, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }

@@ -14,10 +14,13 @@ export interface GatewayProcess {
   /** SIGKILL: no warning, no cleaning up. */
   kill(): Promise<void>
   stop(): Promise<number | null>
+  /** How it ended by itself, and what it has printed. */
+  ended(): Promise<{ readonly code: number | null; readonly printed: string }>
 }
 
 export function createGatewayProcess(configPath: string): GatewayProcess {
   let child: ChildProcess | undefined
+  let printed = ''
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     const ending = child
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return ending?.exitCode ?? null
@@ -29,10 +32,16 @@ export function createGatewayProcess(configPath: string): GatewayProcess {
   return {
     async start() {
       child = spawn(process.execPath, [program, 'start', '--config', configPath], { stdio: ['ignore', 'pipe', 'pipe'] })
+      printed = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (printed += String(chunk)))
       await untilListening(child)
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    async ended() {
+      if (child && child.exitCode === null) await once(child, 'exit')
+      return { code: child?.exitCode ?? null, printed }
+    },
   }
 }
 

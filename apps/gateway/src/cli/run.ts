@@ -66,7 +66,12 @@ async function runGateway(given: Config, baseDir: string, world?: SimWorld): Pro
   const directory = resolve(baseDir, config.data)
   const log = createLog({ level: config.log.level, readable: config.dev && process.stdout.isTTY === true })
   const extraRooms = world ? [createSimulationRoutes(world, requireOperator(operatorToken))] : []
-  const gateway = await openGateway(config, { baseDir, log, operatorToken, extraRooms })
+  const onUnusable = (error: Error) => {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+    process.kill(process.pid, 'SIGTERM')
+  }
+  const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
   const listening = await gateway.start().catch(async error => {
     // What is open would keep the process alive without a door.
     await gateway.stop()
@@ -101,7 +106,7 @@ function stopOnSignals(stop: () => Promise<void>, log: Log): void {
     const overdue = setTimeout(() => process.exit(1), 10_000)
     await stop().catch(error => log.error({ err: error }, 'stopping failed'))
     clearTimeout(overdue)
-    process.exit(0)
+    process.exit(process.exitCode ?? 0)
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => void onSignal(signal))
 }

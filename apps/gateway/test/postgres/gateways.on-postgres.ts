@@ -7,6 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import type { Answer, ClientMessage, Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
+import { runSql } from './run-sql.ts'
 import { openWire } from './wire.ts'
 
 const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
@@ -171,6 +172,17 @@ test('a server that falls silent is noticed within seconds, and nobody waits lon
   expect(messages.map(({ id }) => id).toSorted()).toEqual(['m1', 'm2'])
   await pair.close()
   await wire.close()
+})
+
+test('a gateway of an earlier release ends with a sentence once a newer one has changed the tables', {
+  timeout: 120_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const [one] = pair.gateways
+  expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
+  await runSql(cluster.url, 'UPDATE postern.store_version SET version = version + 1')
+  expect(await one.send({ id: 'm2', text: 'm2' })).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await one.ended()).toEqual({ code: 1, printed: expect.stringMatching(/^store: a newer release has changed/m) })
 })
 
 test('a gateway that cannot start says why and ends, though the database is there', { timeout: 60_000 }, async () => {

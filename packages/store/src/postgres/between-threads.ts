@@ -36,6 +36,7 @@ export type FromDesk =
       readonly args: readonly unknown[]
     }
   | { readonly kind: 'notice'; readonly notice: Notice }
+  | { readonly kind: 'outdated' }
   | { readonly kind: 'log'; readonly level: keyof Log; readonly fields: LogFields; readonly text: string }
 
 export interface DeskThreadData {

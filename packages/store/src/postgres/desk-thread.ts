@@ -4,6 +4,7 @@ import { Rejection } from '@postern/core'
 import { assembleDesk } from '../assemble.ts'
 import type { Batch } from '../batch.ts'
 import { noBlobFiles } from '../blob-files.ts'
+import { migrations } from '../migrate.ts'
 import { createNotices } from '../notices.ts'
 import type { DeskThreadData, FromDesk, ToDesk } from './between-threads.ts'
 import { byteStoreMethods, createWaiting, isFunctionMark, outcomeOf } from './between-threads.ts'
@@ -11,9 +12,8 @@ import type { LineEvent } from './blocking-line.ts'
 import { openBlockingLine } from './blocking-line.ts'
 import { sendError } from './errors-between-threads.ts'
 import { createHints, noticesOf } from './hints.ts'
-import { lockNumberOf } from './living.ts'
 import { openPostgresDatabase } from './postgres-database.ts'
-import { channelOf } from './session.ts'
+import { channelOf, writerLockOf } from './session.ts'
 import { readPostgresUrl } from './settings.ts'
 import { createTakeover } from './takeover.ts'
 
@@ -73,7 +73,9 @@ const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callB
 
 const line = openBlockingLine({ ...settings, holder }, hear)
 const db = openPostgresDatabase(line, {
-  lock: lockNumberOf(channel),
+  lock: writerLockOf(settings.schema),
+  version: migrations.length,
+  onOutdated: () => emit({ kind: 'outdated' }),
   hintsOf: batch => hints.write(noticesOf(batch)).map(payload => [channel, payload] as const),
 })
 const takeOver = createTakeover(db)

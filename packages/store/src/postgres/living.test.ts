@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createFallenCounter, formatPresence, lockNumberOf } from './living.ts'
+import { createFallenCounter, formatPresence } from './living.ts'
+import { lockNumberOf } from './lock-number.ts'
 
 test('one is fallen who was gone four times in a row, and not before', () => {
   const { see, forget } = createFallenCounter()

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto'
 import pg from 'pg'
+import { lockNumberOf } from './lock-number.ts'
 import type { Statement } from './pipelined-run.ts'
 
 /**
@@ -7,11 +7,6 @@ import type { Statement } from './pipelined-run.ts'
  * of it with the last, however that ends. A row without its lock is a gateway that is gone.
  */
 export const livingTable = 'CREATE TABLE gateways (lock BIGINT PRIMARY KEY, holder TEXT COLLATE "C" NOT NULL UNIQUE)'
-
-/** The number of an advisory lock. */
-export function lockNumberOf(name: string): number {
-  return Number.parseInt(hash('sha256', name).slice(0, 12), 16)
-}
 
 /** What each connection of a gateway is told first: the lock before the row, so that none is ever seen without it. */
 export function formatPresence(schema: string, holder: string): string {

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { ByteStore, Log } from '@postern/core'
-import { Unavailable } from '@postern/core'
+import { ConfigError, Unavailable } from '@postern/core'
 import type { StoreDesk } from '../assemble.ts'
 import type { Notice } from '../batch.ts'
 import { createNotices } from '../notices.ts'
@@ -9,6 +9,7 @@ import { byteStoreMethods, createWaiting, outcomeOf } from './between-threads.ts
 import { receiveError, type SentError, sendError } from './errors-between-threads.ts'
 import { noAnswer } from './failures.ts'
 import { limitWait } from './limit-wait.ts'
+import { outdatedMend, outdatedProblem } from './outdated.ts'
 import { preparePostgres } from './prepare.ts'
 
 export interface PostgresDeskOptions {
@@ -19,6 +20,8 @@ export interface PostgresDeskOptions {
   readonly log: Log
   /** Names this process and no other, in all its leases: others take them up when it is gone, and it does so for them. */
   readonly holder?: string | undefined
+  /** Told once, when a newer release has changed the tables: nothing can be written any more. */
+  readonly onOutdated?: ((error: ConfigError) => void) | undefined
   /** Where the bytes of objects go instead of the database. */
   readonly bytes?: ByteStore | undefined
 }
@@ -28,7 +31,14 @@ export interface PostgresDeskOptions {
  * by their time or with their holder, and what another gateway tells is heard here.
  * @throws ConfigError `store` when the database cannot be used
  */
-export async function openPostgresDesk({ url, now, log, holder, bytes }: PostgresDeskOptions): Promise<StoreDesk> {
+export async function openPostgresDesk({
+  url,
+  now,
+  log,
+  holder,
+  onOutdated,
+  bytes,
+}: PostgresDeskOptions): Promise<StoreDesk> {
   await preparePostgres(url, { now, log })
   const data: DeskThreadData = { url, now: now(), hasBytes: bytes !== undefined, holder }
   const worker = new Worker(new URL('./desk-thread.ts', import.meta.url), { workerData: data })
@@ -72,6 +82,20 @@ export async function openPostgresDesk({ url, now, log, holder, bytes }: Postgre
     post({ kind: 'returned', id, outcome })
   }
 
+  let isOutdated = false
+  function tellOutdated(): void {
+    if (!isOutdated) onOutdated?.(new ConfigError('store', outdatedProblem, outdatedMend))
+    isOutdated = true
+  }
+
+  function hear(message: Exclude<FromDesk, { kind: 'ready' }>): void {
+    if (message.kind === 'answer') calls.settle(message.id, message.outcome)
+    else if (message.kind === 'notice') notices.notify(message.notice.topic, message.notice.payload)
+    else if (message.kind === 'log') log[message.level](readFields(message.fields), message.text)
+    else if (message.kind === 'outdated') tellOutdated()
+    else void runCallBack(message)
+  }
+
   function fail(error: unknown): void {
     log.error({ err: error }, 'the thread of the desk has died')
     whyNot = new Unavailable('Cannot store: the desk has stopped', { cause: error })
@@ -81,10 +105,7 @@ export async function openPostgresDesk({ url, now, log, holder, bytes }: Postgre
   const ready = new Promise<Extract<FromDesk, { kind: 'ready' }>['rooms']>((resolve, reject) => {
     worker.on('message', (message: FromDesk) => {
       if (message.kind === 'ready') resolve(message.rooms)
-      else if (message.kind === 'answer') calls.settle(message.id, message.outcome)
-      else if (message.kind === 'notice') notices.notify(message.notice.topic, message.notice.payload)
-      else if (message.kind === 'log') log[message.level](readFields(message.fields), message.text)
-      else void runCallBack(message)
+      else hear(message)
     })
     worker.on('error', error => {
       fail(error)

@@ -7,6 +7,7 @@ import type { Asked, BlockingLine } from './blocking-line.ts'
 import { StatementFailed } from './failures.ts'
 import type { NumberedInsert } from './numbering.ts'
 import { createNumbering, readInsertedTable, readNumberedInsert } from './numbering.ts'
+import { Outdated } from './outdated.ts'
 import type { StepResult } from './pipelined-run.ts'
 import { translateQuery } from './translate-query.ts'
 
@@ -33,15 +34,22 @@ export function openPostgresDatabase(
   line: Pick<BlockingLine, 'ask' | 'tell'>,
   {
     lock,
+    version,
+    onOutdated,
     hintsOf,
   }: {
     readonly lock: number
+    /** Of the tables that the statements of this release are for. */
+    readonly version: number
+    /** Others have changed them. */
+    onOutdated(): void
     readonly hintsOf: (batch: Batch) => readonly (readonly [channel: string, payload: string])[]
   },
 ): PostgresDatabase {
   let phase: Phase = 'idle'
   let pending: Pending[] = []
   let isBeginning = false
+  let standing: Pending | undefined
   const told = new Set<number>()
 
   function add(statement: PlainStatement, values: readonly SqlValue[]): Pending {
@@ -120,9 +128,15 @@ export function openPostgresDatabase(
       begin('writing')
       if (!isDurable) add(own.lightly, [])
       add(own.lock, [lock])
+      standing = add(own.version, [])
       numbering.begin()
     },
     commit(batch) {
+      // Known by now, but to what has asked nothing.
+      if (tellLate(() => standing && resultOf(standing).rows[0]?.version) !== version) {
+        onOutdated()
+        throw new Outdated()
+      }
       numbering.end()
       for (const hint of hintsOf(batch)) add(own.notify, hint)
       const { tag } = tellLate(() => resultOf(add(own.commit, [])))
@@ -208,6 +222,7 @@ const own = {
   beginReading: nameStatement('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'),
   lightly: nameStatement('SET LOCAL synchronous_commit = off'),
   lock: nameStatement('SELECT pg_advisory_xact_lock($1)'),
+  version: nameStatement('SELECT version FROM store_version'),
   notify: nameStatement('SELECT pg_notify($1, $2)'),
   commit: nameStatement('COMMIT'),
   rollback: nameStatement('ROLLBACK'),

@@ -6,7 +6,7 @@ import { toConfigError } from './failures.ts'
 import { storeFunctions } from './functions.ts'
 import { livingTable } from './living.ts'
 import { toClientConfig } from './server-address.ts'
-import { formatSetUp } from './session.ts'
+import { formatSetUp, writerLockOf } from './session.ts'
 import type { PostgresSettings } from './settings.ts'
 import { readPostgresUrl } from './settings.ts'
 import { translateSchema } from './translate-schema.ts'
@@ -115,6 +115,8 @@ async function migrate(client: Client, schema: string): Promise<void> {
   const version = await readSchemaVersion(client, schema)
   if (version > migrations.length) throw refuse('was written by a newer release', 'Start that release or a later one.')
   if (version < migrations.length) {
+    // Behind whatever gateways of the release before are writing now; they will write nothing more.
+    await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf(schema)])
     await client.query(listStatements(version, schema).join(';\n'))
   }
   const { rows } = await client.query<{ made: string | null }>("SELECT to_regclass('gateways') AS made")

@@ -1,3 +1,5 @@
+import { lockNumberOf } from './lock-number.ts'
+
 /** What every connection of ours is told first. */
 export function formatSetUp(schema: string): string {
   const own = { application_name: `'postern ${schema}'`, search_path: `"${schema}"` }
@@ -20,6 +22,11 @@ const session: Readonly<Record<string, string>> = {
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
+}
+
+/** Who holds it is the only one who writes. */
+export function writerLockOf(schema: string): number {
+  return lockNumberOf(channelOf(schema))
 }
 
 /** The topic of hints among gateways of one database. */

@@ -113,6 +113,23 @@ test('gateways that start at once make the tables once', async () => {
   await Promise.all(desks.map(desk => desk.close()))
 })
 
+test('a gateway that runs while a newer release changes the tables writes nothing more, and says why, once', async () => {
+  const url = makeDatabase()
+  const told: string[] = []
+  const onOutdated = (error: ConfigError) => told.push(error.message)
+  const desk = await openPostgresDesk({ url, now: Date.now, log: silentLog, onOutdated })
+  await desk.secret('before', async () => 'kept')
+  await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
+  const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })
+  await expect(desk.secret('after', async () => 'lost')).rejects.toThrow(refused)
+  await expect(desk.checkWrites()).rejects.toThrow(refused)
+  expect(told).toEqual([
+    'store: a newer release has changed the tables of the database while this one ran. Start that release here, too.',
+  ])
+  expect(await askServer('SELECT name FROM secrets', schemaOf(url))).toEqual([{ name: 'before' }])
+  await desk.close()
+})
+
 describe('a connection', () => {
   let cluster: Cluster
   let certificate: string
