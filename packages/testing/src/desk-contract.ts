@@ -15,6 +15,7 @@ import { noteContract } from './desk/notes.ts'
 import { noticeContract } from './desk/notices.ts'
 import { onceContract } from './desk/once.ts'
 import { operatorContract } from './desk/operator.ts'
+import { overdueContract } from './desk/overdue-demands.ts'
 import { peopleContract } from './desk/people.ts'
 import { reactionContract } from './desk/reactions.ts'
 import { relationContract } from './desk/relations.ts'
@@ -52,6 +53,7 @@ const parts: readonly ((open: OpenDesk) => void)[] = [
   bounceContract,
   withdrawalContract,
   demandContract,
+  overdueContract,
   onceContract,
   operatorContract,
   noticeContract,
