@@ -11,11 +11,16 @@ export interface Notice {
   readonly payload: unknown
 }
 
+export interface TaskTotal {
+  readonly bytes: number
+  readonly tasks: number
+}
+
 /** What one transaction leaves behind beside its rows: totals to book before it ends, notices to give after it. */
 export interface Batch {
   readonly totals: Map<CounterName, number>
-  /** What came to the tasks of an owner and went from them, bytes. */
-  readonly taskBytes: Map<string, number>
+  /** What came to the tasks of an owner and went from them, bytes, and how many tasks are new. */
+  readonly taskTotals: Map<string, TaskTotal>
   readonly notices: Notice[]
   hasReadyWork: boolean
   /** Digests whose files nothing refers to once it is durable. */
@@ -23,15 +28,24 @@ export interface Batch {
 }
 
 export function createBatch(): Batch {
-  return { totals: new Map(), taskBytes: new Map(), notices: [], hasReadyWork: false, droppedFiles: [] }
+  return { totals: new Map(), taskTotals: new Map(), notices: [], hasReadyWork: false, droppedFiles: [] }
 }
 
 export function addToTotal({ totals }: Batch, name: CounterName, by = 1): void {
   totals.set(name, (totals.get(name) ?? 0) + by)
 }
 
-export function addTaskBytes({ taskBytes }: Batch, owner: string, by: number): void {
-  taskBytes.set(owner, (taskBytes.get(owner) ?? 0) + by)
+export function addTaskBytes(batch: Batch, owner: string, by: number): void {
+  addTaskTotal(batch, owner, { bytes: by, tasks: 0 })
+}
+
+export function addTask(batch: Batch, owner: string): void {
+  addTaskTotal(batch, owner, { bytes: 0, tasks: 1 })
+}
+
+function addTaskTotal({ taskTotals }: Batch, owner: string, { bytes, tasks }: TaskTotal): void {
+  const sum = taskTotals.get(owner)
+  taskTotals.set(owner, { bytes: (sum?.bytes ?? 0) + bytes, tasks: (sum?.tasks ?? 0) + tasks })
 }
 
 export function moveTotal(batch: Batch, from: CounterName, to: CounterName): void {

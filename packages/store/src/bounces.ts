@@ -20,7 +20,7 @@ export function createBouncing(
   const find = prepareQuery<SentDelivery>(
     db,
     `SELECT d.number, d.destination, d.attempt FROM deliveries d JOIN messages m ON m.number = d.message
-     WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.via = ?`,
+     WHERE d.number = ? AND d.state = 'sent' AND m.agent = ? AND m.via IN (?)`,
   )
   const note = prepareQuery(db, 'UPDATE deliveries SET last_error = ? WHERE number = ?')
   const kill = prepareQuery(db, "UPDATE deliveries SET state = 'dead', ended_at = ?, last_error = ? WHERE number = ?")

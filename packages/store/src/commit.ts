@@ -31,14 +31,20 @@ interface TurnRow {
   readonly task_id: number | null
 }
 
+interface EndedTurn extends TurnRow {
+  /** Another turn of its thread is open. */
+  readonly is_awaited: 0 | 1
+}
+
 export function createCommit(
   { db, write, now, files }: Store,
   tables: Tables,
 ): Pick<WorkDesk, 'commit' | 'say' | 'act'> {
-  const end = prepareQuery<TurnRow>(
+  const end = prepareQuery<EndedTurn>(
     db,
     `UPDATE turns SET state = ?, due_at = NULL, holder = NULL, ended_at = ?, error = ?
-     WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id`,
+     WHERE message = ? AND token = ? AND holder IS NOT NULL RETURNING thread_id, task_id, EXISTS (SELECT 1 FROM turns o
+       WHERE o.thread_id = turns.thread_id AND o.ended_at IS NULL AND o.message <> turns.message) AS is_awaited`,
   )
   const endMerged = prepareQuery<{ message: number }>(
     db,
@@ -61,12 +67,17 @@ export function createCommit(
     return { message, agent, via, thread: thread_id, task: task_id ?? undefined, owner: task?.owner, now: at }
   }
 
+  function endTurn({ message, token, merged }: Turn, { state, answer }: Draft, at: number) {
+    const outcome = [state, at, answer.error ?? null] as const
+    const row = end.get(...outcome, message, token)
+    return row && { ...row, merged: merged ? endMerged.all(...outcome, message) : [] }
+  }
+
   function commitDraft(batch: Batch, turn: Turn, draft: Draft): number {
     const at = now()
-    const row = end.get(draft.state, at, draft.answer.error ?? null, turn.message, turn.token)
-    if (!row) return 0
-    const merged = turn.merged ? endMerged.all(draft.state, at, draft.answer.error ?? null, turn.message) : []
-    const place = placeOf(turn, row, at)
+    const ended = endTurn(turn, draft, at)
+    if (!ended) return 0
+    const place = placeOf(turn, ended, at)
     tables.notes.keep(batch, draft.notes, place)
     if (draft.answer.noted !== undefined) tables.notes.dropBeyond(batch, draft.answer.noted, place)
     const response = tables.sayings.say(batch, draft.said, draft.answer, place)
@@ -75,9 +86,10 @@ export function createCommit(
     writePersonal(turn, place.thread, draft.answer)
     for (const act of draft.acts) writeAct(batch, act, turn.correlationId, at)
     const task = finishTask(batch, draft, { ...place, response })
-    tables.turns.promoteNext(batch, place.thread, at)
-    moveTotals(batch, 1 + merged.length, ['messages.working', `messages.${draft.state}`])
-    for (const { message } of merged) batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
+    if (ended.is_awaited) tables.turns.promoteNext(batch, place.thread, at)
+    moveTotals(batch, 1 + ended.merged.length, ['messages.working', `messages.${draft.state}`])
+    for (const { message } of ended.merged)
+      batch.notices.push({ topic: `message:${message}`, payload: { kind: 'settled' } })
     batch.notices.push({ topic: `message:${turn.message}`, payload: { kind: 'settled', task } })
     return 1
   }
@@ -87,7 +99,7 @@ export function createCommit(
     const { task, response, now: at } = cause
     if (task === undefined) return undefined
     const row = tables.tasks.finish(task, draft.taskState, response, at)
-    tables.watches.tell(batch, task, cause)
+    if (row?.is_watched) tables.watches.tell(batch, task, cause)
     const { answer, said } = draft
     return row && said && !answer.isRevision ? toRecord(row, answer.response) : undefined
   }

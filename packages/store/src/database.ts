@@ -1,3 +1,5 @@
+import { DatabaseSync } from 'node:sqlite'
+
 export type SqlValue = null | number | string | Uint8Array
 
 /** A prepared statement and the shape of the rows it yields. */
@@ -20,15 +22,29 @@ export interface Database {
   close(): void
 }
 
-/** Prepares once what is run often. `LIMIT +?`, never `LIMIT ?`: a bare one is compiled anew whenever its value is bound. */
+/**
+ * Prepares once what is run often. `LIMIT +?`, never `LIMIT ?`, and of messages `via IN (?)`, never `via = ?`: SQLite compiles a statement anew
+ * at every run whose plan might be another one for another value, such as for the `via` of a partial index.
+ */
 export function prepareQuery<Row = unknown>(db: Database, sql: string): Query<Row> {
   return db.prepare(sql) as unknown as Query<Row>
 }
 
-/** Of a row that was just inserted. */
-export function newIdOf(row: { readonly id: number } | undefined): number {
-  if (!row) throw new Error('nothing was inserted')
-  return row.id
+/**
+ * Prepares an INSERT of one row, which tells what `id` it has been given. SQLite knows its last one by itself: for RETURNING it makes a table of
+ * its own at every run, which costs as much as the row.
+ */
+export function prepareInsert(db: Database, sql: string, id = 'id'): (...values: SqlValue[]) => number {
+  if (db instanceof DatabaseSync) {
+    const insert = db.prepare(sql)
+    return (...values) => Number(insert.run(...values).lastInsertRowid)
+  }
+  const insert = prepareQuery<{ id: number }>(db, `${sql} RETURNING ${id} AS id`)
+  return (...values) => {
+    const row = insert.get(...values)
+    if (!row) throw new Error('nothing was inserted')
+    return row.id
+  }
 }
 
 export function parseJson<T>(text: string): T {

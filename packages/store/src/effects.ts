@@ -28,7 +28,7 @@ export function createEffects(db: Database, tables: Tables): ApplyEffect {
   const reopen = prepareQuery(
     db,
     `UPDATE messages SET duplicate_key = duplicate_key || ' undone ' || number
-     WHERE author = ? AND object = ? AND via = ? AND agent = ? AND forgotten_at IS NULL`,
+     WHERE author = ? AND object = ? AND via IN (?) AND agent = ? AND forgotten_at IS NULL`,
   )
   const effects: Effects = {
     relate(batch, { relation, peer, target }, { agent, via, now }) {

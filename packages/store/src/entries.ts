@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Entry, NormalizedResponse, Part } from '@postern/core'
 import type { Database } from './database.ts'
-import { formatJson, newIdOf, parseJson, prepareQuery } from './database.ts'
+import { formatJson, parseJson, prepareInsert, prepareQuery } from './database.ts'
 
 /** Only the conversation is recalled. `event`: what else happened in it. `trace`: what was done. `kept`: what no agent sees. `forgotten`: taken back. */
 export type EntryScope = 'conversation' | 'event' | 'aside' | 'trace' | 'kept' | 'forgotten'
@@ -33,10 +33,11 @@ export interface EntryTable {
 }
 
 export function createEntryTable(db: Database): EntryTable {
-  const insert = prepareQuery<{ id: number }>(
+  const insert = prepareInsert(
     db,
     `INSERT INTO entries (entry_id, native_id, thread_id, task_id, scope, role, answers, author, content, at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq AS id`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    'seq',
   )
   const erase = prepareQuery(
     db,
@@ -47,19 +48,8 @@ export function createEntryTable(db: Database): EntryTable {
     reword: (seq, content) => void reword.run(content, seq),
     erase: seq => void erase.run(seq),
     append({ nativeId, scope, role, author, content, at }, { thread, task, answers }) {
-      const values = [
-        randomUUID(),
-        nativeId,
-        thread,
-        task ?? null,
-        scope,
-        role,
-        answers ?? null,
-        author,
-        content,
-        at,
-      ] as const
-      return newIdOf(insert.get(...values))
+      const said = [scope, role, answers ?? null, author, content, at] as const
+      return insert(randomUUID(), nativeId, thread, task ?? null, ...said)
     },
   }
 }

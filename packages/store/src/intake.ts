@@ -62,10 +62,10 @@ export function createAdmission(
     return admitted
   }
 
-  function continueTask(intake: Intake, at: number): number | Refused | undefined {
+  function continueTask(batch: Batch, intake: Intake, now: number): number | Refused | undefined {
     const { task, agent } = intake
     if (intake.thread.joined && tables.threads.find(intake) === undefined) return 'gone'
-    const row = task && tables.tasks.continueTask(task, agent, at)
+    const row = task && tables.tasks.continueTask(batch, task, { agent, now })
     if (typeof row === 'number' && task?.watch) tables.watches.add(row, task.watch)
     return row
   }
@@ -75,7 +75,7 @@ export function createAdmission(
     const at = now()
     const objection = findObjection(intake, at)
     const wantsTurn = intake.disposition === 'answer' && !objection
-    const task = wantsTurn ? continueTask(intake, at) : undefined
+    const task = wantsTurn ? continueTask(batch, intake, at) : undefined
     if (typeof task === 'string') return task
     const thread = tables.threads.place(intake)
     const words = wantsTurn ? tables.edits.findOpen(intake) : undefined
@@ -220,7 +220,7 @@ function createFirstFinder(db: Database): (intake: Intake) => First | undefined 
   const find = prepareQuery<Omit<First, 'task'> & { owner: string | null; native_id: string | null }>(
     db,
     `SELECT m.number, m.fingerprint, k.owner, k.native_id FROM messages m LEFT JOIN tasks k ON k.id = m.task_id
-     WHERE m.duplicate_key = ? AND m.agent = ? AND m.via = ?`,
+     WHERE m.duplicate_key = ? AND m.agent = ? AND m.via IN (?)`,
   )
   return intake => {
     const row = find.get(intake.duplicateKey, intake.agent, viaOf(intake))

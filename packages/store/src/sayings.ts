@@ -81,8 +81,7 @@ export function createSayingTable(
     responses.insert(seq, place, response)
     const blobBytes = blobs.keepAll(answer.blobs ?? [], message)
     if (owner !== undefined) addTaskBytes(batch, owner, Buffer.byteLength(entry.content) + blobBytes)
-    const naming = { message, id: response.id, aliases: answer.aliases ?? [] }
-    threads.addNames(thread, threads.scopeOf(thread), naming)
+    threads.addAnswerNames(thread, { message, id: response.id, aliases: answer.aliases ?? [] })
     return seq
   }
 

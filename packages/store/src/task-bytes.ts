@@ -2,9 +2,9 @@ import type { Batch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
-/** How much was said in the tasks of each owner, as a running total: looking it up reads no task. How many there are counts who adds one. */
+/** How much was said in the tasks of each owner, and how many there are, as running totals: looking one up reads no task. */
 export interface TaskBytes {
-  /** Writes what a transaction has gathered. */
+  /** Writes what a transaction has gathered so far. */
   book(batch: Batch): void
   /** As it is within a transaction. */
   read(batch: Batch, owner: string): number
@@ -16,18 +16,19 @@ export const endTaskTotal = 'DELETE FROM task_bytes WHERE owner = ? AND bytes = 
 export function createTaskBytes(db: Database): TaskBytes {
   const add = prepareQuery(
     db,
-    `INSERT INTO task_bytes (owner, bytes) VALUES (?1, max(0, ?2))
-     ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2)`,
+    `INSERT INTO task_bytes (owner, bytes, tasks) VALUES (?1, max(0, ?2), ?3)
+     ON CONFLICT (owner) DO UPDATE SET bytes = max(0, task_bytes.bytes + ?2), tasks = task_bytes.tasks + ?3`,
   )
   const end = prepareQuery(db, endTaskTotal)
   const find = prepareQuery<{ bytes: number }>(db, 'SELECT bytes FROM task_bytes WHERE owner = ?')
   return {
-    book({ taskBytes }) {
-      for (const [owner, by] of taskBytes) {
-        if (by !== 0) add.run(owner, by)
-        if (by < 0) end.run(owner)
+    book({ taskTotals }) {
+      for (const [owner, { bytes, tasks }] of taskTotals) {
+        if (bytes !== 0 || tasks !== 0) add.run(owner, bytes, tasks)
+        if (bytes < 0) end.run(owner)
       }
+      taskTotals.clear()
     },
-    read: ({ taskBytes }, owner) => (find.get(owner)?.bytes ?? 0) + (taskBytes.get(owner) ?? 0),
+    read: ({ taskTotals }, owner) => (find.get(owner)?.bytes ?? 0) + (taskTotals.get(owner)?.bytes ?? 0),
   }
 }

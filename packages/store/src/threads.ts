@@ -1,6 +1,6 @@
 import type { ChannelName, Intake } from '@postern/core'
 import type { Database } from './database.ts'
-import { newIdOf, prepareQuery } from './database.ts'
+import { prepareInsert, prepareQuery } from './database.ts'
 
 /** Names mean something within one agent, one channel and one scope; outside of it they are unknown. */
 export interface NameScope {
@@ -25,6 +25,8 @@ export interface ThreadTable {
   scopeOf(thread: number): NameScope
   /** Names already taken keep their thread: nobody can pull a conversation over to another. */
   addNames(thread: number, scope: NameScope, naming: Naming): void
+  /** The same in the scope that the thread lives in. */
+  addAnswerNames(thread: number, naming: Naming): void
 }
 
 export function createThreadTable(db: Database): ThreadTable {
@@ -32,17 +34,19 @@ export function createThreadTable(db: Database): ThreadTable {
   const findByName = prepareQuery<{ thread_id: number }>(db, `${inScope} ORDER BY is_key LIMIT 1`)
   const findByKey = prepareQuery<{ thread_id: number }>(db, `${inScope} AND is_key = 1`)
   const findScope = prepareQuery<NameScope>(db, 'SELECT agent, via, scope FROM threads WHERE id = ?')
-  const insertThread = prepareQuery<{ id: number }>(
+  const insertThread = prepareInsert(
     db,
-    'INSERT INTO threads (key, agent, via, scope, begun_by) VALUES (?, ?, ?, ?, ?) RETURNING id',
+    'INSERT INTO threads (key, agent, via, scope, begun_by) VALUES (?, ?, ?, ?, ?)',
   )
   const isThere = prepareQuery(db, 'SELECT 1 FROM threads WHERE id = ? AND agent = ? AND via = ? AND key = ?')
-  const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message) VALUES (?, ?, ?, ?, ?, ?, ?)'
-  const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames}`)
-  const insertId = prepareQuery(
-    db,
-    `INSERT ${intoNames} ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message`,
-  )
+  const intoNames = 'INTO names (name, agent, via, scope, is_key, thread_id, message)'
+  const values = 'VALUES (?, ?, ?, ?, ?, ?, ?)'
+  const ofThread = 'SELECT ?1, agent, via, scope, 0, id, CAST(?2 AS INTEGER) FROM threads WHERE id = ?3'
+  const knownIs = 'ON CONFLICT (name, agent, via, scope, is_key) DO UPDATE SET message = excluded.message'
+  const insertName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${values}`)
+  const insertId = prepareQuery(db, `INSERT ${intoNames} ${values} ${knownIs}`)
+  const insertAnswerName = prepareQuery(db, `INSERT OR IGNORE ${intoNames} ${ofThread}`)
+  const insertAnswerId = prepareQuery(db, `INSERT ${intoNames} ${ofThread} ${knownIs}`)
 
   function findReferenced(references: readonly string[], { agent, via, scope }: NameScope): number | undefined {
     for (const reference of references) {
@@ -65,7 +69,7 @@ export function createThreadTable(db: Database): ThreadTable {
 
   function insertNew({ message: { thread_id: key }, thread: { begunBy } }: Intake, place: NameScope): number {
     const { agent, via, scope } = place
-    const thread = newIdOf(insertThread.get(key, agent, via, scope, begunBy ?? null))
+    const thread = insertThread(key, agent, via, scope, begunBy ?? null)
     insertName.run(key, agent, via, scope, 1, thread, null)
     return thread
   }
@@ -81,6 +85,10 @@ export function createThreadTable(db: Database): ThreadTable {
     addNames(thread, { agent, via, scope }, { message, id, aliases }) {
       insertId.run(id, agent, via, scope, 0, thread, message)
       for (const alias of aliases) insertName.run(alias, agent, via, scope, 0, thread, null)
+    },
+    addAnswerNames(thread, { message, id, aliases }) {
+      insertAnswerId.run(id, message, thread)
+      for (const alias of aliases) insertAnswerName.run(alias, null, thread)
     },
   }
 }

@@ -3,6 +3,7 @@ import { Rejection } from '@postern/core'
 import type { OwnerRoom, ThreadKey, TranscriptStore } from '@postern/transcript'
 import { nameEntry } from '@postern/transcript'
 import type { Store } from '../store.ts'
+import { createTaskBytes } from '../task-bytes.ts'
 import type { DeskThreadName } from './desk-binding.ts'
 import { createDeskBindings } from './desk-binding.ts'
 import { createDeskEntries } from './desk-entries.ts'
@@ -42,6 +43,13 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
   const readRange = createRangeReader(db, table)
   const usage = createUsageTable(db)
   const writes = createThreadWrites({ threads, table, bindings, usage })
+  const taskBytes = createTaskBytes(db)
+  /** What needs room: what came to the owner's tasks in the same transaction takes of it, too. */
+  const writeInto = <T>(operation: () => T) =>
+    write(batch => {
+      taskBytes.book(batch)
+      return operation()
+    })
 
   /** What was said at the desk since somebody last looked gets its places. */
   async function catchUp(key: ThreadKey): Promise<TranscriptThread | undefined> {
@@ -57,7 +65,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
     checkRoom: async (owner, by, most) => usage.check(owner, by, most),
     async openThread(owner, alias, most) {
       const known = threads.findByAlias(owner, alias)
-      return known === undefined ? write(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
+      return known === undefined ? writeInto(() => writes.open(owner, alias, most)) : { owner, thread_id: known }
     },
     async findThread(owner, alias) {
       const known = threads.findByAlias(owner, alias)
@@ -76,7 +84,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
       const thread = threads.find(key)
       return thread ? threads.listAliases(thread.id) : []
     },
-    append: (key, entries, request) => write(() => writes.append(key, entries, { request, now: now() })),
+    append: (key, entries, request) => writeInto(() => writes.append(key, entries, { request, now: now() })),
     async read(key, range = {}) {
       const thread = await catchUp(key)
       return thread ? readRange(thread.id, range) : []
@@ -88,7 +96,7 @@ export function createSqliteTranscript({ db, write, now, scrub }: Store, tables:
         .map(id => table.findByName(thread.id, nameEntry({ entry_id: id })))
         .filter(entry => entry !== undefined)
     },
-    replace: (key, entries, request) => write(() => writes.replace(key, entries, { request, now: now() })),
+    replace: (key, entries, request) => writeInto(() => writes.replace(key, entries, { request, now: now() })),
     forget: (key, request) => write(() => writes.forget(key, { request, now: now() })),
     hasConversation: async conversation => bindings.findDeskThread(conversation) !== undefined,
     bindDesk: (key, conversation, reader) =>

@@ -1,7 +1,7 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { ThreadAlias, ThreadKey, WriteRequest } from '@postern/transcript'
 import type { Database } from '../database.ts'
-import { newIdOf, prepareQuery } from '../database.ts'
+import { prepareInsert, prepareQuery } from '../database.ts'
 
 export interface TranscriptThread {
   readonly id: number
@@ -48,10 +48,7 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
     `SELECT t.thread_id FROM transcript_aliases a JOIN transcript_threads t ON t.id = a.thread
      WHERE a.owner = ? AND a.transport = ? AND a.key = ?`,
   )
-  const create = prepareQuery<{ id: number }>(
-    db,
-    'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?) RETURNING id',
-  )
+  const create = prepareInsert(db, 'INSERT INTO transcript_threads (thread_id, owner) VALUES (?, ?)')
   const addAlias = prepareQuery(
     db,
     'INSERT INTO transcript_aliases (owner, transport, key, thread) VALUES (?, ?, ?, ?)',
@@ -93,7 +90,7 @@ export function createTranscriptThreads(db: Database): TranscriptThreads {
       return thread
     },
     findByAlias: (owner, { transport, key }) => findByAlias.get(owner, transport, key)?.thread_id,
-    create: ({ thread_id, owner }) => newIdOf(create.get(thread_id, owner)),
+    create: ({ thread_id, owner }) => create(thread_id, owner),
     addAlias: (owner, { transport, key }, thread) => void addAlias.run(owner, transport, key, thread),
     listAliases: thread => listAliases.all(thread).map(({ transport, key }) => ({ transport, key })),
     move: (thread, { last_seq, last_chat_seq, entries, bytes }) =>

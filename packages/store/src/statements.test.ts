@@ -1,0 +1,41 @@
+import { constants, DatabaseSync } from 'node:sqlite'
+import { expect, test } from 'vitest'
+import { collectStatements } from '../test/collect-statements.ts'
+import { migrateDatabase } from './migrate.ts'
+
+function countParameters(sql: string): number {
+  const found = [...sql.replace(/'[^']*'/g, '').matchAll(/\?(\d*)/g)].map(([, number]) => Number(number))
+  return Math.max(found.length, ...found)
+}
+
+/** SQLite asks for leave whenever it compiles a statement. */
+function watchCompiling(db: DatabaseSync): () => number {
+  let asked = 0
+  db.setAuthorizer(() => {
+    asked += 1
+    return constants.SQLITE_OK
+  })
+  return () => asked
+}
+
+test('no statement is compiled again when it is run with another value', async () => {
+  const db = new DatabaseSync(':memory:', { enableForeignKeyConstraints: false })
+  migrateDatabase(db)
+  const countAsked = watchCompiling(db)
+  const isCompiledAnew = (sql: string) => {
+    const statement = db.prepare(sql)
+    const before = countAsked()
+    for (const value of ['x', 'web', 1]) {
+      try {
+        statement.all(...Array<string | number>(countParameters(sql)).fill(value))
+      } catch {
+        // Of a value that the statement does not take; it has been compiled by then.
+      }
+    }
+    return countAsked() > before
+  }
+  const statements = await collectStatements()
+  expect(statements.length).toBeGreaterThan(40)
+  expect(isCompiledAnew('SELECT 1 FROM messages WHERE thread_id = 1 AND via = ?')).toBe(true)
+  expect(statements.filter(isCompiledAnew)).toEqual([])
+})
