@@ -112,6 +112,40 @@ test('a gateway that is killed between taking a turn and its end is taken over b
   expect([record.state, record.duplicates]).toEqual(['answered', 1])
 })
 
+test('a gateway that is killed in the middle of a load loses nothing, and nothing is answered twice', {
+  timeout: 240_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const { gateways } = pair
+  const [one, two] = gateways
+  let [isOver, number] = [false, 0]
+  const acknowledged: string[] = []
+  const senders = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      number += 1
+      const message = { id: `m${number}`, text: `m${number}`, isDetached: number % 3 > 0 }
+      const first = await gateways[number % 2]?.send(message).catch(() => undefined)
+      if (first?.status !== 200) await untilAcknowledged(gateways, message)
+      acknowledged.push(message.id)
+    }
+  })
+  const untilFurther = (count: number) => {
+    const before = acknowledged.length
+    return eventually(async () => acknowledged.length > before + count, 60_000)
+  }
+  await untilFurther(60)
+  await one.kill()
+  await untilFurther(60)
+  await one.start()
+  await untilFurther(60)
+  isOver = true
+  await Promise.all(senders)
+  const messages = await untilAllAnswered(two, acknowledged.length)
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+  const said = await runSql(cluster.url, 'SELECT count(*), count(DISTINCT message) FROM postern.responses')
+  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+})
+
 test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {
   timeout: 240_000,
 }, async () => {
@@ -148,6 +182,8 @@ test('while the server is away a sender is told to come back; what was acknowled
   await Promise.all(senders)
   const messages = await untilAllAnswered(pair.gateways[0], acknowledged.length)
   expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+  const said = await runSql(cluster.url, 'SELECT count(*), count(DISTINCT message) FROM postern.responses')
+  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
 })
 
 test('a server that falls silent is noticed within seconds, and nobody waits long at a door', {

@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import { runCommand } from '../peers/run-command.ts'
 
-export async function runSql(url: string, sql: string): Promise<void> {
-  await runCommand(join(process.env.TEST_POSTGRES_PROGRAMS ?? '', 'psql'), [url, '-c', sql])
+/** @returns rows as psql writes them, without heads */
+export async function runSql(url: string, sql: string): Promise<string> {
+  const text = await runCommand(join(process.env.TEST_POSTGRES_PROGRAMS ?? '', 'psql'), [url, '-qAtc', sql])
+  return text.trim()
 }
