@@ -6,7 +6,7 @@ import { isoTime } from '@postern/core'
 import type { StoreDesk } from '@postern/store'
 import { openPostgresDesk, openSqliteDesk } from '@postern/store'
 import type { Cluster } from '@postern/testing/postgres-cluster'
-import { createCluster, findPostgres } from '@postern/testing/postgres-cluster'
+import { createCluster, findPostgres, password } from '@postern/testing/postgres-cluster'
 import type { Figure, ProbeOptions } from '../harness/figure.ts'
 import { median } from '../harness/median.ts'
 import { freeThisThread } from '../harness/pinning.ts'
@@ -19,6 +19,8 @@ const atOnce = 64
 interface Contender {
   readonly name: string
   readonly note: string
+  /** By its name, whom it is measured against. */
+  readonly against?: string
   readonly desks: readonly StoreDesk[]
   /** Messages a second, one figure a round. */
   readonly rates: number[]
@@ -51,13 +53,37 @@ export async function probePostgres({ rounds, quick, progress }: ProbeOptions): 
   }
 }
 
-async function openContenders(directory: string, { url }: Cluster): Promise<readonly Contender[]> {
-  const open = (schema: string) => openPostgresDesk({ url: `${url}?schema=${schema}`, now: Date.now, log })
+async function openContenders(directory: string, cluster: Cluster): Promise<readonly Contender[]> {
+  const { url, port, directory: host } = cluster
+  process.env.PGPASSWORD = password
+  const socket = `postgres:///postgres?host=${host}&port=${port}&user=postern&`
+  const openBy = (way: string, schema: string) =>
+    openPostgresDesk({ url: `${way}schema=${schema}`, now: Date.now, log })
+  const open = (schema: string) => openBy(socket, schema)
   const sqlite = await openSqliteDesk({ path: join(directory, 'postern.db'), now: Date.now, log })
   return [
     { name: 'SQLite', note: 'one desk, in the thread of the gateway', desks: [sqlite], rates: [] },
-    { name: 'one desk', note: 'at a server on this machine', desks: [await open('one')], rates: [] },
-    { name: 'two desks', note: 'at one database', desks: [await open('two'), await open('two')], rates: [] },
+    {
+      name: 'one desk',
+      note: 'at a server on this machine, by its socket',
+      against: 'SQLite',
+      desks: [await open('one')],
+      rates: [],
+    },
+    {
+      name: 'one desk, TCP',
+      note: 'the same by TCP on loopback',
+      against: 'one desk',
+      desks: [await openBy(`${url}?`, 'tcp')],
+      rates: [],
+    },
+    {
+      name: 'two desks',
+      note: 'at one database, by its socket',
+      against: 'one desk',
+      desks: [await open('two'), await open('two')],
+      rates: [],
+    },
   ]
 }
 
@@ -129,16 +155,16 @@ function sketchAnswer(id: string, thread_id: string): Parameters<StoreDesk['comm
 }
 
 function toFigures(contenders: readonly Contender[]): readonly Figure[] {
-  return contenders.map(({ name, note, rates }, index): Figure => {
-    const before = contenders[index - 1]
-    const ratio = before && median(rates.map((rate, round) => rate / (before.rates[round] ?? rate)))
+  return contenders.map(({ name, note, against, rates }): Figure => {
+    const other = contenders.find(each => each.name === against)
+    const ratio = other && median(rates.map((rate, round) => rate / (other.rates[round] ?? rate)))
     return {
       case: title,
       name,
       note,
       value: median(rates),
       unit: 'messages/s',
-      ...(before && { ratio, against: `÷ ${before.name}` }),
+      ...(other && { ratio, against: `÷ ${other.name}` }),
     }
   })
 }
