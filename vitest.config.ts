@@ -5,12 +5,9 @@ const testsOf = (folder: string) => [`${folder}/*/src/**/*.test.ts`, `${folder}/
 
 export default defineConfig({
   test: {
-    projects: [
-      // Rooms keep nothing in their modules, and what they need is handed in: their tests share a process, and need not load everything anew.
-      { extends: true, test: { name: 'packages', include: testsOf('packages'), isolate: false } },
-      // Programs: a process for each file.
-      { extends: true, test: { name: 'apps', include: testsOf('apps') } },
-    ],
+    include: [...testsOf('packages'), ...testsOf('apps')],
+    // Modules keep nothing, and what they need is handed in: tests share a process, and need not load everything anew for each file.
+    isolate: false,
     reporters: ['default', new ClosingLineReporter()],
     pool: 'forks',
     // Much of a test's time is waiting for sockets and disks: one worker a core.
