@@ -351,6 +351,18 @@ describe('what a conversation waits for', () => {
     })
   })
 
+  test('E-40: a question behind a call that is shown is asked again, and answered by its id', async () => {
+    const threadId = name('thread')
+    const [asked] = interruptsOf(await web.say('search', { threadId }))
+    expect(asked).toMatchObject({ reason: 'input_required', message: 'Which of the three?' })
+    const back = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [] }))
+    expect(interruptsOf(back)).toEqual([asked])
+    const resume = [{ interruptId: asked?.id, status: 'resolved', payload: 'the red one' }]
+    const told = await readEvents(await web.postRun({ threadId, runId: name('run'), messages: [], resume }))
+    expect(JSON.stringify(told)).toContain('you said: the red one')
+    expect(told.at(-1)).toMatchObject({ outcome: { type: 'success' } })
+  })
+
   test('E-40: a question is asked again of whoever comes back, and what is said next is its answer', async () => {
     const threadId = name('thread')
     const [asked] = interruptsOf(await web.say('ask', { threadId }))

@@ -23,6 +23,13 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
     },
     theirs: () => ({ parts: [{ kind: 'tool_call', id: 'call-3', name: 'pick_color', args: { of: 'roof' } }] }),
     ask: () => ({ status: 'input_required', parts: [say('Which one?')] }),
+    search: () => ({
+      status: 'input_required',
+      parts: [
+        { kind: 'tool_call', id: 'call-5', name: 'search', args: { q: 'it' }, result: { hits: 3 } },
+        say('Which of the three?'),
+      ],
+    }),
     consent: (_, { requireConsent }) => requireConsent({ message: 'May I delete it?', title: 'Delete' }),
     async *boom() {
       yield 'half of '

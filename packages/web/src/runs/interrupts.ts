@@ -22,8 +22,8 @@ export async function listOpenInterrupts(
   house: Pick<House, 'desk' | 'showDemand'>,
 ): Promise<readonly Interrupt[]> {
   const last = entries.findLast(({ chat_seq }) => chat_seq !== undefined)
-  const isQuestion = last?.kind === 'input_required' && last.wait?.reason === 'input' && last.native_id !== undefined
-  const question = isQuestion && !isAnswered ? [askAgain(last.native_id ?? '', textOfContent(last.content))] : []
+  const wait = last?.kind === 'input_required' && !isAnswered ? last.wait : undefined
+  const question = last && wait?.reason === 'input' ? [askAgain(wait.id, textOfContent(last.content))] : []
   return [...(await listOpenPolicies(entries, owner, house)).map(describeInterrupt), ...question]
 }
 
