@@ -17,7 +17,7 @@ import { transcriptSchema } from './schema/013-transcript.ts'
 import { ownThreadSchema } from './schema/014-own-threads.ts'
 import { roomSchema } from './schema/015-room.ts'
 import { noteSchema } from './schema/016-notes.ts'
-import { keptDataSchema } from './schema/018-kept-data.ts'
+import { keptDataSchema } from './schema/017-kept-data.ts'
 
 /** In order; a file at version n has had the first n. Published ones are never edited, only followed by the next. */
 export const migrations: readonly string[] = [
