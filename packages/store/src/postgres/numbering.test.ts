@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectStatements } from '../../test/collect-statements.ts'
+import { collectPortedStatements } from '../../test/collect-statements.ts'
 import { createNumbering, readNumberedInsert } from './numbering.ts'
 
 test('an insert that asks for its number is given one', () => {
@@ -22,7 +22,7 @@ test.each([
 })
 
 test('entries, conversations and tasks are numbered here', async () => {
-  const tables = (await collectStatements()).flatMap(sql => readNumberedInsert(sql)?.table ?? [])
+  const tables = (await collectPortedStatements()).flatMap(sql => readNumberedInsert(sql)?.table ?? [])
   expect(new Set(tables)).toEqual(new Set(['entries', 'tasks', 'threads', 'transcript_threads']))
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectStatements } from '../../test/collect-statements.ts'
+import { collectPortedStatements } from '../../test/collect-statements.ts'
 import { migrations } from '../migrate.ts'
 import { listStatements } from './prepare.ts'
 import { translateQuery } from './translate-query.ts'
@@ -25,7 +25,7 @@ const untranslatable =
   /ON CONFLICT DO UPDATE|OR REPLACE|OR IGNORE|\browid\b|json_array\(|json_set|json_group|json_each|strftime|unixepoch|\biif\(|->|group_concat|\btotal\(|GLOB|INDEXED|LIMIT \+/i
 
 test('every statement of the desk is one that PostgreSQL can be told', async () => {
-  const statements = await collectStatements()
+  const statements = await collectPortedStatements()
   expect(statements.length).toBeGreaterThan(40)
   expect(statements.map(translateQuery).filter(sql => untranslatable.test(sql.replace(/'[^']*'/g, "''")))).toEqual([])
 })
