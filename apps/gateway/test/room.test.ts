@@ -35,7 +35,10 @@ const add = (location: string, count: number, content = 'said') =>
   })
 
 async function readUsage(as: As = 'ann') {
-  return (await call('GET', '/v1/usage', undefined, as)).json as { used: Record<string, number>; most: object }
+  return (await call('GET', '/v1/usage', undefined, as)).json as {
+    used: Record<'threads' | 'entries' | 'bytes', number>
+    most: object
+  }
 }
 
 const tooMany = (most: string) => ({
@@ -80,6 +83,18 @@ describe('what one owner may have', () => {
     expect((await call('DELETE', '/v1/store/loc-1')).status).toBe(200)
     expect((await call('DELETE', '/api/v1/agent/threads/t-1')).json).toEqual({ deleted: true })
     expect((await readUsage()).used).toMatchObject({ threads: 1, entries: 0, bytes: 0 })
+  })
+
+  test('bytes: what a client sends again with each run counts once', async () => {
+    const say = (id: string, content: string) => ({ id, role: 'user', content })
+    const first = say('m-1', 'x'.repeat(4_000))
+    const runWith = (runId: string, messages: readonly object[]) =>
+      call('POST', '/api/v1/agent/runs', { threadId: 't-2', runId, messages })
+    expect((await runWith('r-6', [first])).status).toBe(200)
+    const { used } = await readUsage()
+    expect((await runWith('r-7', [first, say('m-2', 'more')])).status).toBe(200)
+    expect((await readUsage()).used.bytes - used.bytes).toBeLessThan(2_000)
+    expect((await call('DELETE', '/api/v1/agent/threads/t-2')).json).toEqual({ deleted: true })
   })
 
   test('what a session is described with has its bound', async () => {

@@ -30,7 +30,7 @@ export async function admitRun({ asked, news, content, joined }: SaidRun, rooms:
   const messageId = news.said.at(-1)?.id ?? `${runId}-input`
   const place = joined && { ...joined, target: await requireTarget(joined) }
   const of = { owner, agent, domain: agents.domain, threadId, runId, messageId }
-  const run: ProvenRun = { ...of, content, document, at: world.now(), joined: place }
+  const run: ProvenRun = { ...of, content, document, former: news.former, at: world.now(), joined: place }
   const inbound: Inbound<ProvenRun, ProvenRun> = {
     name: 'web',
     verify: async proven => proven,

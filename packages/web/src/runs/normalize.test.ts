@@ -12,7 +12,7 @@ const names = { agent: 'chat', domain: 'agents.test', threadId: 't', runId: 'r',
 const content = { parts: [], blobs: [], warnings: [] }
 
 function keep(text: string): string {
-  const { raw } = normalizeRun({ ...names, owner, content, document: { text }, at: 0 })
+  const { raw } = normalizeRun({ ...names, owner, content, document: { text }, former: new Set(), at: 0 })
   return (JSON.parse(Buffer.from(raw.bytes).toString()) as { readonly text: string }).text
 }
 
@@ -41,4 +41,14 @@ test.each([
   ['letters and a mark', 'a'],
 ])('normalizeRun() reads %s once, however many there are', (_, piece) => {
   expect(measureGrowth(text => keep(`${text}!`), piece, 256 * 1024)).toBeLessThan(24)
+})
+
+test('normalizeRun() names what a client says once more, and keeps what is new whole', () => {
+  const say = (id: string) => ({ id, role: 'user', content: `words of ${id}` })
+  const document = { threadId: 't', messages: [say('m1'), { role: 'user' }, say('m2')] }
+  const { raw } = normalizeRun({ ...names, owner, content, document, former: new Set(['m1']), at: 0 })
+  expect(JSON.parse(Buffer.from(raw.bytes).toString())).toEqual({
+    threadId: 't',
+    messages: [{ id: 'm1', role: 'user' }, { role: 'user' }, say('m2')],
+  })
 })

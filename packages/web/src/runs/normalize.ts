@@ -17,6 +17,8 @@ export interface ProvenRun {
   readonly content: ReadParts
   /** The request as it came, parsed. */
   readonly document: unknown
+  /** Ids of its messages that it says nothing new by. */
+  readonly former: ReadonlySet<string>
   /** ms */
   readonly at: number
   /** The conversation of another channel that it is part of, and what an answer takes there. */
@@ -25,7 +27,7 @@ export interface ProvenRun {
 
 /** A run → what the desk keeps and the agent reads. Pure. */
 export function normalizeRun(run: ProvenRun): Intake {
-  const { owner, agent, domain, threadId, runId, messageId, content, document, at, joined } = run
+  const { owner, agent, domain, threadId, runId, messageId, content, document, former, at, joined } = run
   const recipient = `@${agent}@${domain}`
   return {
     agent,
@@ -48,13 +50,24 @@ export function normalizeRun(run: ProvenRun): Intake {
     },
     aliases: [],
     proofs: [{ kind: 'bearer', verdict: 'pass', issuer: owner.issuer, subject: owner.subject }],
-    raw: { bytes: Buffer.from(JSON.stringify(document, hideTokens)), form: 'json' },
+    raw: { bytes: Buffer.from(JSON.stringify(leaveOutFormer(document, former), hideTokens)), form: 'json' },
     ...(content.blobs.length > 0 && { blobs: content.blobs }),
     target: joined?.target ?? { run: runId, thread: threadId },
     disposition: 'answer',
     ...(joined && { authorship: { author: owner.owner, object: `run:${runId}` } }),
     task: { owner: owner.owner, id: runId, context: threadId, isNew: true },
   }
+}
+
+/** A client sends all of a conversation with each run: kept whole each time, it would grow by its square. Of what is not new the id stays. */
+function leaveOutFormer(document: unknown, former: ReadonlySet<string>): unknown {
+  const { messages } = document as { readonly messages?: readonly { readonly id?: unknown; readonly role?: unknown }[] }
+  if (!messages || former.size === 0) return document
+  const shown = messages.map(message => {
+    const { id, role } = message
+    return typeof id === 'string' && former.has(id) ? { id, role } : message
+  })
+  return { ...(document as object), messages: shown }
 }
 
 const longest = 64 * 1024

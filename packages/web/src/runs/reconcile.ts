@@ -8,6 +8,8 @@ export interface RunNews {
   /** Results of calls that were left to the client. */
   readonly toolResults: readonly (ToolMessage & { readonly call: NonNullable<TranscriptEntry['tool']> })[]
   readonly resume: readonly ResumeEntry[]
+  /** Ids of the client's messages that are stored already, or stand before one that is. */
+  readonly former: ReadonlySet<string>
   readonly warnings: readonly string[]
 }
 
@@ -28,8 +30,14 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
     said: fresh.filter(isUser),
     toolResults,
     resume,
+    former: listFormer(messages, [...fresh, ...toolResults]),
     warnings: describeIgnored(fresh.filter(message => !isPiece(message, known, recent))),
   }
+}
+
+function listFormer(messages: readonly Message[], counted: readonly Message[]): ReadonlySet<string> {
+  const ids = new Set(counted.map(({ id }) => id))
+  return new Set(messages.flatMap(({ id }) => (ids.has(id) ? [] : id)))
 }
 
 function isUser(message: Message): message is UserMessage {
