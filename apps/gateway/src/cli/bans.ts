@@ -1,5 +1,4 @@
 import type { ConfigFile } from '../config/read-config.ts'
-import { toTerminalLine } from '../terminal-text.ts'
 import type { Output } from './commands.ts'
 import { openOperatorClient } from './operator-client.ts'
 import { formatTable } from './table.ts'
@@ -18,21 +17,6 @@ export async function printBans(file: ConfigFile, output: Output, agent: string)
     const listed = (await client.request(path)) as { bans: readonly ListedBan[] }
     const rows = listed.bans.map(({ id, policy, subject }) => [id, policy, subject])
     output.print(output.json ? JSON.stringify(listed, null, 2) : formatTable(['id', 'policy', 'who'], rows))
-  } finally {
-    await client.close()
-  }
-}
-
-export async function liftBan(
-  file: ConfigFile,
-  output: Output,
-  { agent, id }: { readonly agent: string; readonly id: string },
-): Promise<void> {
-  const client = await openOperatorClient(file)
-  try {
-    const path = `/operator/api/agents/${encodeURIComponent(agent)}/bans/${encodeURIComponent(id)}`
-    await client.request(path, { method: 'DELETE' })
-    output.print(`${toTerminalLine(id)}: lifted`)
   } finally {
     await client.close()
   }

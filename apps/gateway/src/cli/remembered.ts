@@ -1,6 +1,5 @@
 import type { ListedDecision } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
-import { toTerminalLine } from '../terminal-text.ts'
 import type { Output } from './commands.ts'
 import { openOperatorClient } from './operator-client.ts'
 import { formatTable } from './table.ts'
@@ -31,19 +30,4 @@ function formatRemembered(approvals: readonly ListedDecision[]): string {
       expires_at.slice(0, 16),
     ]),
   )
-}
-
-export async function revokeRemembered(
-  file: ConfigFile,
-  output: Output,
-  { agent, id }: { readonly agent: string; readonly id: string },
-): Promise<void> {
-  const client = await openOperatorClient(file)
-  try {
-    const path = `/operator/api/agents/${encodeURIComponent(agent)}/approvals/${encodeURIComponent(id)}`
-    await client.request(path, { method: 'DELETE' })
-    output.print(`${toTerminalLine(id)}: revoked`)
-  } finally {
-    await client.close()
-  }
 }

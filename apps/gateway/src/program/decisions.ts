@@ -2,8 +2,9 @@ import { rememberScopes } from '@postern/core'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { decideListedDemand, printDemand, printDemands } from '../cli/demands.ts'
+import { endListed } from '../cli/end-listed.ts'
 import { answerQuestion, printQuestions } from '../cli/operators.ts'
-import { printRemembered, revokeRemembered } from '../cli/remembered.ts'
+import { printRemembered } from '../cli/remembered.ts'
 import type { CommandContext, CommonOptions } from './command-context.ts'
 
 const describeReach = () =>
@@ -53,7 +54,9 @@ export function addDecisionCommands(program: Command, { file, output }: CommandC
   approvals
     .command('revoke <agent> <id>')
     .description('is asked for again')
-    .action(async (agent: string, id: string) => revokeRemembered(await file(), output({}), { agent, id }))
+    .action(async (agent: string, id: string) =>
+      endListed(await file(), output({}), { agent, list: 'approvals', id, said: 'revoked' }),
+    )
   const operators = program.command('operators').description('what agents ask of you: list, answer')
   operators
     .command('list', { isDefault: true })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { liftBan, printBans } from '../cli/bans.ts'
+import { printBans } from '../cli/bans.ts'
+import { endListed } from '../cli/end-listed.ts'
 import { decideFollowRequest, printFollowers } from '../cli/followers.ts'
 import { printShared } from '../cli/shared.ts'
 import { liftSuppression, printSuppressions } from '../cli/suppressions.ts'
@@ -48,7 +49,9 @@ export function addPeerCommands(program: Command, { file, output }: CommandConte
   bans
     .command('lift <agent> <id>')
     .description('is heard again')
-    .action(async (agent: string, id: string) => liftBan(await file(), output({}), { agent, id }))
+    .action(async (agent: string, id: string) =>
+      endListed(await file(), output({}), { agent, list: 'bans', id, said: 'lifted' }),
+    )
   program
     .command('shared <agent>')
     .description('how much a swarm keeps for all of its conversations, and how much it may')

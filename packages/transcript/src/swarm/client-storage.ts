@@ -2,7 +2,6 @@ import type { Json } from '@postern/core'
 import { copyJson } from '../copy-json.ts'
 import type { DataRoom } from './data-room.ts'
 import { defaultScore, findNearest } from './find-nearest.ts'
-import { keepRecord } from './keep-record.ts'
 
 export type StorageItem = { readonly id: string | number } & { readonly [name: string]: Json }
 
@@ -32,54 +31,57 @@ export interface ClientStorage<Item extends StorageItem = StorageItem> {
   take(search: string, total: number, score?: number): Promise<readonly Item[]>
 }
 
+/** The items themselves, wherever they lie. */
+export interface StorageItems<Item extends StorageItem> {
+  find(id: Item['id']): Promise<Item | null>
+  /** In the order in which they were first put. */
+  readAll(): Promise<readonly Item[]>
+  put(item: Item): Promise<void>
+  remove(id: Item['id']): Promise<void>
+  clear(): Promise<void>
+}
+
+/** Items, and what is told of them on the bus. */
 export function createClientStorage<Item extends StorageItem>(
   spec: StorageSpec<Item>,
   room: DataRoom,
+  items: StorageItems<Item>,
 ): ClientStorage<Item> {
   const { storageName } = spec
-  const record = keepRecord<Item[]>(room.shelf, room.placeOf('storage', storageName))
 
   function tell(type: string, input: Record<string, Json | undefined>, output: Record<string, Json> = {}): void {
     room.tell('storage-bus', { type, context: { storageName }, input, output })
   }
-  const makeDefault = async () => [...((await spec.getDefault?.(room.clientId, storageName)) ?? [])]
-  const readAll = async () => (await record.read()) ?? (await makeDefault())
-  const change = (make: (items: readonly Item[]) => readonly Item[]) =>
-    record.change(async items => [...make(items ?? (await makeDefault()))])
 
   return {
     async get(itemId) {
-      const value = (await readAll()).find(({ id }) => id === itemId) ?? null
+      const value = await items.find(itemId)
       tell('get', { itemId }, { value })
       return value
     },
     async list(filter = () => true) {
-      const value = (await readAll()).filter(filter)
+      const value = (await items.readAll()).filter(filter)
       tell('list', {}, { value })
       return value
     },
     async upsert(given) {
       const item = copyJson(given) as Item
-      await change(items => putItem(items, item))
+      if (!['string', 'number'].includes(typeof item.id)) throw new TypeError('an item has an id, a text or a number')
+      await items.put(item)
       tell('upsert', { item })
     },
     async remove(itemId) {
-      await change(items => items.filter(({ id }) => id !== itemId))
+      await items.remove(itemId)
       tell('remove', { itemId })
     },
     async clear() {
-      await record.change(() => [])
+      await items.clear()
       tell('clear', {})
     },
     async take(search, total, score = defaultScore) {
-      const value = await findNearest(await readAll(), { search, total, score }, spec, room)
+      const value = await findNearest(await items.readAll(), { search, total, score }, spec, room)
       tell('take', { search, total, score }, { value: [...value] })
       return value
     },
   }
-}
-
-function putItem<Item extends StorageItem>(items: readonly Item[], item: Item): readonly Item[] {
-  const at = items.findIndex(({ id }) => id === item.id)
-  return at < 0 ? [...items, item] : items.with(at, item)
 }

@@ -7,7 +7,8 @@ import type { ClientStorage, StorageItem, StorageSpec } from './client-storage.t
 import { createClientStorage } from './client-storage.ts'
 import type { DataDeps } from './data-room.ts'
 import { openDataRoom } from './data-room.ts'
-import { createSharedStorage } from './shared-storage.ts'
+import { keepOwnItems } from './own-items.ts'
+import { keepSharedItems } from './shared-items.ts'
 
 export interface DataSpec {
   // biome-ignore lint/suspicious/noExplicitAny: whoever names a state knows its type
@@ -40,8 +41,16 @@ export function openSwarmData(
     'storage',
     storages,
     ({ storageName }) => storageName,
-    // What several conversations put in at once, and each for itself, lies apart: an item is a record.
-    spec => (spec.isShared && !spec.getDefault ? createSharedStorage : createClientStorage)(spec, roomOf(spec)),
+    spec => {
+      const room = roomOf(spec)
+      // What several conversations put in at once, and each for itself, lies apart: an item is a record.
+      const isApart = spec.isShared && !spec.getDefault
+      return createClientStorage(
+        spec,
+        room,
+        isApart ? keepSharedItems(spec.storageName, room) : keepOwnItems(spec, room),
+      )
+    },
   )
   const findCompute = openByName(
     'compute',

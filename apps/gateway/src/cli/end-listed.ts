@@ -1,0 +1,25 @@
+import type { ConfigFile } from '../config/read-config.ts'
+import { toTerminalLine } from '../terminal-text.ts'
+import type { Output } from './commands.ts'
+import { openOperatorClient } from './operator-client.ts'
+
+/** Ends one of what is listed for an agent, and says so. */
+export async function endListed(
+  file: ConfigFile,
+  output: Output,
+  {
+    agent,
+    list,
+    id,
+    said,
+  }: { readonly agent: string; readonly list: string; readonly id: string; readonly said: string },
+): Promise<void> {
+  const client = await openOperatorClient(file)
+  try {
+    const path = `/operator/api/agents/${encodeURIComponent(agent)}/${list}/${encodeURIComponent(id)}`
+    await client.request(path, { method: 'DELETE' })
+    output.print(`${toTerminalLine(id)}: ${said}`)
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,28 @@
+import type { StorageItem, StorageItems, StorageSpec } from './client-storage.ts'
+import type { DataRoom } from './data-room.ts'
+import { keepRecord } from './keep-record.ts'
+
+/** A client's own items, in one record. */
+export function keepOwnItems<Item extends StorageItem>(
+  spec: Pick<StorageSpec<Item>, 'storageName' | 'getDefault'>,
+  { shelf, placeOf, clientId }: DataRoom,
+): StorageItems<Item> {
+  const record = keepRecord<Item[]>(shelf, placeOf('storage', spec.storageName))
+  const makeDefault = async () => [...((await spec.getDefault?.(clientId, spec.storageName)) ?? [])]
+  const readAll = async () => (await record.read()) ?? (await makeDefault())
+  const change = async (make: (items: readonly Item[]) => readonly Item[]) =>
+    void (await record.change(async items => [...make(items ?? (await makeDefault()))]))
+
+  return {
+    find: async id => (await readAll()).find(item => item.id === id) ?? null,
+    readAll,
+    put: item => change(items => putItem(items, item)),
+    remove: id => change(items => items.filter(item => item.id !== id)),
+    clear: async () => void (await record.change(() => [])),
+  }
+}
+
+function putItem<Item extends StorageItem>(items: readonly Item[], item: Item): readonly Item[] {
+  const at = items.findIndex(({ id }) => id === item.id)
+  return at < 0 ? [...items, item] : items.with(at, item)
+}

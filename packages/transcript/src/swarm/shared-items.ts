@@ -1,0 +1,61 @@
+import { Unavailable } from '@postern/core'
+import type { StorageItem, StorageItems } from './client-storage.ts'
+import type { DataRoom } from './data-room.ts'
+import { kindOfItems } from './data-room.ts'
+
+/** Others are done whenever one is not first: this many of them at once are a fault. */
+const maxTries = 1_000
+
+/** Items of all clients: each is a record of its own, so that it comes and goes, and is counted, for itself. */
+export function keepSharedItems<Item extends StorageItem>(storageName: string, room: DataRoom): StorageItems<Item> {
+  const { shelf, owner } = room
+  const kind = kindOfItems(storageName)
+  const placeOf = (id: Item['id']) => ({ kind, owner, key: JSON.stringify(id) })
+
+  /** What an earlier release has put into one record. */
+  async function takeApart(): Promise<void> {
+    const place = room.placeOf('storage', storageName)
+    const items = (await shelf.get(place))?.value
+    if (items === undefined) return
+    for (const item of Array.isArray(items) ? (items as readonly Item[]) : [])
+      await shelf.insert(placeOf(item.id), item)
+    await shelf.remove(place)
+  }
+
+  let apart: Promise<void> | undefined
+  function open(): Promise<void> {
+    apart ??= takeApart().catch(error => {
+      apart = undefined
+      throw error
+    })
+    return apart
+  }
+
+  return {
+    async find(id) {
+      await open()
+      return ((await shelf.get(placeOf(id)))?.value as Item | undefined) ?? null
+    },
+    async readAll() {
+      await open()
+      return (await shelf.list(kind, owner)).map(({ value }) => value as Item).toReversed()
+    },
+    async put(item) {
+      await open()
+      const place = placeOf(item.id)
+      for (let left = maxTries; left > 0; left -= 1) {
+        const before = await shelf.get(place)
+        if (before ? await shelf.swap(place, before.version, item) : await shelf.insert(place, item)) return
+      }
+      throw new Unavailable('Cannot keep item: others were first, again and again')
+    },
+    async remove(id) {
+      await open()
+      await shelf.remove(placeOf(id))
+    },
+    async clear() {
+      await open()
+      for (const { key } of await shelf.list(kind, owner)) await shelf.remove({ kind, owner, key })
+    },
+  }
+}
