@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ListedDecision } from '@postern/core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { printRemembered, revokeRemembered } from '../src/cli/remembered.ts'
+import { endListed } from '../src/cli/end-listed.ts'
+import { printRemembered } from '../src/cli/remembered.ts'
 import { writeRunFile } from '../src/run-file.ts'
 import { askShop, findActionPath, policyOf, wordsOf } from './demand-steps.ts'
 import { describeTestConfig, eventually, operatorToken } from './house.ts'
@@ -353,11 +354,11 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printRemembered(file, output, 'vault')
   expect(printed.join()).toMatch(/refund .*direct .*operator .*everywhere/)
-  await revokeRemembered(file, output, { agent: 'vault', id: kept?.id ?? '' })
+  const end = { agent: 'vault', list: 'approvals', id: kept?.id ?? '', said: 'revoked' }
+  await endListed(file, output, end)
+  expect(printed.at(-1)).toBe(`${kept?.id}: revoked`)
   expect((await later.run('refund order o4, please')).outcome.type).toBe('interrupt')
-  await expect(revokeRemembered(file, output, { agent: 'vault', id: kept?.id ?? '' })).rejects.toThrow(
-    'Cannot revoke approval: there is none with this id',
-  )
+  await expect(endListed(file, output, end)).rejects.toThrow('Cannot revoke approval: there is none with this id')
 })
 
 test('who has linked a mailbox finds in his chat what he has decided from there, and ends it; unlinked, he does not', async () => {
