@@ -1,6 +1,7 @@
 import type { Answer, DemandDecision, Desk, PlannedDemand, Turn } from '@postern/core'
 import { maxOpenDemands, subjectOf } from '@postern/core'
 import { describe, expect, test } from 'vitest'
+import { digestOf, from } from './demand-sketch.ts'
 import { mine, ofTask } from './task-sketches.ts'
 import type { IntakeSketch, OpenDesk } from './under-test.ts'
 import {
@@ -33,33 +34,11 @@ function sketchDemand(turn: Turn, id: string, now: number): PlannedDemand {
   return { id, digest: digestOf(id), kind: 'consent_required', policy, subject, expiresAt: now + hourMs }
 }
 
-const digestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
-
 function sketchDecision(id: string, rest: Partial<DemandDecision> = {}): DemandDecision {
   return { digest: digestOf(id), kind: 'consent_required', outcome: 'granted', resolver: { method: 'link' }, ...rest }
 }
 
-/** Somebody whom the transport knows. */
-const ada: IntakeSketch = {
-  message: {
-    sender: {
-      address: '@ada@peer.test',
-      auth_method: 'a2a-jwt',
-      verified: true,
-      identities: [
-        {
-          subject: 'ada',
-          issuer: 'https://peer.test',
-          method: 'urn:mentionable:auth:a2a-jwt:v0.1',
-          assurance: 'oauth',
-          audience: '@echo@agents.test',
-          issued_at: '2026-01-01T00:00:00.000Z',
-          proof: { type: 'transport', verified_by: 'a2a-jwt' },
-        },
-      ],
-    },
-  },
-}
+const ada: IntakeSketch = { message: from('ada') }
 
 const fromAda = (sketch: IntakeSketch): IntakeSketch => ({
   ...sketch,

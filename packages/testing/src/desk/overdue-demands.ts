@@ -1,11 +1,11 @@
 import type { Desk } from '@postern/core'
 import { operatorSubject } from '@postern/core'
 import { describe, expect, test } from 'vitest'
+import { digestOf } from './demand-sketch.ts'
 import type { OpenDesk } from './under-test.ts'
 import { inThread, leaseOnlyTurn, leaseTurns, sketchIntake, sketchResponse, withDesk } from './under-test.ts'
 
 const hourMs = 3_600_000
-const digestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
 
 /** A message in a thread of its own, answered with a demand of this name; by default one that operators decide. */
 async function demand(

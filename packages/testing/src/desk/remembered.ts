@@ -1,31 +1,12 @@
 import type { Desk, PlannedDemand, RememberScope, Turn } from '@postern/core'
 import { describeApproval, mostRemembered, operatorSubject, personKeyOf, subjectOf } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import type { DeskUnderTest, IntakeSketch, OpenDesk } from './under-test.ts'
+import { digestOf, from } from './demand-sketch.ts'
+import type { DeskUnderTest, OpenDesk } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchIntake, sketchResponse, withDesk } from './under-test.ts'
 
 const dayMs = 86_400_000
 const days = 30
-
-/** Somebody whom the transport knows. */
-const from = (name: string): IntakeSketch['message'] => ({
-  sender: {
-    address: `@${name}@peer.test`,
-    auth_method: 'a2a-jwt',
-    verified: true,
-    identities: [
-      {
-        subject: name,
-        issuer: 'https://peer.test',
-        method: 'urn:mentionable:auth:a2a-jwt:v0.1',
-        assurance: 'oauth',
-        audience: '@echo@agents.test',
-        issued_at: '2026-01-01T00:00:00.000Z',
-        proof: { type: 'transport', verified_by: 'a2a-jwt' },
-      },
-    ],
-  },
-})
 
 interface Sketch {
   readonly id: string
@@ -34,8 +15,6 @@ interface Sketch {
   readonly thread?: string
   readonly approver?: 'sender' | 'operator'
 }
-
-const digestOf = (id: string) => Buffer.from(id.padEnd(32, '.')).toString('hex')
 
 function sketchDemand(turn: Turn, { id, tool = 'refund', approver = 'sender' }: Sketch, now: number): PlannedDemand {
   const action = {
@@ -55,7 +34,7 @@ function sketchDemand(turn: Turn, { id, tool = 'refund', approver = 'sender' }: 
 /** A call that is asked for, and the decision on it. */
 async function decide({ desk, now }: DeskUnderTest, sketch: Sketch, remember?: RememberScope, outcome = 'granted') {
   const { id, who = 'ada', thread = `talk of ${who}` } = sketch
-  await desk.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: from(who) ?? {} })), 'c')
+  await desk.admit(sketchIntake(`asked ${id}`, inThread(thread, { message: from(who) })), 'c')
   const turn = await leaseOnlyTurn(desk)
   const response = sketchResponse(turn, `may I ${id}`, 'input_required')
   await desk.commit(turn, { response, deliveries: [], demands: [sketchDemand(turn, sketch, now())] })
