@@ -242,7 +242,10 @@ describe('C09 an answer that is not valid', () => {
     ['not found', { status: 404 }, 'it answered with 404'],
   ])('%s', async (_, answer, problem) => {
     peer.answerRpc(() => answer)
-    await expect(peer.call()).rejects.toThrow(new Undeliverable(`Cannot call agent: ${problem}`))
+    await expect(peer.call()).rejects.toMatchObject({
+      name: 'Undeliverable',
+      message: `Cannot call agent: ${problem}`,
+    })
   })
 
   test('larger than is taken', async () => {
@@ -304,7 +307,6 @@ describe('a streamed answer', () => {
   })
 
   test.each<[string, unknown[], string]>([
-    ['update before the task', [chunk('x')], 'it does not begin with a task'],
     [
       'update of another task',
       [taskWith('TASK_STATE_WORKING'), { statusUpdate: { ...ended.statusUpdate, taskId: 'x' } }],

@@ -6,6 +6,8 @@ import { part } from '../validate/message.ts'
 import type { Check } from '../validate/shape.ts'
 import { isObject, listOf, optional, required, shapeOf } from '../validate/shape.ts'
 import type { WireMessage, WirePart } from '../wire.ts'
+import type { StatusName } from './pending-question.ts'
+import { isSameStatus, nameStatus } from './pending-question.ts'
 import { refuseAnswer } from './trust.ts'
 
 /** How a state of theirs reads here; those without an end are absent. */
@@ -53,6 +55,17 @@ export interface AnswerState {
   soFar(): readonly Part[]
   /** Undefined while the agent is at work. */
   finished(): FinishedAnswer | undefined
+  /** The status heard last, by its name; undefined before the first. */
+  status(): StatusName | undefined
+  /** The status from before the message is taken for the answer after all: nothing else came. */
+  acceptRepeated(): void
+}
+
+export interface ExpectedAnswer {
+  /** Of the task that the message goes on with. */
+  readonly taskId: string | undefined
+  /** How that task stood before the message: heard again, it is no answer to it. */
+  readonly before?: StatusName | undefined
 }
 
 export interface FinishedAnswer {
@@ -65,14 +78,21 @@ export interface FinishedAnswer {
 interface Heard {
   readonly task: { readonly id: string; readonly context: string | undefined } | undefined
   readonly status: ResponseStatus | undefined
+  readonly statusName: StatusName | undefined
   readonly said: readonly WirePart[]
   readonly artifacts: ReadonlyMap<string, readonly WirePart[]>
   readonly context: string | undefined
 }
 
 /** Reads the answer to one call, whichever way it comes: a message, a task, or a task and what follows. */
-export function createAnswerState(expected: { readonly taskId: string | undefined }): AnswerState {
-  let heard: Heard = { task: undefined, status: undefined, said: [], artifacts: new Map(), context: undefined }
+export function createAnswerState(expected: ExpectedAnswer): AnswerState {
+  const nothing = { task: undefined, status: undefined, statusName: undefined, context: undefined }
+  let heard: Heard = { ...nothing, said: [], artifacts: new Map() }
+  let { before: repeated } = expected
+
+  /** A status that is only repeated ends nothing. */
+  const endOf = ({ status, statusName }: Heard) =>
+    repeated && statusName && isSameStatus(statusName, repeated) ? undefined : status
 
   return {
     take(event) {
@@ -81,27 +101,38 @@ export function createAnswerState(expected: { readonly taskId: string | undefine
       const about = name === 'message' ? undefined : String(value.id ?? value.taskId)
       if (before !== undefined && about !== undefined && about !== before)
         throw refuseAnswer('it is about another task')
-      if (heard.task === undefined && (name === 'statusUpdate' || name === 'artifactUpdate')) {
-        throw refuseAnswer('it does not begin with a task')
-      }
-      if (heard.status !== undefined) throw refuseAnswer('it goes on behind its end')
-      heard = readers[name](value, heard)
+      if (endOf(heard) !== undefined) throw refuseAnswer('it goes on behind its end')
+      heard = readers[name](value, nameTask(value, name, heard))
       if (countParts(heard) > most.parts) throw refuseAnswer('it has too many parts')
     },
     taskId: () => heard.task?.id,
     soFar: () => inlineParts([...heard.artifacts.values()].flat()),
     finished() {
-      if (heard.status === undefined) return undefined
+      const status = endOf(heard)
+      if (status === undefined) return undefined
       const artifacts = [...heard.artifacts.values()].flat()
-      const isResult = heard.status === 'completed' && artifacts.length > 0
+      const isResult = status === 'completed' && artifacts.length > 0
       return {
         parts: inlineParts(isResult ? artifacts : [...heard.said, ...artifacts]),
-        status: heard.status,
+        status,
         contextId: heard.task?.context ?? heard.context,
         taskId: heard.task?.id,
       }
     },
+    status: () => heard.statusName,
+    acceptRepeated() {
+      repeated = undefined
+    },
   }
+}
+
+/**
+ * Updates name their task, so that a stream may begin with one: that of a continued task does in a2a-python and a2a-go, and in
+ * a2a-go's template every stream does, although A2A §3.1.2 wants a task first.
+ */
+function nameTask({ taskId, contextId }: Member, name: EventName, heard: Heard): Heard {
+  if (heard.task !== undefined || (name !== 'statusUpdate' && name !== 'artifactUpdate')) return heard
+  return { ...heard, task: { id: String(taskId), context: readText(contextId) } }
 }
 
 type EventName = 'message' | 'task' | 'statusUpdate' | 'artifactUpdate'
@@ -145,9 +176,10 @@ interface WireArtifact {
   readonly parts: readonly WirePart[]
 }
 
-function readStatus({ state, message: said }: Member, heard: Heard): Heard {
+function readStatus(status: Member, heard: Heard): Heard {
+  const { state, message: said } = status
   const words = isObject(said) ? (said as unknown as WireMessage).parts : []
-  return { ...heard, status: endings[String(state)], said: words }
+  return { ...heard, status: endings[String(state)], statusName: nameStatus(status), said: words }
 }
 
 function countParts({ said, artifacts }: Heard): number {

@@ -4,7 +4,7 @@ import { parseMediaType, parseRetryAfter } from '@postern/http'
 import { readObject } from './fetch-document.ts'
 import type { AgentInterface } from './read-card.ts'
 import { readSseEvents } from './sse-events.ts'
-import { refuseAgent, refuseAnswer } from './trust.ts'
+import { ErrorAnswer, refuseAgent, refuseAnswer } from './trust.ts'
 import type { ClientOperation } from './wire-binding.ts'
 import { wireBindings } from './wire-binding.ts'
 
@@ -88,7 +88,7 @@ function checkStatus({ status, headers }: StatusAnswer, now: number): void {
     })
   }
   if (status === 401 || status === 403) throw new CallerRefused(`Cannot call agent: it does not let us in (${status})`)
-  throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : refuseAgent(`it answered with ${status}`)
+  throw status >= 300 && status < 400 ? refuseAnswer('it leads elsewhere') : new ErrorAnswer(status, String(status))
 }
 
 /** It asks for a credential, or for another one. */

@@ -1,10 +1,11 @@
 import type { Part, World } from '@postern/core'
-import { TurnAborted } from '@postern/core'
-import type { AnswerState, FinishedAnswer } from './answer-state.ts'
+import { TurnAborted, Undeliverable } from '@postern/core'
+import type { AnswerState, ExpectedAnswer, FinishedAnswer } from './answer-state.ts'
 import { createAnswerState } from './answer-state.ts'
 import type { Line } from './exchange.ts'
-import { exchangeStream, exchangeUnary } from './exchange.ts'
-import { refuseAgent } from './trust.ts'
+import { CallerRefused, exchangeStream, exchangeUnary } from './exchange.ts'
+import type { StatusName } from './pending-question.ts'
+import { ErrorAnswer, refuseAgent } from './trust.ts'
 
 export interface TaskLine extends Line {
   readonly world: Line['world'] & Pick<World, 'sleep' | 'log'>
@@ -17,13 +18,26 @@ export interface TaskLine extends Line {
 /** Longest time for taking a task back, ms. */
 const cancelMs = 5_000
 const pauses = { firstMs: 250, longestMs: 5_000 } as const
+/** A task that stands as it did before the message, so long after the call, is not being worked on. */
+const unmovedMs = 30_000
 
 /**
- * Sends a message and follows its task to an end, or to a question. `taskId`: of the task that the message goes on with.
+ * Sends a message and follows its task to an end, or to a question. `taskId`: of the task that the message goes on with; where that
+ * task has ended or is gone, a new one begins in its context.
  * @throws Unavailable, Undeliverable; the reason of the line's signal
  */
 export async function followTask(message: object, line: TaskLine, taskId: string | undefined): Promise<FinishedAnswer> {
-  const state = createAnswerState({ taskId })
+  if (taskId === undefined) return followOne(message, line, { taskId })
+  const before = await readStatusBefore(taskId, line)
+  return followOne(message, line, { taskId, before: before === 'over' ? undefined : before }).catch(error => {
+    if (before !== 'over' || !(error instanceof ErrorAnswer)) throw error
+    const { taskId: _, ...fresh } = message as { readonly taskId?: unknown }
+    return followOne(fresh, line, { taskId: undefined })
+  })
+}
+
+async function followOne(message: object, line: TaskLine, expected: ExpectedAnswer): Promise<FinishedAnswer> {
+  const state = createAnswerState(expected)
   try {
     await hearAnswer(message, line, state)
     await pollTask(line, state)
@@ -45,6 +59,28 @@ export async function readTask(id: string, line: Line): Promise<FinishedAnswer |
   return state.finished()
 }
 
+/**
+ * How the task stands before the message; undefined where the far side does not tell.
+ * @throws Unavailable, CallerRefused; the reason of the line's signal
+ */
+async function readStatusBefore(taskId: string, line: Line): Promise<StatusName | 'over' | undefined> {
+  const state = createAnswerState({ taskId })
+  try {
+    state.take({ task: await exchangeUnary('GetTask', { id: taskId, historyLength: 0 }, line) })
+    return isOver(state.finished()) ? 'over' : state.status()
+  } catch (error) {
+    if (!(error instanceof Undeliverable) || error instanceof CallerRefused) throw error
+    return error instanceof ErrorAnswer && notFound.has(error.code) ? 'over' : undefined
+  }
+}
+
+/** TaskNotFound over JSON-RPC and over HTTP (A2A §5.4). */
+const notFound: ReadonlySet<unknown> = new Set([-32001, 404])
+
+function isOver(finished: FinishedAnswer | undefined): boolean {
+  return finished !== undefined && finished.status !== 'input_required' && finished.status !== 'auth_required'
+}
+
 async function hearAnswer(message: object, line: TaskLine, state: AnswerState): Promise<void> {
   const { configuration } = line
   const params = { message, ...(configuration && { configuration }) }
@@ -61,11 +97,13 @@ async function hearAnswer(message: object, line: TaskLine, state: AnswerState): 
 /** A task that outlives its call or its stream is asked for, less and less often, until the time is up. */
 async function pollTask(line: TaskLine, state: AnswerState): Promise<void> {
   const id = state.taskId()
+  const since = line.world.now()
   let pause: number = pauses.firstMs
   while (!state.finished() && id !== undefined) {
     await line.world.sleep(pause, line.signal)
     line.signal.throwIfAborted()
     state.take({ task: await exchangeUnary('GetTask', { id, historyLength: 0 }, line) })
+    if (line.world.now() - since > unmovedMs) state.acceptRepeated()
     pause = Math.min(pause * 2, pauses.longestMs)
   }
 }

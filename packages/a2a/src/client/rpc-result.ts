@@ -1,5 +1,5 @@
 import { isObject } from '../validate/shape.ts'
-import { refuseAgent, refuseAnswer } from './trust.ts'
+import { ErrorAnswer, refuseAnswer } from './trust.ts'
 
 /** The result of the one call a request makes (JSON-RPC 2.0 §5). @throws Undeliverable when it tells an error, or is none */
 export function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<string, unknown>>): unknown {
@@ -10,6 +10,6 @@ export function readRpcResult({ jsonrpc, id, result, error }: Readonly<Record<st
 }
 
 /** Its code alone: what else a stranger's error says stays outside. */
-export function refuseErrorCode(code: unknown) {
-  return refuseAgent(`it answered with error ${Number.isSafeInteger(code) ? code : 'without code'}`)
+export function refuseErrorCode(code: unknown): ErrorAnswer {
+  return new ErrorAnswer(code, `error ${Number.isSafeInteger(code) ? code : 'without code'}`)
 }
