@@ -28,6 +28,7 @@ import { createBanRoutes } from './operator/ban-routes.ts'
 import { createFileRoutes } from './operator/file-routes.ts'
 import { createQuestionRoutes } from './operator/operator-routes.ts'
 import { createOwnerRoutes } from './operator/owner-routes.ts'
+import { createProxyRoutes } from './operator/proxy-routes.ts'
 import { createOperatorRoutes, createTokenCheck } from './operator/routes.ts'
 import { createSharedRoutes } from './operator/shared-routes.ts'
 import { createTranscriptRoutes } from './operator/transcript-routes.ts'
@@ -41,6 +42,8 @@ import { createResolveWorld } from './resolve/resolve-world.ts'
 import { makeDataDirectory } from './run-file.ts'
 import { createServer } from './server.ts'
 import { createTokenMeter } from './token-meter.ts'
+import { createTrustedProxies, noTrustedProxy, trustsNoProxy } from './trusted-proxies.ts'
+import { createUnknownProxies } from './unknown-proxies.ts'
 import { softwareVersion } from './version.ts'
 import { openOutpostHouse, startWork } from './work.ts'
 import type { RealWorld } from './world.ts'
@@ -151,6 +154,8 @@ export async function openGateway(
   const meter = createTokenMeter()
   const metrics = createMetrics(desk, meter, world.now)
   const readiness = createReadiness({ checkWrites: desk.checkWrites, sleep: world.sleep, log })
+  const trustedProxies = createTrustedProxies(config)
+  const unknownProxies = createUnknownProxies(trustedProxies, log)
   const rooms = [
     createDiscoveryRoutes({
       agents,
@@ -172,6 +177,7 @@ export async function openGateway(
         createFileRoutes(desk),
         createQuestionRoutes(operators),
         createBanRoutes(desk.shelf),
+        createProxyRoutes(unknownProxies),
         createSharedRoutes({ shelf: desk.shelf, agents: config.agents }),
       ],
       agents,
@@ -189,13 +195,15 @@ export async function openGateway(
     limits,
     metrics,
     log,
-    trustedProxies: config.network.trusted_proxies,
+    trustedProxies,
+    unknownProxies,
     isReady: readiness.isReady,
   })
   const listening: Listening[] = []
   const closers: (() => Promise<unknown> | unknown)[] = [() => Promise.all(listening.map(socket => socket.close()))]
 
   async function start(): Promise<readonly Listening[]> {
+    if (trustsNoProxy(config)) log.warn({ fix: noTrustedProxy.fix }, noTrustedProxy.message)
     listening.push(await listenHttp(app, config.listen))
     for (const channel of channels) {
       const opened = await channel.listen?.().catch(cause => {

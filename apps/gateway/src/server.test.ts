@@ -13,7 +13,16 @@ function openFullServer() {
   const rooms = [new Hono().all('*', context => context.text('through'))]
   const limits = { takeAddress, guardDesk: <Desk>(desk: Desk) => desk }
   const metrics = { render: async () => '', close() {} }
-  const parts = { channels: [], rooms, limits, metrics, log, trustedProxies: [], isReady: async () => true }
+  const parts = {
+    channels: [],
+    rooms,
+    limits,
+    metrics,
+    log,
+    trustedProxies: { isTrusted: () => false },
+    unknownProxies: { notice() {} },
+    isReady: async () => true,
+  }
   return createServer(parts as unknown as Parameters<typeof createServer>[0])
 }
 

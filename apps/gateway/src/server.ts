@@ -7,6 +7,8 @@ import { findClientAddress } from './client-address.ts'
 import type { Limits } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import { isOwnVisit } from './own-door.ts'
+import type { TrustedProxies } from './trusted-proxies.ts'
+import type { UnknownProxies } from './unknown-proxies.ts'
 
 export interface ServerParts {
   readonly channels: readonly Channel<Hono>[]
@@ -14,7 +16,8 @@ export interface ServerParts {
   readonly limits: Limits
   readonly metrics: Metrics
   readonly log: Log
-  readonly trustedProxies: readonly string[]
+  readonly trustedProxies: TrustedProxies
+  readonly unknownProxies: Pick<UnknownProxies, 'notice'>
   isReady(): Promise<boolean>
 }
 
@@ -22,13 +25,14 @@ export interface ServerParts {
 const maxHeaders = 100
 
 /** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
-export function createServer({ channels, rooms, limits, metrics, log, trustedProxies, isReady }: ServerParts): Hono {
-  const proxies = new Set(trustedProxies)
+export function createServer(parts: ServerParts): Hono {
+  const { channels, rooms, limits, metrics, log, trustedProxies, unknownProxies, isReady } = parts
   const app = new Hono()
   app.use(async function checkAtTheDoor(context, next) {
     if (countHeaders(context.env) > maxHeaders)
       return context.json({ title: 'Request Header Fields Too Large', status: 431 }, 431)
-    const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), proxies)
+    const clientAddress = findClientAddress(context.env, context.req.header('x-forwarded-for'), trustedProxies)
+    unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (isCounted(context.req) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
     await next()

@@ -7,6 +7,7 @@ import type { ConfigFile } from '../config/read-config.ts'
 import { createWorld } from '../world.ts'
 import type { Check } from './check.ts'
 import { checkHandleHost } from './check-handle-host.ts'
+import { checkProxies } from './check-proxies.ts'
 import { checkStore } from './check-store.ts'
 import type { Output } from './commands.ts'
 import type { Finding, Verdict } from './finding.ts'
@@ -28,6 +29,7 @@ const checks: readonly Check[] = [
             'Start it with "postern start" (or "npm start" for dev mode).',
           ),
   },
+  { id: 'network.proxies', run: checkProxies },
   { id: 'store.database', run: ({ config }) => checkStore(config, Date.now) },
   { id: 'discovery.webfinger', run: checkWebFinger },
   { id: 'discovery.actor', run: checkActor },

@@ -30,7 +30,7 @@ describe('parseConfig()', () => {
     const config = parseConfig(smallest)
     expect(config.listen).toEqual({ host: '127.0.0.1', port: 8787 })
     expect(config.dev).toBe(false)
-    expect(config.network).toEqual({ allow_private: [], loopback: {}, trusted_proxies: [] })
+    expect(config.network).toEqual({ allow_private: [], loopback: {} })
   })
 
   test.each([

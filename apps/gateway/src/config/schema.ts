@@ -67,8 +67,8 @@ const networkConfigSchema = z.strictObject({
     )
     .default([]),
   loopback: z.record(z.string(), z.int().min(1).max(65_535)).default({}),
-  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed. */
-  trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6()])).default([]),
+  /** Addresses and networks of reverse proxies whose `X-Forwarded-For` is believed; default: this machine's where `listen` is loopback. */
+  trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).optional(),
 })
 
 /** The whole configuration file (`interface.md`, Configuration). */
