@@ -6,6 +6,7 @@ import type { AgentHouse } from '@postern/agents'
 import { createCallFinder, openAgents } from '@postern/agents'
 import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
+import { joinTokenRules } from '@postern/http/tokens'
 import { openIdentity } from '@postern/identity'
 import { openPolicy, watchOverdue } from '@postern/policy'
 import type { StoreDesk } from '@postern/store'
@@ -119,8 +120,10 @@ export async function openGateway(
   const findCall = createCallFinder(desk.shelf)
   const policy = await openPolicy({ demands, payments, baseDir, desk: guarded, world, agents, findCall })
   const { loop } = config.limits
+  // One person is the same on both channels: a token that one refuses is not taken by the other.
   const a2a = {
     ...config.a2a,
+    auth: joinTokenRules(config.a2a.auth, config.web.auth),
     limits: { ...config.a2a.limits, max_hops: Math.min(config.a2a.limits.max_hops, loop.max_hops) },
   }
   // Whatever leaves for one of our own agents stays in the house, and passes its doors like everything else.
@@ -138,7 +141,9 @@ export async function openGateway(
     demandClaims: policy.demandClaims,
     maxHops: loop.max_hops,
   }
+  const web = { ...config.web, auth: joinTokenRules(config.web.auth, config.a2a.auth) }
   const chatWays = {
+    scopes: config.a2a.auth.scopes,
     findChannel: (name: ChannelName) => channels.find(channel => channel.name === name),
     isLinking: (name: string) => agents.findRunning(name)?.people?.link === true,
     approvals: policy.approvals,
@@ -149,7 +154,7 @@ export async function openGateway(
     protocols.activitypub(activitypub, house),
     protocols.a2a(a2a, house),
     protocols.email(config.email, house),
-    await protocols.web(config.web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
+    await protocols.web(web, house, Object.assign(Object.create(desk) as typeof desk, chatWays)),
   ]
   const meter = createTokenMeter()
   const metrics = createMetrics(desk, meter, world.now)

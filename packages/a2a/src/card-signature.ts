@@ -1,6 +1,6 @@
+import { loadJose } from '@postern/http/tokens'
 import type { OwnKey } from './auth/key-ring.ts'
 import { toCanonicalJson } from './canonical.ts'
-import { loadJose } from './jose.ts'
 
 /** A signature of a card: a JWS whose payload is left out (A2A §4.4.7). */
 export interface CardSignature {

@@ -1,5 +1,5 @@
 import type { AgentProfile } from '@postern/core'
-import { offeredSchemes } from './auth/challenge.ts'
+import { offeredSchemes } from './auth/challenger.ts'
 import { readScopeTable } from './auth/scopes.ts'
 import type { A2aConfig } from './config.ts'
 import type { Extension } from './extensions.ts'

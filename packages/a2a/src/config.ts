@@ -1,21 +1,7 @@
+import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
 import { operationNames } from './operations/operation-names.ts'
 import { protocolVersions } from './version.ts'
-
-/** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` nothing to anybody. */
-export const tokenAlgorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-  'PS256',
-  'PS384',
-  'PS512',
-  'RS256',
-  'RS384',
-  'RS512',
-] as const
 
 const durationUnits: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const durationPattern = /^(?:0|([1-9]\d{0,4})([mhd]))$/
@@ -34,14 +20,7 @@ const issuerSchema = z.strictObject({
   /** What its tokens must name in `aud` to be meant for us. */
   audience: z.string().min(1),
   algorithms: z.array(z.enum(tokenAlgorithms)).min(1).default(['ES256']),
-  /** Accept only `typ: at+jwt` (RFC 9068). */
-  require_at_jwt: z.boolean().default(false),
-  /** Its tokens must name a scope for each operation; else only tokens that name one of ours are held to it. */
-  require_scopes: z.boolean().default(false),
-  /** Accept only tokens that are bound to a key (RFC 9449); a bound one needs its proof in any case. */
-  require_dpop: z.boolean().default(false),
-  /** Each of its tokens counts once, by its `jti`. */
-  single_use: z.boolean().default(false),
+  ...issuerRuleShape,
   /** Where callers get their tokens by client credentials; told in the card. */
   token_endpoint: z.url({ protocol: /^https$/, error: 'must be an https URL' }).optional(),
 })
@@ -137,10 +116,7 @@ export const a2aConfigSchema = z.strictObject({
         .default('X-API-Key'),
       /** The scope for each operation, where it is to be called otherwise. */
       scopes: z.partialRecord(z.enum(operationNames), scopeName).default({}),
-      /** DPoP proofs must hold a nonce of ours (RFC 9449 §8). */
-      dpop_nonce: z.boolean().default(false),
-      /** How far clocks may differ. */
-      clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
+      ...tokenRuleShape,
     })
     .prefault({}),
   limits: z

@@ -1,6 +1,6 @@
 import type { FieldViolation, RejectionCode, RejectionOptions } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
-import { CredentialRejection } from './auth/challenge.ts'
+import { CredentialRejection } from '@postern/http/tokens'
 
 interface FaultRow {
   /** JSON-RPC code (A2A §5.4, JSON-RPC 2.0 §5.1); -32000 is ours for what A2A has no code for. */

@@ -1,7 +1,7 @@
 import type { Channel, House } from '@postern/core'
 import { createSender } from '@postern/core'
 import type { Hono } from 'hono'
-import { createChallenger } from './auth/challenge.ts'
+import { openChallenger } from './auth/challenger.ts'
 import { createKeyRing } from './auth/key-ring.ts'
 import { createKeyRoutes } from './auth/key-routes.ts'
 import { createOwnIssuer } from './auth/own-issuer.ts'
@@ -39,7 +39,7 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
   const { showDemand } = given
   const house = { ...given, desk: showTaskDemands(given.desk, showDemand) }
   const { desk, world, agents } = house
-  const challenger = createChallenger(config, agents.domain)
+  const challenger = openChallenger(config, agents.domain)
   const keys = createKeyRing(house)
   const cards = createCards({ config, house, keys })
   const waiter = createTaskWaiter(desk, world)

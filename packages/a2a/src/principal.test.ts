@@ -1,5 +1,6 @@
+import { ownerOf } from '@postern/http/tokens'
 import { describe, expect, test } from 'vitest'
-import { addressOf, ownerOf } from './principal.ts'
+import { addressOf } from './principal.ts'
 
 const issuer = 'https://id.example.org/realm'
 const ofSub = (value: string) => addressOf({ issuer, claim: 'sub', value })

@@ -1,16 +1,14 @@
 import { hash } from 'node:crypto'
 import type { AuthMethod, Proof } from '@postern/core'
 import { formatAddress, parseAddress } from '@postern/core'
-import type { AuthScheme } from './auth/challenge.ts'
-import type { ScopeTable } from './auth/scopes.ts'
-import { readGrant } from './auth/scopes.ts'
+import type { Principal, ScopedCaller, ScopeTable, VerifiedToken } from '@postern/http/tokens'
+import { ownerOf, readGrant } from '@postern/http/tokens'
 import type { ApiKeyConfig } from './config.ts'
-import type { VerifiedToken } from './token.ts'
 
 declare const proven: unique symbol
 
 /** Who calls, proven by the transport. Only `authenticate` makes one. */
-export interface Caller {
+export interface Caller extends ScopedCaller {
   readonly [proven]: true
   /** Key of everything that is theirs; distinct for distinct (iss, sub). */
   readonly owner: string
@@ -21,23 +19,7 @@ export interface Caller {
   readonly subject: string
   readonly issuer: string
   readonly keyId?: string | undefined
-  /** What it may do; undefined where no scope limits it. */
-  readonly scopes?: ReadonlySet<string> | undefined
-  /** How it was presented, so that a refusal answers in kind. */
-  readonly scheme: AuthScheme
   readonly proof: Proof
-}
-
-/** The claim that names the principal, and its value. */
-export interface Principal {
-  readonly issuer: string
-  readonly claim: 'sub' | 'client_id' | 'api_key'
-  readonly value: string
-}
-
-/** Neither an issuer nor a claim's name holds a blank, so two principals never share a key. */
-export function ownerOf({ issuer, claim, value }: Principal): string {
-  return `${issuer} ${claim} ${value}`
 }
 
 const plainLocal = /^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9])?$/
@@ -75,13 +57,16 @@ function slugOf({ value }: Principal, distinct: string): string {
 }
 
 /** The caller of a verified token; `scopes` as `readGrant` read them. */
-export function tokenCaller(token: VerifiedToken, scopes: ReadonlySet<string> | undefined): Caller {
-  const { principal, issuer: trusted, algorithm, keyId, isAccessToken } = token
+export function tokenCaller(
+  token: VerifiedToken,
+  { scopes, isHostShared }: Pick<ScopedCaller, 'scopes'> & { readonly isHostShared: boolean },
+): Caller {
+  const { principal, algorithm, keyId, isAccessToken } = token
   const { issuer, value: subject } = principal
   return brand({
     owner: ownerOf(principal),
     isAnonymous: false,
-    address: addressOf(principal, trusted),
+    address: addressOf(principal, { isHostShared }),
     authMethod: isAccessToken ? 'a2a-oauth' : 'a2a-jwt',
     subject,
     issuer,

@@ -1,7 +1,7 @@
+import { keyTimes } from '@postern/http/tokens'
 import { generateSecret, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { a2aConfigSchema } from '../src/index.ts'
-import { keyTimes } from '../src/jwks.ts'
 import type { PostOptions, TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
 import { makeKey } from './issuer.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
+import { createReplayMemory } from '@postern/http/tokens'
 import { calculateJwkThumbprint, exportJWK, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createReplayMemory } from '../src/auth/replay-memory.ts'
 import type { TestHouse } from './house.ts'
 import { openTestHouse } from './house.ts'
 import type { SigningKey } from './issuer.ts'

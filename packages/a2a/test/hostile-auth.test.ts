@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { Unavailable } from '@postern/core'
 import { calculateJwkThumbprint, importJWK, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { createChallenger } from '../src/auth/challenge.ts'
+import { openChallenger } from '../src/auth/challenger.ts'
 import type { Authenticate, OwnIssuer } from '../src/authenticate.ts'
 import { createAuthenticate } from '../src/authenticate.ts'
 import { a2aConfigSchema } from '../src/config.ts'
@@ -22,7 +22,7 @@ const place = { domain: 'example.org', origin: 'https://gw.example.org' }
 function open(auth: object, own?: OwnIssuer, desk = house.desk): Authenticate {
   const config = a2aConfigSchema.parse({ auth })
   const { world } = house
-  return createAuthenticate(config, { world, desk, agents: place }, createChallenger(config, place.domain), own)
+  return createAuthenticate(config, { world, desk, agents: place }, openChallenger(config, place.domain), own)
 }
 
 const visit = (headers: Record<string, string>) => ({

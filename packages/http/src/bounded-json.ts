@@ -76,3 +76,8 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
 function malformed(what: string, problem: string): Rejection {
   return new Rejection('malformed', `Cannot read ${what}: ${problem}`)
 }
+
+/** A JSON object, of which nothing else is known. */
+export function isJsonObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

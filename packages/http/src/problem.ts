@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Log, RejectionCode } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
+import { CredentialRejection } from './tokens/challenge.ts'
 
 const statuses: Readonly<Record<RejectionCode, number>> = {
   malformed: 400,
@@ -33,9 +34,11 @@ export function toProblem(error: unknown, log?: Log): Response {
   return writeProblem(500, {}, {})
 }
 
-function problemOf({ code, message, violations, retryAfter }: Rejection): Response {
+function problemOf(refused: Rejection): Response {
+  const { code, message, violations, retryAfter } = refused
   const members = { detail: message, code, ...(violations.length > 0 && { violations }) }
   return writeProblem(statuses[code], members, {
+    ...(refused instanceof CredentialRejection && refused.headers),
     ...(code === 'rate_limited' && retryHeader(retryAfter)),
     // What is left of the body is not worth reading.
     ...(code === 'too_large' && { connection: 'close' }),

@@ -1,3 +1,4 @@
+import { issuerRuleShape, tokenAlgorithms, tokenRuleShape } from '@postern/http/tokens'
 import { z } from 'zod'
 
 const durationUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -21,9 +22,10 @@ const issuerSchema = z
     jwks: z.url({ protocol: /^https?$/, error: 'must be an https URL' }).optional(),
     secret: z.string().min(32, 'must have 32 characters or more').optional(),
     algorithms: z
-      .array(z.enum(['ES256', 'ES384', 'EdDSA', 'RS256', 'PS256', 'HS256']))
+      .array(z.enum([...tokenAlgorithms, 'HS256']))
       .min(1)
       .optional(),
+    ...issuerRuleShape,
   })
   .refine(({ jwks, secret }) => (jwks === undefined) !== (secret === undefined), 'needs either "jwks" or "secret"')
   .refine(
@@ -62,7 +64,11 @@ export const webConfigSchema = z
     /** Chat for browsers and apps; off unless it is asked for. */
     enabled: z.boolean().default(false),
     auth: z
-      .strictObject({ issuers: z.array(issuerSchema).default([]), tokens: z.array(tokenSchema).default([]) })
+      .strictObject({
+        issuers: z.array(issuerSchema).default([]),
+        tokens: z.array(tokenSchema).default([]),
+        ...tokenRuleShape,
+      })
       .prefault({}),
     /** Who decides what waits for an operator, besides the bearer of the operator token. */
     operators: z.array(operatorSchema).default([]),

@@ -11,7 +11,7 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST, PUT, DELETE',
         // `*` is every header but Authorization (Fetch standard), and to older browsers none.
-        'access-control-allow-headers': 'authorization, content-type, accept, *',
+        'access-control-allow-headers': 'authorization, dpop, content-type, accept, *',
         'access-control-max-age': '600',
         vary: 'Origin',
       })
@@ -20,7 +20,7 @@ export function answerCors(origins: readonly string[]): MiddlewareHandler {
     c.header('vary', 'Origin', { append: true })
     if (isAllowed) {
       c.header('access-control-allow-origin', origin)
-      c.header('access-control-expose-headers', 'retry-after')
+      c.header('access-control-expose-headers', 'retry-after, www-authenticate, dpop-nonce')
     }
     return undefined
   }

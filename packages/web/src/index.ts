@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
 import { createSender } from '@postern/core'
 import { createTurnstile, readBody } from '@postern/http'
+import type { ScopeTable } from '@postern/http/tokens'
 import type { OwnerRoom, RecordShelf } from '@postern/transcript'
 import { Hono } from 'hono'
 import { createAttachmentRoutes } from './attachments/routes.ts'
 import { createWebShelf } from './attachments/shelf.ts'
 import { boundTranscript } from './bounded-transcript.ts'
-import { challengeBearer } from './challenge.ts'
 import type { WebConfig } from './config.ts'
 import { answerCors } from './cors.ts'
 import { createSessionRoutes } from './dialects/session-routes.ts'
@@ -43,6 +43,8 @@ export interface WebStores {
   readonly approvals?: OperatorApprovals | undefined
   /** What agents ask of humans. */
   readonly questions?: OperatorQuestions | undefined
+  /** Other names for the scopes of A2A, which limit tokens here as well. */
+  readonly scopes?: Partial<ScopeTable> | undefined
   /** Whether it bears the house's operator token. */
   isOperatorToken?(authorization: string): boolean
 }
@@ -64,6 +66,7 @@ export async function openWeb(
     approvals,
     questions = { list: async () => [], answer: async () => false },
     isOperatorToken = () => false,
+    scopes,
   }: WebStores,
 ): Promise<Channel<Hono>> {
   const secret = await house.desk.secret('web-storage', async () => randomBytes(32).toString('base64'))
@@ -78,7 +81,8 @@ export async function openWeb(
     records,
     findChannel,
     isLinking,
-    readOwner: createOwnerReader(config, house),
+    scopes,
+    readOwner: createOwnerReader(config, { ...house, scopes }),
     turnstile: createTurnstile(atOnce),
     shelf: createWebShelf({ config, house, objects, key: Buffer.from(secret, 'base64') }),
     openBody: async (request: Request, maxBytes: number) => {
@@ -88,8 +92,7 @@ export async function openWeb(
   }
   const routes = new Hono()
   if (config.enabled) {
-    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*'])
-      routes.use(path, answerCors(config.origins), challengeBearer)
+    for (const path of ['/api/v1/*', '/v1/*', '/storage/v1/*']) routes.use(path, answerCors(config.origins))
     routes.route('/', createRunRoutes(rooms))
     routes.route('/', createAttachmentRoutes(rooms))
     routes.route('/', createStoreRoutes(rooms))

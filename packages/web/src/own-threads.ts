@@ -1,4 +1,5 @@
 import type { ChannelName, OwnThread, OwnThreads } from '@postern/core'
+import { allowsAny, defaultScopes, ownerOf } from '@postern/http/tokens'
 import type { WebOwner } from './owner.ts'
 import type { WebRooms } from './rooms.ts'
 
@@ -17,16 +18,21 @@ export async function listOwnPlaces(owner: WebOwner, agent: string, rooms: OwnPl
   const own = { via: 'web', scope: owner.owner } as const
   return {
     agent,
-    scopes: [own, ...listCalls(owner, house), ...scopes],
+    scopes: [own, ...listCalls(owner, rooms), ...scopes],
     subjects: [owner.owner, ...linked.map(({ subject }) => subject)],
   }
 }
 
-export type OwnPlaceRooms = Pick<WebRooms, 'isLinking' | 'findChannel' | 'house'>
+export type OwnPlaceRooms = Pick<WebRooms, 'isLinking' | 'findChannel' | 'house' | 'scopes'>
 
-/** Who calls with a token of the same issuer and the same subject is the same. What we issue ourselves names agents and keys. */
-function listCalls({ issuer, subject }: WebOwner, { agents }: WebRooms['house']) {
-  return issuer === agents.origin ? [] : [{ via: 'a2a' as const, scope: `${issuer} sub ${subject}` }]
+/**
+ * Who calls with a token of the same issuer and the same subject is the same, as far as the token may read calls. What we issue
+ * ourselves names agents and keys.
+ */
+function listCalls(owner: WebOwner, { house: { agents }, scopes }: OwnPlaceRooms) {
+  const { issuer, subject } = owner
+  const isShown = issuer !== agents.origin && allowsAny(owner, [scopes?.GetTask ?? defaultScopes.GetTask])
+  return isShown ? [{ via: 'a2a' as const, scope: ownerOf({ issuer, claim: 'sub', value: subject }) }] : []
 }
 
 /** The thread id under which a chat has it: its own, or one that tells whence it is. */

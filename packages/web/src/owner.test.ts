@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import type { House } from '@postern/core'
 import { ConfigError, Unavailable } from '@postern/core'
+import { keyTimes } from '@postern/http/tokens'
 import type { CryptoKey, JWK } from 'jose'
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { webConfigSchema } from './config.ts'
-import { keyTimes } from './issuer-keys.ts'
 import { createOwnerReader } from './owner.ts'
 
 const issuer = 'https://id.example'
@@ -38,8 +38,11 @@ function openDoor({
   } as unknown as House['world']
   const agents = { origin: 'https://agents.test', domain: 'agents.test' } as House['agents']
   const config = webConfigSchema.parse({ enabled: true, auth: { issuers } })
-  const read = createOwnerReader(config, { world, agents })
-  return { room, enter: (token: string) => read(`Bearer ${token}`) }
+  const desk = { consumeOnce: async () => true, secret: async () => 'secret' } as unknown as House['desk']
+  const read = createOwnerReader(config, { world, agents, desk })
+  const visitWith = (token: string) =>
+    new Request('http://here/v1/usage', { headers: { authorization: `Bearer ${token}` } })
+  return { room, enter: (token: string) => read(visitWith(token)) }
 }
 
 interface Minting {

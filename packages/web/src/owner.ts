@@ -1,55 +1,120 @@
 import { hash } from 'node:crypto'
-import type { House, NormalizedMessage } from '@postern/core'
-import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, Rejection, Unavailable } from '@postern/core'
-import { decodeJwt, jwtVerify } from 'jose'
-import type { WebConfig } from './config.ts'
-import { createKeyFinder } from './issuer-keys.ts'
+import type { House, NormalizedMessage, World } from '@postern/core'
+import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, Rejection } from '@postern/core'
+import type { Credential, IssuerTrust, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
+import {
+  admitCredential,
+  checkScope,
+  createChallenger,
+  createIssuerKeys,
+  createSecretKeys,
+  createTokenVerifier,
+  defaultScopes,
+  listTokenSchemes,
+  readCredential,
+} from '@postern/http/tokens'
+import type { WebConfig, WebIssuer } from './config.ts'
 
-/** Who is at the other end: proven by his bearer token alone, whatever body or query say. */
-export interface WebOwner {
-  /** Key of all that is his; tasks under it are kept until they are forgotten. */
+/** Who is at the other end: proven by the credential alone, whatever body or query say. */
+export interface WebPerson {
+  /** Key of all that is theirs; tasks under it are kept until they are forgotten. */
   readonly owner: string
   readonly subject: string
   readonly issuer: string
   readonly address: string
 }
 
-/** Reads `Authorization`. @throws Rejection unsigned, signature_invalid, expired; Unavailable when keys cannot be had */
-export type ReadOwner = (authorization: string | undefined) => Promise<WebOwner>
+/** The same, with what the credential allows. */
+export interface WebOwner extends WebPerson, ScopedCaller {}
 
-const toleranceSeconds = 30
+/** What a request is for, where its method does not tell. */
+export type WebAct = 'read' | 'write' | 'cancel'
+
+/**
+ * Who sends a request; `act` defaults to `read` for GET and `write` for all else.
+ * @throws CredentialRejection unsigned, signature_invalid, expired, replayed, forbidden where the token lacks the scope; Unavailable
+ */
+export type ReadOwner = (visit: Visit, act?: WebAct) => Promise<WebOwner>
+
+const readingMethods: ReadonlySet<string> = new Set(['GET', 'HEAD'])
+
+/** Whoever may talk to an agent may read what was said in the chat; what was said over A2A is `GetTask` alone. */
+const operations: Readonly<Record<WebAct, readonly (keyof ScopeTable)[]>> = {
+  read: ['GetTask', 'SendMessage', 'SendStreamingMessage'],
+  write: ['SendMessage', 'SendStreamingMessage'],
+  cancel: ['CancelTask'],
+}
+
+export interface OwnerReaderDeps {
+  readonly world: World
+  readonly desk: Pick<House['desk'], 'consumeOnce' | 'secret'>
+  readonly agents: Pick<House['agents'], 'origin' | 'domain'>
+  /** Other names for the scopes of A2A, which count here as well. */
+  readonly scopes?: Partial<ScopeTable> | undefined
+}
 
 /** @throws ConfigError when somebody else speaks as we do */
-export function createOwnerReader({ auth }: WebConfig, { world, agents }: Pick<House, 'world' | 'agents'>): ReadOwner {
+export function createOwnerReader({ auth }: WebConfig, deps: OwnerReaderDeps): ReadOwner {
+  const { world, agents, desk } = deps
   checkIssuers(auth, agents.origin)
-  const names = new Map(auth.tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
-  const issuers = new Map(
-    auth.issuers.map(config => [config.issuer, { config, findKey: createKeyFinder(config, world) }]),
+  const table = { ...defaultScopes, ...deps.scopes }
+  const findStatic = createStaticCheck(auth.tokens)
+  const isNothing = auth.issuers.length === 0 || auth.tokens.length > 0
+  const challenger = createChallenger({ realm: 'postern', schemes: listTokenSchemes(auth.issuers, isNothing) })
+  const verifyBearer = createTokenVerifier<WebOwner>(
+    {
+      issuers: auth.issuers.map(issuer => trustIssuer(issuer, world)),
+      rules: auth,
+      scopes: table,
+      describe: (token, scopes) => ({ ...describePerson(token, agents.domain), scheme: 'Bearer', scopes }),
+    },
+    { world, desk, origin: agents.origin },
   )
 
-  async function readToken(token: string): Promise<WebOwner> {
-    const trusted = issuers.get(peekIssuer(token) ?? '')
-    if (!trusted) throw new Rejection('signature_invalid', 'Cannot verify token: it is not known')
-    const { config, findKey } = trusted
-    const { payload } = await jwtVerify(token, findKey, {
-      algorithms: [...(config.algorithms ?? (config.secret ? ['HS256'] : ['ES256', 'EdDSA', 'RS256']))],
-      issuer: config.issuer,
-      audience: config.audience,
-      clockTolerance: toleranceSeconds,
-      currentDate: new Date(world.now()),
-      requiredClaims: ['exp', 'sub'],
-    }).catch(cause => {
-      throw cause instanceof Unavailable ? cause : refuseToken(cause)
-    })
-    return nameOwner(config.issuer, payload.sub, `${tagOf(config.issuer)}.web.${agents.domain}`)
+  function admit(credential: Credential, visit: Visit): Promise<WebOwner> | WebOwner {
+    if (credential.kind === 'token') return verifyBearer(credential, visit)
+    throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
   }
 
-  return async authorization => {
-    const [, token] = /^Bearer +([\x21-\x7e]{1,8192})$/i.exec(authorization ?? '') ?? []
-    if (token === undefined) throw new Rejection('unsigned', 'Cannot answer: a bearer token is needed')
-    const name = names.get(hash('sha256', token))
-    return name === undefined ? readToken(token) : nameOwner(agents.origin, name, `web.${agents.domain}`)
+  return async (visit, act = readingMethods.has(visit.method) ? 'read' : 'write') => {
+    const name = findStatic(visit.headers.get('authorization'))
+    if (name !== undefined) {
+      return { ...namePerson(agents.origin, name, `web.${agents.domain}`), scheme: 'Bearer' }
+    }
+    const owner = await admitCredential(
+      () => readCredential(visit.headers, undefined),
+      credential => admit(credential, visit),
+      challenger,
+    )
+    const allowing = operations[act].map(operation => table[operation])
+    checkScope(owner, allowing, challenger)
+    return owner
   }
+}
+
+/** The name of the configured token that was presented. */
+function createStaticCheck(tokens: WebConfig['auth']['tokens']): (authorization: string | null) => string | undefined {
+  const names = new Map(tokens.map(({ name, sha256 }) => [sha256.toLowerCase(), name]))
+  return authorization => {
+    const [, token] = /^Bearer +([\x21-\x7e]{1,8192})$/i.exec(authorization ?? '') ?? []
+    return token === undefined ? undefined : names.get(hash('sha256', token))
+  }
+}
+
+function trustIssuer(config: WebIssuer, world: World): IssuerTrust {
+  const { jwks, secret } = config
+  if (secret !== undefined || jwks === undefined) {
+    return { config: { ...config, algorithms: config.algorithms ?? ['HS256'] }, keys: createSecretKeys(secret ?? '') }
+  }
+  const algorithms = config.algorithms ?? ['ES256', 'EdDSA', 'RS256']
+  return { config: { ...config, algorithms }, keys: createIssuerKeys(jwks, world) }
+}
+
+/** The person a token names. @throws Rejection signature_invalid for a client that is nobody */
+function describePerson({ principal }: VerifiedToken, domain: string): WebPerson {
+  const { issuer, claim, value } = principal
+  if (claim !== 'sub') throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
+  return namePerson(issuer, value, `${tagOf(issuer)}.web.${domain}`)
 }
 
 /** Configured tokens are known under our origin: an issuer of that name could make somebody any of them. */
@@ -60,10 +125,7 @@ function checkIssuers({ issuers }: WebConfig['auth'], origin: string): void {
   throw new ConfigError(`web.auth.issuers.${at}.issuer`, problem, 'Let the issuer have a name of its own.')
 }
 
-function nameOwner(issuer: string, subject: unknown, host: string): WebOwner {
-  if (typeof subject !== 'string' || subject === '' || subject.length > 512 || !subject.isWellFormed()) {
-    throw new Rejection('signature_invalid', 'Cannot verify token: its subject is no name')
-  }
+function namePerson(issuer: string, subject: string, host: string): WebPerson {
   const isPlain = /^[a-z0-9][a-z0-9._-]{0,40}$/.test(subject)
   // No plain name begins like the others, so that nobody can be called like one of them.
   const local = isPlain ? subject : `_${hash('sha256', subject).slice(0, 24)}`
@@ -75,9 +137,9 @@ function tagOf(issuer: string): string {
   return `i${hash('sha256', issuer).slice(0, 10)}`
 }
 
-/** The sender as agents see him. */
+/** The sender as agents see them. */
 export function senderOf(
-  { address, subject, issuer }: WebOwner,
+  { address, subject, issuer }: Pick<WebPerson, 'address' | 'subject' | 'issuer'>,
   audience: string,
   at: number,
 ): NormalizedMessage['sender'] {
@@ -95,20 +157,5 @@ export function senderOf(
 /** Whose key it is, as the desk knows who may decide. */
 export function senderOfKey(owner: string): NormalizedMessage['sender'] {
   const [issuer = '', subject = ''] = JSON.parse(owner.slice('web:'.length)) as readonly string[]
-  return senderOf({ owner, issuer, subject, address: '' }, '', 0)
-}
-
-function peekIssuer(token: string): string | undefined {
-  try {
-    return decodeJwt(token).iss
-  } catch {
-    return undefined
-  }
-}
-
-function refuseToken(cause: unknown): Rejection {
-  const isExpired = (cause as { readonly code?: unknown }).code === 'ERR_JWT_EXPIRED'
-  return isExpired
-    ? new Rejection('expired', 'Cannot verify token: it is expired', { cause })
-    : new Rejection('signature_invalid', 'Cannot verify token: it does not hold', { cause })
+  return senderOf({ issuer, subject, address: '' }, '', 0)
 }

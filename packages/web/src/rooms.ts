@@ -1,5 +1,6 @@
 import type { Channel, ChannelName, House } from '@postern/core'
 import type { Turnstile } from '@postern/http'
+import type { ScopeTable } from '@postern/http/tokens'
 import type { OwnerRoom, RecordShelf, ShelfRoom, TranscriptStore } from '@postern/transcript'
 import type { AttachmentShelf } from './attachments/shelf.ts'
 import type { WebConfig } from './config.ts'
@@ -40,6 +41,8 @@ export interface WebRooms {
   readonly config: WebConfig
   readonly house: House
   readonly readOwner: ReadOwner
+  /** Other names for the scopes of A2A. */
+  readonly scopes?: Partial<ScopeTable> | undefined
   /** Before whatever may be large. */
   readonly turnstile: Turnstile
   readonly shelf: AttachmentShelf

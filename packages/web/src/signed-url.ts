@@ -1,5 +1,5 @@
 import type { World } from '@postern/core'
-import { jwtVerify, SignJWT } from 'jose'
+import { loadJose } from '@postern/http/tokens'
 
 /** A place in the store of attachments: what is kept of a signed URL. */
 export interface ObjectPlace {
@@ -75,6 +75,7 @@ export interface SignerOptions {
 export function createUrlSigner({ origin, key, lifetime, now }: SignerOptions): UrlSigner {
   return {
     async sign(place) {
+      const { SignJWT } = await loadJose()
       const expires = Math.floor((now() + lifetime) / 1000)
       const claims = new SignJWT({ url: `${place.bucket}/${place.path}` }).setProtectedHeader({
         alg: 'HS256',
@@ -97,6 +98,7 @@ export async function holdsToken(
   { key, now }: Pick<SignerOptions, 'key' | 'now'>,
 ): Promise<boolean> {
   try {
+    const { jwtVerify } = await loadJose()
     const options = { algorithms: ['HS256'], currentDate: new Date(now()), requiredClaims: ['exp'] }
     const { payload } = await jwtVerify(token, key, options)
     return payload.url === `${bucket}/${path}`

@@ -26,7 +26,7 @@ test('a page of a named origin may read files by their signed addresses, and whe
   expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, page])
   expect((await read('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   const told = await web.call('/v1/usage', { headers: { origin: page } })
-  expect(told.headers.get('access-control-expose-headers')).toBe('retry-after')
+  expect(told.headers.get('access-control-expose-headers')).toBe('retry-after, www-authenticate, dpop-nonce')
 })
 
 test('who does not prove who he is is told what would', async () => {
@@ -41,7 +41,7 @@ test('who does not prove who he is is told what would', async () => {
 test('a page may send headers of its own', async () => {
   const headers = { origin: page, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-trace' }
   const told = await fetch(web.local('https://agents.test/api/v1/agent/runs'), { method: 'OPTIONS', headers })
-  const allowed = ['authorization', 'content-type', 'accept', '*'].join(', ')
+  const allowed = ['authorization', 'dpop', 'content-type', 'accept', '*'].join(', ')
   expect([told.status, told.headers.get('access-control-allow-headers')]).toEqual([204, allowed])
   expect(told.headers.get('access-control-allow-credentials')).toBeNull()
 })

@@ -1,5 +1,5 @@
+import { loadJose } from '@postern/http/tokens'
 import type { OwnIssuer } from '../authenticate.ts'
-import { loadJose } from '../jose.ts'
 import type { KeyRing } from './key-ring.ts'
 import { keySetPath } from './key-routes.ts'
 

@@ -1,8 +1,7 @@
 import type { World } from '@postern/core'
 import { randomHex } from '@postern/core'
+import { defaultScopes, loadJose } from '@postern/http/tokens'
 import type { KeyRing } from '../auth/key-ring.ts'
-import { defaultScopes } from '../auth/scopes.ts'
-import { loadJose } from '../jose.ts'
 
 export interface TokenPlan {
   /** The local name of the agent that calls. */

@@ -1,5 +1,5 @@
 import type { House } from '@postern/core'
-import type { Challenger } from '../auth/challenge.ts'
+import type { Challenger } from '@postern/http/tokens'
 import type { TaskWaiter } from '../await-task.ts'
 import type { Cards } from '../cards.ts'
 import type { A2aConfig } from '../config.ts'

@@ -47,7 +47,7 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
     .post(
       '/api/v1/agent/attachments',
       answer(async c => {
-        const { owner } = await readOwner(c.req.header('authorization'))
+        const { owner } = await readOwner(c.req.raw)
         const leave = open.enter(owner)
         try {
           const object = await shelf.store({ owner, ...(await readUpload(c)) })

@@ -14,7 +14,7 @@ export function answerOwner(
 ) {
   return async (c: Context): Promise<Response> => {
     try {
-      const owner = await readOwner(c.req.header('authorization'))
+      const owner = await readOwner(c.req.raw)
       return await turnstile.pass(owner.owner, c.env, async () => {
         const found = await handle(c, owner)
         if (!found) throw new Rejection('no_recipient', 'Cannot answer: there is no such thing of yours')

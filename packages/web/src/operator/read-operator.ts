@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import type { Visit } from '@postern/http/tokens'
 import type { WebConfig } from '../config.ts'
 import type { ReadOwner } from '../owner.ts'
 
@@ -24,11 +25,12 @@ export function createOperatorReader({ config, readOwner, origin, isOperatorToke
   const named = new Set(
     config.operators.map(each => ('token' in each ? nameOf(origin, each.token) : nameOf(each.issuer, each.subject))),
   )
-  return async (authorization: string | undefined): Promise<WebOperator> => {
-    if (authorization !== undefined && isOperatorToken(authorization)) {
+  return async (visit: Visit): Promise<WebOperator> => {
+    const authorization = visit.headers.get('authorization')
+    if (authorization !== null && isOperatorToken(authorization)) {
       return { owner: 'operator', name: 'operator' }
     }
-    const { owner, issuer, subject } = await readOwner(authorization)
+    const { owner, issuer, subject } = await readOwner(visit)
     if (!named.has(nameOf(issuer, subject))) {
       throw new Rejection('forbidden', 'Cannot show what waits: that is for operators')
     }

@@ -41,7 +41,7 @@ export function createOperatorRunRoutes(rooms: OperatorRooms): Hono {
   }
 
   async function answerRun(c: Context): Promise<Response> {
-    const operator = await readOperator(c.req.header('authorization'))
+    const operator = await readOperator(c.req.raw)
     if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
     const leave = open.enter(operator.owner)
     try {

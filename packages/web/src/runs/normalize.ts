@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Intake, Json, OwnThread } from '@postern/core'
 import { isoTime, mentionRelays } from '@postern/core'
-import type { WebOwner } from '../owner.ts'
+import type { WebPerson } from '../owner.ts'
 import { senderOf } from '../owner.ts'
 import type { ReadParts } from './read-parts.ts'
 
 /** What a person says in a run, whose he is being proven. */
 export interface ProvenRun {
-  readonly owner: WebOwner
+  readonly owner: WebPerson
   readonly agent: string
   readonly domain: string
   readonly threadId: string

@@ -41,7 +41,7 @@ export function createRunRoutes(rooms: WebRooms): Hono {
 }
 
 async function answerRun(c: Context, rooms: WebRooms, open: OpenRuns): Promise<Response> {
-  const owner = await rooms.readOwner(c.req.header('authorization'))
+  const owner = await rooms.readOwner(c.req.raw)
   const agent = findAgentName(c.req.param('agent'), rooms)
   if (!acceptsStream(c.req.header('accept'))) return new Response(null, { status: 406 })
   // Before its body comes: many who send slowly would fill the memory.
@@ -77,7 +77,7 @@ export function answerRepeated(): Response {
 
 /** The run ends as cancelled; an answer that comes later is thrown away. */
 async function answerCancel(c: Context, { readOwner, house }: WebRooms): Promise<Response> {
-  const { owner } = await readOwner(c.req.header('authorization'))
+  const { owner } = await readOwner(c.req.raw, 'cancel')
   const key = { owner, id: c.req.param('run') ?? '' }
   if (!(await house.desk.findTask(key))) throw new Rejection('no_recipient', 'Cannot cancel: there is no such run')
   return c.json({ cancelled: await house.desk.cancelTask(key) })

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { House } from '@postern/core'
+import type { Desk, World } from '@postern/core'
 
-/** Nonces that a proof has to hold (RFC 9449 §8, §9): the same in every process of the house, and none is stored. */
+/** Nonces that a proof has to hold (RFC 9449 §8, §9): the same in every process of the gateway, and none is stored. */
 export interface DpopNonces {
   current(): Promise<string>
   /** Whether it is the one of now or the one before. */
@@ -10,7 +10,12 @@ export interface DpopNonces {
 
 const spanMs = 5 * 60_000
 
-export function createDpopNonces({ desk, world }: Pick<House, 'desk' | 'world'>): DpopNonces {
+export interface NonceDeps {
+  readonly desk: Pick<Desk, 'secret'>
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+}
+
+export function createDpopNonces({ desk, world }: NonceDeps): DpopNonces {
   const key = () => desk.secret('a2a:dpop-nonce', async () => Buffer.from(world.randomBytes(32)).toString('base64url'))
   const nonceOf = async (span: number) =>
     createHmac('sha256', await key())

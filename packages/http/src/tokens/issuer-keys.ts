@@ -1,9 +1,8 @@
 import type { World } from '@postern/core'
 import { Unavailable } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
 import type { CryptoKey, FlattenedJWSInput, JWTHeaderParameters, LocalJWKSet } from 'jose'
+import { isJsonObject, parseBoundedJson } from '../bounded-json.ts'
 import { loadJose } from './jose.ts'
-import { isObject } from './validate/shape.ts'
 
 /** Times in ms. A key taken out at the issuer is refused after `maxAge` at the latest, while the issuer answers. */
 export const keyTimes = {
@@ -22,7 +21,7 @@ const request = { timeoutMs: 5_000, maxBytes: 256 * 1024, redirects: 0, headers:
 /** The public keys of one issuer; one per process, whatever tokens say. */
 export interface IssuerKeys {
   /** The key for a token's header. @throws Unavailable; jose's `JWKSNoMatchingKey` when there is none */
-  find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>
+  find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey | Uint8Array>
   /** Changes whenever the keys were read anew: what was verified under an older number has to be verified again. */
   generation(): number
 }
@@ -86,6 +85,12 @@ export function createIssuerKeys(url: string, { fetch, now, log }: KeyWorld): Is
   }
 }
 
+/** The one key of an issuer that shares a secret with us (HS256). */
+export function createSecretKeys(secret: string): IssuerKeys {
+  const key = Buffer.from(secret)
+  return { find: async () => key, generation: () => 0 }
+}
+
 function unavailable(cause?: unknown): Unavailable {
   return new Unavailable('Cannot verify token: keys of its issuer cannot be had', {
     retryAfter: keyTimes.pause / 1000,
@@ -96,7 +101,7 @@ function unavailable(cause?: unknown): Unavailable {
 async function readKeySet(status: number, body: Uint8Array): Promise<LocalJWKSet> {
   if (status !== 200) throw new Unavailable(`Cannot read keys: issuer answered ${status}`)
   const document = parseBoundedJson(body, { maxDepth: 8, what: 'keys' })
-  if (!isObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
+  if (!isJsonObject(document) || !Array.isArray(document.keys)) throw new Unavailable('Cannot read keys: not a key set')
   const { createLocalJWKSet } = await loadJose()
-  return createLocalJWKSet({ keys: document.keys.filter(key => isObject(key) && key.kty !== 'oct') })
+  return createLocalJWKSet({ keys: document.keys.filter(key => isJsonObject(key) && key.kty !== 'oct') })
 }

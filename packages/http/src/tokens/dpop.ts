@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type { JWK, JWTPayload } from 'jose'
-import { tokenAlgorithms } from '../config.ts'
-import { loadJose } from '../jose.ts'
-import { isObject } from '../validate/shape.ts'
+import { isJsonObject } from '../bounded-json.ts'
 import { ProofRejection } from './credential.ts'
 import type { DpopNonces } from './dpop-nonces.ts'
-import type { SingleUses } from './replay-memory.ts'
+import { tokenAlgorithms } from './issuer-rules.ts'
+import { loadJose } from './jose.ts'
+import type { SingleUses } from './single-uses.ts'
 
 /** What a proof has to speak of. */
 export interface ProvenRequest {
@@ -58,7 +58,7 @@ async function readProofKey(proof: string): Promise<JWK> {
   const { decodeProtectedHeader } = await loadJose()
   const { jwk, crit } = decodeHeader(() => decodeProtectedHeader(proof))
   if (crit !== undefined) throw refuseProof('names critical parameters')
-  if (!isObject(jwk) || !keyTypes.has(jwk.kty)) throw refuseProof('holds no public key')
+  if (!isJsonObject(jwk) || !keyTypes.has(jwk.kty)) throw refuseProof('holds no public key')
   if (privateMembers.some(name => Object.hasOwn(jwk, name))) throw refuseProof('holds a private key')
   return jwk as JWK
 }
@@ -78,7 +78,7 @@ async function checkProofSignature(proof: string): Promise<JWTPayload> {
     if (protectedHeader.typ?.toLowerCase().replace('application/', '') !== 'dpop+jwt')
       throw refuseProof('is of another type')
     const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
-    if (!isObject(claims)) throw refuseProof('holds no claims')
+    if (!isJsonObject(claims)) throw refuseProof('holds no claims')
     return claims
   } catch (cause) {
     throw cause instanceof ProofRejection ? cause : refuseProof('is not signed as it should be', cause)

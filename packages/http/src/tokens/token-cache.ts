@@ -1,25 +1,25 @@
-import type { Caller } from '../principal.ts'
-
 const limits = { entries: 10_000, lifeMs: 5 * 60_000 } as const
 
-/** A token that held, and who came with it. */
-export interface KnownToken {
-  readonly caller: Caller
+/** A token that held, and who comes with it. */
+export interface KnownToken<Who> {
+  readonly who: Who
+  /** Key of what the principal uses up. */
+  readonly owner: string
   /** Thumbprint of the key the token is bound to. */
   readonly boundTo: string | undefined
   /** Whether the keys it was verified with still count. */
   isCurrent(): boolean
 }
 
-export interface TokenCache {
-  find(key: string): KnownToken | undefined
+export interface TokenCache<Who> {
+  find(key: string): KnownToken<Who> | undefined
   /** `expiresAt` in ms. */
-  put(key: string, expiresAt: number, known: KnownToken): void
+  put(key: string, expiresAt: number, known: KnownToken<Who>): void
 }
 
 /** A map keeps the order of insertion: what is found is put back as the youngest, what is oldest goes first. */
-export function createTokenCache(now: () => number): TokenCache {
-  const entries = new Map<string, { readonly known: KnownToken; readonly until: number }>()
+export function createTokenCache<Who>(now: () => number): TokenCache<Who> {
+  const entries = new Map<string, { readonly known: KnownToken<Who>; readonly until: number }>()
   return {
     find(key) {
       const entry = entries.get(key)

@@ -1,3 +1,5 @@
+export type { JWK } from 'jose'
+
 let loading: Promise<typeof import('jose')> | undefined
 
 /** Loaded with the first token, so that it costs nothing at start. */

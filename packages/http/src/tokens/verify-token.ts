@@ -1,28 +1,33 @@
 import { Rejection, Unavailable } from '@postern/core'
 import type { JWTPayload, JWTVerifyGetKey, ProtectedHeaderParameters } from 'jose'
-import type { IssuerConfig } from './config.ts'
+import { isJsonObject } from '../bounded-json.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import type { IssuerRules } from './issuer-rules.ts'
 import { loadJose } from './jose.ts'
-import type { IssuerKeys } from './jwks.ts'
 import type { Principal } from './principal.ts'
-import { isObject } from './validate/shape.ts'
 
-export interface TrustedIssuer {
-  readonly config: IssuerConfig
+/** An issuer as the configuration trusts it. */
+export interface IssuerTrust {
+  readonly config: IssuerRules & {
+    /** The exact `iss` of its tokens. */
+    readonly issuer: string
+    /** What its tokens must name in `aud` to be meant for us. */
+    readonly audience: string
+    readonly algorithms: readonly string[]
+  }
   readonly keys: IssuerKeys
-  /** Another trusted issuer is at the same host. */
-  readonly isHostShared: boolean
 }
 
-export interface TokenRules {
+export interface TokenTrust {
   /** By exact `iss`. */
-  readonly issuers: ReadonlyMap<string, TrustedIssuer>
+  readonly issuers: ReadonlyMap<string, IssuerTrust>
   readonly toleranceSeconds: number
   now(): number
 }
 
 export interface VerifiedToken {
   readonly principal: Principal
-  readonly issuer: TrustedIssuer
+  readonly issuer: IssuerTrust
   /** Of its issuer's keys, when the one it is signed with was among them. */
   readonly generation: number
   readonly algorithm: string
@@ -49,7 +54,7 @@ const plainTypes: ReadonlySet<string> = new Set(['jwt', 'application/jwt'])
  * `kid` from its configured key set, exact `iss`, our `aud`, `exp`, `nbf`, `iat`. Refusals say what, never which value.
  * @throws Rejection, Unavailable
  */
-export async function verifyToken(token: string, rules: TokenRules): Promise<VerifiedToken> {
+export async function verifyToken(token: string, rules: TokenTrust): Promise<VerifiedToken> {
   const { jwtVerify } = await loadJose()
   const { header, claims } = await peekToken(token)
   const issuer = rules.issuers.get(claims.iss ?? '')
@@ -98,7 +103,7 @@ async function peekToken(token: string): Promise<{ header: ProtectedHeaderParame
   }
 }
 
-function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerConfig): boolean {
+function checkType({ typ, crit }: ProtectedHeaderParameters, config: IssuerRules): boolean {
   if (crit !== undefined) throw refuseToken('it names critical parameters')
   const type = typeof typ === 'string' ? typ.toLowerCase() : undefined
   if (type !== undefined && accessTypes.has(type)) return true
@@ -114,7 +119,7 @@ const foreignUses: readonly ((claims: JWTPayload) => boolean)[] = [
   ({ token_use }) => token_use !== undefined && token_use !== 'access',
 ]
 
-function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenRules): void {
+function checkClaims(claims: JWTPayload, { now, toleranceSeconds }: TokenTrust): void {
   const seconds = now() / 1000
   const { exp = 0, iat } = claims
   if (exp > seconds + maxLifeSeconds) throw refuseToken('it lives too long')
@@ -127,7 +132,7 @@ const thumbprint = /^[A-Za-z0-9_-]{43}$/
 /** A token bound in a way we cannot check (RFC 8705 §3) may be a stolen one. */
 function readBinding({ cnf }: JWTPayload): string | undefined {
   if (cnf === undefined) return undefined
-  const { jkt, ...others } = isObject(cnf) ? cnf : {}
+  const { jkt, ...others } = isJsonObject(cnf) ? cnf : {}
   if (typeof jkt === 'string' && thumbprint.test(jkt) && Object.keys(others).length === 0) return jkt
   throw refuseToken('it is bound to a key in a way that is not supported')
 }

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Endpoint, Knocked, TokenHouse } from './token-house.ts'
+import { describeRun, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-house.ts'
+
+// What a token may reach in the web chat of what its holder said and was asked over A2A.
+
+let tokens: TokenHouse
+let threadId = ''
+let demand = ''
+const key = makeProofKey()
+const bound = { cnf: { jkt: key.thumbprint } }
+/** Of ann, as her client holds it; and in the hands of a thief, who lacks the key. */
+const stolen = mintFor('ann', { claims: bound })
+
+const threads: Endpoint = { name: 'threads', method: 'GET', path: '/api/v1/agent/threads' }
+const history = (): Endpoint => ({ name: 'history', method: 'GET', path: `/api/v1/agent/history?threadId=${threadId}` })
+const grant = (): Endpoint => {
+  const resume = [{ interruptId: demand, status: 'resolved', payload: { approved: true } }]
+  const body = () => describeRun(undefined, { threadId, resume })
+  return { name: 'grant', method: 'POST', path: '/api/v1/agent/runs', body }
+}
+const look = (): Endpoint => ({ ...grant(), name: 'look', body: () => describeRun(undefined, { threadId }) })
+
+const ask = (endpoint: Endpoint, token: string): Promise<Knocked> =>
+  knock(tokens, endpoint, { authorization: `Bearer ${token}` })
+const limited = (scope: string, sub = 'ann') => mintFor(sub, { claims: { scope } })
+
+beforeAll(async () => {
+  tokens = await openTokenHouse('a2a')
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'consent to my secret order' }] }
+  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+  const path = '/agents/shop/a2a'
+  const send: Endpoint = { name: 'send', method: 'POST', path, body: () => JSON.stringify(call) }
+  const proof = prove(stolen, send, key)
+  expect(await knock(tokens, send, { authorization: `DPoP ${stolen}`, dpop: proof })).toMatchObject({ status: 200 })
+  const proven = { authorization: `DPoP ${stolen}`, dpop: prove(stolen, threads, key) }
+  const listed = await knock(tokens, threads, proven)
+  threadId = JSON.parse(listed.text).threads[0].threadId
+  const shown = await knock(tokens, history(), { authorization: `DPoP ${stolen}`, dpop: prove(stolen, history(), key) })
+  demand = JSON.parse(shown.text).messages.at(-1).metadata.demands[0].id
+})
+afterAll(() => tokens.close())
+
+const isOpen = async () => JSON.parse((await ask(history(), mintFor('ann'))).text).messages.at(-1).metadata.demands
+
+test('a stolen bound token neither reads conversations over A2A in the chat nor grants what was asked there', async () => {
+  for (const endpoint of [threads, history(), look(), grant()]) {
+    expect(await ask(endpoint, stolen)).toMatchObject({ status: 401, error: 'invalid_dpop_proof' })
+  }
+  expect(await isOpen()).toHaveLength(1)
+})
+
+test('a token that may only send sees no conversation over A2A in the chat, and grants nothing there', async () => {
+  const sending = limited('a2a:message.send')
+  const listed = await ask(threads, sending)
+  expect([listed.status, JSON.parse(listed.text)]).toEqual([200, { threads: [] }])
+  for (const endpoint of [history(), look(), grant()]) {
+    const answer = await ask(endpoint, sending)
+    expect([answer.status, answer.text.includes('secret')]).toEqual([404, false])
+  }
+  expect(await isOpen()).toHaveLength(1)
+})
+
+test('a token that may only read sees them, and grants nothing', async () => {
+  const reading = limited('a2a:task.read')
+  expect((await ask(threads, reading)).text).toContain('consent to my secret order')
+  expect((await ask(history(), reading)).text).toContain('consent to my secret order')
+  const refused = { status: 403, error: 'insufficient_scope', scope: 'a2a:message.send' }
+  expect(await ask(grant(), reading)).toMatchObject(refused)
+  expect(await isOpen()).toHaveLength(1)
+})
+
+test('a token that may neither read nor send reaches nothing of the chat; one that may not cancel cancels nothing', async () => {
+  const refused = { status: 403, error: 'insufficient_scope' }
+  for (const endpoint of [threads, history(), grant()]) {
+    expect(await ask(endpoint, limited('a2a:card.extended'))).toMatchObject(refused)
+  }
+  const cancel: Endpoint = { name: 'cancel', method: 'POST', path: '/api/v1/agent/runs/r/cancel' }
+  const lacking = limited('a2a:task.read a2a:message.send')
+  expect(await ask(cancel, lacking)).toMatchObject({ ...refused, scope: 'a2a:task.cancel' })
+})
+
+test('what somebody else was asked nobody grants, whatever their token allows', async () => {
+  expect(await ask(grant(), limited('a2a:task.read a2a:message.send', 'bob'))).toMatchObject({ status: 404 })
+  expect(await isOpen()).toHaveLength(1)
+})
+
+test('a token that may read and send grants what its holder was asked over A2A', async () => {
+  const granted = await ask(grant(), limited('a2a:task.read a2a:message.send'))
+  expect(granted.text).toContain('decided: consent_required granted')
+})

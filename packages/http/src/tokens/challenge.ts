@@ -1,0 +1,96 @@
+import { Rejection } from '@postern/core'
+import type { Credential } from './credential.ts'
+import { ProofRejection } from './credential.ts'
+import type { IssuerRules } from './issuer-rules.ts'
+import { tokenAlgorithms } from './issuer-rules.ts'
+
+/** How a credential is presented; the name in a challenge (RFC 9110 §11.3). `ApiKey` is ours: no registered scheme fits. */
+export type AuthScheme = 'Bearer' | 'DPoP' | 'ApiKey'
+
+/** A refusal of a caller, with what every channel tells it by: the challenge. */
+export class CredentialRejection extends Rejection {
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(refused: Rejection, headers: Readonly<Record<string, string>>) {
+    super(refused.code, refused.message, { cause: refused.cause ?? refused })
+    this.headers = headers
+  }
+}
+
+/** Which challenges an endpoint gives. */
+export interface Challenger {
+  /** A 401 (RFC 6750 §3, RFC 9449 §7.1): nothing but the schemes when no credential came at all. */
+  refuse(refused: Rejection, scheme: AuthScheme): CredentialRejection
+  /** A 403 that names the scope that is missing (RFC 6750 §3.1). */
+  refuseScope(scope: string, scheme: AuthScheme): CredentialRejection
+}
+
+export interface ChallengeOptions {
+  readonly realm: string
+  /** What is offered to whoever brings no credential. */
+  readonly schemes: readonly AuthScheme[]
+  readonly apiKeyHeader?: string
+}
+
+export function createChallenger({ realm: name, schemes, apiKeyHeader = '' }: ChallengeOptions): Challenger {
+  const realm = `realm="${name}"`
+  const parameters: Readonly<Record<AuthScheme, string>> = {
+    Bearer: realm,
+    DPoP: `${realm}, algs="${tokenAlgorithms.join(' ')}"`,
+    ApiKey: `${realm}, header="${apiKeyHeader}"`,
+  }
+  const all = schemes.map(scheme => `${scheme} ${parameters[scheme]}`).join(', ')
+  const challenge = (scheme: AuthScheme, error: string) => `${scheme} ${parameters[scheme]}, error="${error}"`
+  return {
+    refuse(refused, scheme) {
+      if (refused.code === 'unsigned') return new CredentialRejection(refused, { 'www-authenticate': all })
+      if (!(refused instanceof ProofRejection)) {
+        return new CredentialRejection(refused, { 'www-authenticate': challenge(scheme, 'invalid_token') })
+      }
+      const { nonce } = refused
+      const error = nonce === undefined ? 'invalid_dpop_proof' : 'use_dpop_nonce'
+      const headers = { 'www-authenticate': challenge('DPoP', error), ...(nonce && { 'dpop-nonce': nonce }) }
+      return new CredentialRejection(refused, headers)
+    },
+    refuseScope(scope, scheme) {
+      const refused = new Rejection('forbidden', `Cannot take request: scope "${scope}" is missing`)
+      const header = `${challenge(scheme, 'insufficient_scope')}, scope="${scope}"`
+      return new CredentialRejection(refused, { 'www-authenticate': header })
+    },
+  }
+}
+
+/** How tokens of these issuers are presented; Bearer also where static tokens are, or nothing is configured. */
+export function listTokenSchemes(issuers: readonly IssuerRules[], hasOthers: boolean): readonly AuthScheme[] {
+  const needsProof = issuers.some(({ require_dpop }) => require_dpop)
+  const isBearer = issuers.some(({ require_dpop }) => !require_dpop) || hasOthers
+  return [...(isBearer ? (['Bearer'] as const) : []), ...(needsProof ? (['DPoP'] as const) : [])]
+}
+
+/**
+ * Reads a credential and lets its bearer in; a refusal gets the challenge. A rate limit and a failure of ours are no matter of
+ * credentials.
+ */
+export function admitCredential<Who>(
+  read: () => Credential,
+  admit: (credential: Credential) => Promise<Who> | Who,
+  challenger: Challenger,
+): Promise<Who> | Who {
+  let scheme: AuthScheme = 'Bearer'
+  const refuse = (error: unknown): never => {
+    throw error instanceof Rejection && error.code !== 'rate_limited' ? challenger.refuse(error, scheme) : error
+  }
+  try {
+    const credential = read()
+    scheme = schemeOf(credential)
+    const admitted = admit(credential)
+    return admitted instanceof Promise ? admitted.catch(refuse) : admitted
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+function schemeOf(credential: Credential): AuthScheme {
+  if (credential.kind === 'api_key') return 'ApiKey'
+  return credential.kind === 'token' && credential.proof !== undefined ? 'DPoP' : 'Bearer'
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+
+/** Asymmetric signatures only: a shared secret proves nothing to a third party, and `none` nothing to anybody. */
+export const tokenAlgorithms = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+] as const
+
+/** What the tokens of one issuer must be, for the configuration of every channel that takes tokens. */
+export const issuerRuleShape = {
+  /** Accept only `typ: at+jwt` (RFC 9068). */
+  require_at_jwt: z.boolean().default(false),
+  /** Its tokens must name a scope for each operation; else only tokens that name one of ours are held to it. */
+  require_scopes: z.boolean().default(false),
+  /** Accept only tokens that are bound to a key (RFC 9449); a bound one needs its proof in any case. */
+  require_dpop: z.boolean().default(false),
+  /** Each of its tokens counts once, by its `jti`. */
+  single_use: z.boolean().default(false),
+}
+
+/** How a channel reads tokens, whoever issued them. */
+export const tokenRuleShape = {
+  /** DPoP proofs must hold a nonce of ours (RFC 9449 §8). */
+  dpop_nonce: z.boolean().default(false),
+  /** How far clocks may differ, seconds. */
+  clock_tolerance_seconds: z.number().int().min(0).max(60).default(30),
+}
+
+export type IssuerRules = z.infer<z.ZodObject<typeof issuerRuleShape>>
+export type TokenRules = z.infer<z.ZodObject<typeof tokenRuleShape>>
+
+interface TokenAuth extends TokenRules {
+  readonly issuers: readonly (IssuerRules & { readonly issuer: string })[]
+}
+
+/**
+ * The rules of `auth` and those of another channel together: an issuer that both trust is held to what either asks for. A token
+ * that one channel refuses is then not taken by the other. The stricter clock and nonce rules count where an issuer is shared.
+ */
+export function joinTokenRules<Auth extends TokenAuth>(auth: Auth, other: TokenAuth): Auth {
+  const others = new Map(other.issuers.map(each => [each.issuer, each]))
+  if (!auth.issuers.some(({ issuer }) => others.has(issuer))) return auth
+  return {
+    ...auth,
+    dpop_nonce: auth.dpop_nonce || other.dpop_nonce,
+    clock_tolerance_seconds: Math.min(auth.clock_tolerance_seconds, other.clock_tolerance_seconds),
+    issuers: auth.issuers.map(each => ({ ...each, ...joinIssuerRules(each, others.get(each.issuer)) })),
+  }
+}
+
+function joinIssuerRules(rules: IssuerRules, others: IssuerRules | undefined): Partial<IssuerRules> {
+  const names = Object.keys(issuerRuleShape) as (keyof IssuerRules)[]
+  return Object.fromEntries(names.map(name => [name, rules[name] || others?.[name] === true]))
+}

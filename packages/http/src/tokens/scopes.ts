@@ -1,0 +1,55 @@
+import type { AuthScheme, Challenger } from './challenge.ts'
+
+/** What a token has to allow for each operation, by the names of A2A; `a2a.auth.scopes` can change the scopes. */
+export const defaultScopes = {
+  SendMessage: 'a2a:message.send',
+  SendStreamingMessage: 'a2a:message.stream',
+  GetTask: 'a2a:task.read',
+  ListTasks: 'a2a:task.read',
+  CancelTask: 'a2a:task.cancel',
+  SubscribeToTask: 'a2a:task.resubscribe',
+  CreateTaskPushNotificationConfig: 'a2a:task.push-config',
+  GetTaskPushNotificationConfig: 'a2a:task.push-config',
+  ListTaskPushNotificationConfigs: 'a2a:task.push-config',
+  DeleteTaskPushNotificationConfig: 'a2a:task.push-config',
+  GetExtendedAgentCard: 'a2a:card.extended',
+} as const
+
+export type ScopeTable = Readonly<Record<keyof typeof defaultScopes, string>>
+
+/** A caller as its credential limits it; `scopes` is undefined where no scope limits it. */
+export interface ScopedCaller {
+  readonly scopes?: ReadonlySet<string> | undefined
+  /** How the credential was presented, so that a refusal answers in kind. */
+  readonly scheme: AuthScheme
+}
+
+/**
+ * What a caller may do, by the scopes of its token. A token that names any of ours is held to those it names; one that names none
+ * is not limited by scopes, unless its issuer has to give them (`require_scopes`). Undefined: no limit.
+ */
+export function readGrant(
+  named: unknown,
+  { isRequired, table }: { readonly isRequired: boolean; readonly table: ScopeTable },
+): ReadonlySet<string> | undefined {
+  const ours = new Set<unknown>(Object.values(table))
+  const granted = new Set(listScopes(named).filter(scope => ours.has(scope)))
+  return granted.size > 0 || isRequired ? granted : undefined
+}
+
+/** `scope` of RFC 8693 §4.2, a text; some issuers write an array (`scp`). */
+function listScopes(named: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(named) ? named : typeof named === 'string' ? named.split(' ') : []
+  return list.filter(scope => typeof scope === 'string').slice(0, 256)
+}
+
+/** Whether the caller may do what any of these scopes allows. */
+export function allowsAny({ scopes }: ScopedCaller, allowing: readonly string[]): boolean {
+  return scopes === undefined || allowing.some(scope => scopes.has(scope))
+}
+
+/** @throws CredentialRejection `forbidden`, which names the first of the scopes */
+export function checkScope(caller: ScopedCaller, allowing: readonly string[], challenger: Challenger): void {
+  const [first] = allowing
+  if (first !== undefined && !allowsAny(caller, allowing)) throw challenger.refuseScope(first, caller.scheme)
+}

@@ -1,0 +1,110 @@
+import { hash } from 'node:crypto'
+import type { Desk, World } from '@postern/core'
+import type { Credential } from './credential.ts'
+import { ProofRejection } from './credential.ts'
+import type { ProofRules } from './dpop.ts'
+import { verifyProof } from './dpop.ts'
+import { createDpopNonces } from './dpop-nonces.ts'
+import type { TokenRules } from './issuer-rules.ts'
+import { ownerOf } from './principal.ts'
+import type { ScopedCaller, ScopeTable } from './scopes.ts'
+import { readGrant } from './scopes.ts'
+import { createSingleUses } from './single-uses.ts'
+import { takeTokenOnce } from './take-token-once.ts'
+import type { KnownToken } from './token-cache.ts'
+import { createTokenCache } from './token-cache.ts'
+import type { IssuerTrust, TokenTrust, VerifiedToken } from './verify-token.ts'
+import { verifyToken } from './verify-token.ts'
+
+/** What of a request tells who sends it: the method and the path are held against a DPoP proof. */
+export type Visit = Pick<Request, 'headers' | 'method' | 'url'>
+
+export type TokenCredential = Extract<Credential, { readonly kind: 'token' }>
+
+export interface TokenVerifierOptions<Who> {
+  readonly issuers: readonly IssuerTrust[]
+  readonly rules: TokenRules
+  readonly scopes: ScopeTable
+  /** Makes a channel's caller of a token that holds. @throws Rejection */
+  describe(token: VerifiedToken, scopes: ScopedCaller['scopes']): Who
+}
+
+export interface TokenVerifierDeps {
+  readonly world: Pick<World, 'now' | 'randomBytes'>
+  readonly desk: Pick<Desk, 'consumeOnce' | 'secret'>
+  /** Of the gateway, as peers know it: the address that proofs are made for starts with it. */
+  readonly origin: string
+}
+
+interface FreshToken<Who> extends KnownToken<Who> {
+  /** Where it counts once. @throws Rejection, Unavailable */
+  readonly useUp?: (() => Promise<void>) | undefined
+}
+
+/**
+ * Who comes with a token, by the rules that every channel shares (RFC 7519, RFC 8725, RFC 9068, RFC 9449). A token that was
+ * verified counts, by its SHA-256, until it expires, its issuer's keys are read anew, or five minutes have gone, whichever is
+ * first: a key taken out at the issuer is thus refused within `keyTimes.maxAge`. A proof of possession is verified with every
+ * request.
+ * @throws Rejection, ProofRejection, Unavailable
+ */
+export type VerifyBearer<Who> = (credential: TokenCredential, visit: Visit) => Promise<Who> | Who
+
+export function createTokenVerifier<Who extends ScopedCaller>(
+  { issuers, rules, scopes, describe }: TokenVerifierOptions<Who>,
+  deps: TokenVerifierDeps,
+): VerifyBearer<Who> {
+  const { origin, world, desk } = deps
+  const now = () => world.now()
+  const seen = createSingleUses(desk, now)
+  const cache = createTokenCache<Who>(now)
+  const toleranceSeconds = rules.clock_tolerance_seconds
+  const trust: TokenTrust = { issuers: new Map(issuers.map(each => [each.config.issuer, each])), toleranceSeconds, now }
+  const nonces = rules.dpop_nonce ? createDpopNonces(deps) : undefined
+  const proofRules: ProofRules = { toleranceSeconds, seen, nonces, now }
+
+  async function verifyAnew(token: string, digest: string): Promise<FreshToken<Who>> {
+    const verified = await verifyToken(token, trust)
+    const { issuer, generation, boundTo, expiresAt, principal } = verified
+    const { require_scopes: isRequired, require_dpop, single_use } = issuer.config
+    const known: KnownToken<Who> = {
+      who: describe(verified, readGrant(verified.scope, { isRequired, table: scopes })),
+      owner: ownerOf(principal),
+      boundTo,
+      isCurrent: () => issuer.keys.generation() === generation,
+    }
+    if (require_dpop && boundTo === undefined) throw new ProofRejection('token is not bound to a key')
+    if (single_use) return { ...known, useUp: () => takeTokenOnce(verified, seen, now()) }
+    cache.put(digest, expiresAt, known)
+    return known
+  }
+
+  async function admitBound(known: KnownToken<Who>, token: string, proof: string, visit: Visit): Promise<Who> {
+    const { boundTo, owner, who } = known
+    if (boundTo === undefined) throw new ProofRejection('token is not bound to a key, so a proof says nothing')
+    const url = origin + new URL(visit.url).pathname
+    await verifyProof(proof, { token, boundTo, owner, method: visit.method, url }, proofRules)
+    return { ...who, scheme: 'DPoP' }
+  }
+
+  return ({ token, proof }, visit) => {
+    const admit = (known: KnownToken<Who>) => {
+      if (proof !== undefined) return admitBound(known, token, proof, visit)
+      if (known.boundTo === undefined) return known.who
+      throw new ProofRejection('token is bound to a key, and comes without DPoP proof')
+    }
+    const digest = hash('sha256', token)
+    const known = cache.find(digest)
+    return known ? admit(known) : verifyAnew(token, digest).then(fresh => admitFresh(fresh, admit))
+  }
+}
+
+/** A token for one use is used up last: a proof that has to be made anew, with our nonce, does not cost it. */
+async function admitFresh<Who>(
+  fresh: FreshToken<Who>,
+  admit: (known: KnownToken<Who>) => Promise<Who> | Who,
+): Promise<Who> {
+  const who = await admit(fresh)
+  await fresh.useUp?.()
+  return who
+}
