@@ -15,7 +15,7 @@ async function leaveDeadGateway() {
   const data = mkdtempSync(join(tmpdir(), 'postern-dead-'))
   const url = `http://127.0.0.1:${await findFreePort()}`
   writeRunFile(data, { url, pid: process.pid, isSimulating: true })
-  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, path: undefined }
+  return { tree: { data, email: { listen: { port: 0 } } }, baseDir: data, missing: [], path: undefined }
 }
 
 test('commands read the stored data when the gateway was killed, whoever has its process number now', async () => {
@@ -52,7 +52,7 @@ test('beside "dev" commands go by dev mode, though the file would do for "start"
     agents: { echo: { use: 'builtin:echo' } },
     log: { level: 'silent' },
   }
-  const file = { tree, baseDir, path: join(baseDir, 'house.json') }
+  const file = { tree, baseDir, missing: [], path: join(baseDir, 'house.json') }
   const running = await runDev({ ...file, tree: { ...tree, email: { listen: { port: 0 } } } })
   try {
     const printed: string[] = []

@@ -102,7 +102,7 @@ test('the operator lets somebody in, from the terminal; he consents for nobody',
   const id = String(policyOf(asked).demand)
   writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(house.world, house.dataDir)
-  const file = { tree, baseDir: house.dataDir, path: undefined }
+  const file = { tree, baseDir: house.dataDir, missing: [], path: undefined }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printDemands(file, output, { status: 'open', isMine: false })

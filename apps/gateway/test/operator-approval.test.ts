@@ -162,7 +162,7 @@ test('at a terminal: what waits for the operator is listed, shown whole, and all
   const { objectId, waiting } = await house.askForRefund('shop')
   writeRunFile(gateway.dataDir, { url: gateway.url(), pid: process.pid, isSimulating: true })
   const tree = describeTestConfig(gateway.world, gateway.dataDir)
-  const file = { tree, baseDir: gateway.dataDir, path: undefined }
+  const file = { tree, baseDir: gateway.dataDir, missing: [], path: undefined }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printDemands(file, output, { status: 'open', isMine: true })

@@ -24,7 +24,7 @@ async function perform(act: Parameters<typeof performAct>[3], agent = 'echo'): P
   const tree = describeTestConfig(house.world, house.dataDir)
   const printed: string[] = []
   const output: Output = { json: false, print: text => printed.push(text) }
-  await performAct({ tree, baseDir: house.dataDir, path: undefined }, output, agent, act)
+  await performAct({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, agent, act)
   return printed.join('\n')
 }
 

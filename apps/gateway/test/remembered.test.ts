@@ -349,7 +349,12 @@ test('E-39: an operator’s word counts for later calls of the one it was given 
 
   const { house } = swarm
   writeRunFile(house.dataDir, { url: house.url(), pid: process.pid, isSimulating: false })
-  const file = { tree: describeTestConfig(house.world, house.dataDir), baseDir: import.meta.dirname, path: undefined }
+  const file = {
+    tree: describeTestConfig(house.world, house.dataDir),
+    baseDir: import.meta.dirname,
+    missing: [],
+    path: undefined,
+  }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   await printRemembered(file, output, 'vault')

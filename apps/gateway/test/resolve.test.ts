@@ -49,7 +49,7 @@ describe('postern resolve', () => {
     const output = { json: false, print: (text: string) => void printed.push(text) }
     vi.stubGlobal('process', Object.create(process, { exitCode: { value: undefined, writable: true } }))
     try {
-      await printResolved({ tree, baseDir: house.dataDir, path: undefined }, output, address)
+      await printResolved({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, address)
       expect(process.exitCode).toBe(exitCode)
     } finally {
       vi.unstubAllGlobals()

@@ -149,7 +149,7 @@ describe('what all conversations share', () => {
     const tree = { ...describeTestConfig(house.world, house.dataDir), operator_token: operatorToken }
     const printed: string[] = []
     const output = { json: false, print: (text: string) => void printed.push(text) }
-    await printShared({ tree, baseDir: house.dataDir, path: undefined }, output, 'pantry')
+    await printShared({ tree, baseDir: house.dataDir, missing: [], path: undefined }, output, 'pantry')
     expect(printed.join('\n')).toMatch(/records +2 +6\n.*bytes +\d+ +4096/)
     await expect(swarm.operate('/agents/nobody/shared')).rejects.toThrow(
       /404 .*Cannot show what is shared: there is no swarm of this name/,

@@ -136,7 +136,7 @@ test('W-26: what is asked of a human is seen and answered by the operator, and t
 test('W-26: he is asked and answers at a terminal, too', async () => {
   writeRunFile(swarm.house.dataDir, { url: swarm.house.url(), pid: process.pid, isSimulating: false })
   const tree = { data: swarm.house.dataDir, operator_token: operatorToken, agents: { echo: { use: 'builtin:echo' } } }
-  const file = { tree, baseDir: swarm.house.dataDir, path: undefined }
+  const file = { tree, baseDir: swarm.house.dataDir, missing: [], path: undefined }
   const printed: string[] = []
   const output = { json: false, print: (text: string) => void printed.push(text) }
   const answered = mention('Is somebody there at all?')

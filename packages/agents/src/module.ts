@@ -4,7 +4,7 @@ import { ConfigError } from '@postern/core'
 import { z } from 'zod'
 import type { OpenedAgent, Opening } from './agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
-import { importModule, modulePathPattern } from './import-module.ts'
+import { importModule, modulePathPattern } from './modules/import-module.ts'
 
 const agentModuleSchema = z.looseObject({
   handle: z.custom<Agent['handle']>(value => typeof value === 'function'),
@@ -24,8 +24,14 @@ export const moduleKind = defineAgentKind({
     readAgentModule(await importModule(use, `agents.${opening.name}.use`, opening.baseDir), use, opening),
 })
 
+/** Names of a CommonJS module are not always known before it runs; its default export is the whole of it. */
+function unwrapDefault(imported: unknown): unknown {
+  const { handle, default: whole } = imported as { readonly handle?: unknown; readonly default?: unknown }
+  return handle === undefined && typeof whole === 'object' ? whole : imported
+}
+
 function readAgentModule(imported: unknown, use: string, { name, baseDir }: Opening): OpenedAgent {
-  const parsed = agentModuleSchema.safeParse(imported)
+  const parsed = agentModuleSchema.safeParse(unwrapDefault(imported))
   if (parsed.success) {
     const { handle, start, close } = parsed.data
     return { agent: { handle, ...(start && { start }) }, ...(close && { close }) }

@@ -180,6 +180,8 @@ export interface OperatorDesk {
   retryDelivery(id: string): Promise<boolean>
   /** An undelivered delivery is given up. */
   dropDelivery(id: string): Promise<boolean>
+  /** A dead letter needs nothing more: it stays on record and leaves the count of the dead. False when the delivery is not dead. */
+  dismissDelivery(id: string): Promise<boolean>
   listRefusals(page: Page): Promise<readonly (Refusal & { readonly place: number })[]>
   count(): Promise<DeskCounts>
 }

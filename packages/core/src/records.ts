@@ -26,7 +26,7 @@ export interface DeliveryRecord {
   readonly id: string
   readonly via: ChannelName
   readonly to: string
-  readonly state: 'queued' | 'sent' | 'later' | 'dead'
+  readonly state: 'queued' | 'sent' | 'later' | 'dead' | 'dismissed'
   readonly attempts: number
   readonly last_error?: string | undefined
   readonly next_attempt_at?: string | undefined

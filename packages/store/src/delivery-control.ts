@@ -12,7 +12,7 @@ type Control = (batch: Batch, row: OpenDelivery) => boolean
 export function createDeliveryControl(
   store: Store,
   tables: Tables,
-): Pick<OperatorDesk, 'retryDelivery' | 'dropDelivery'> {
+): Pick<OperatorDesk, 'retryDelivery' | 'dropDelivery' | 'dismissDelivery'> {
   const { db, write } = store
   const find = prepareQuery<OpenDelivery>(
     db,
@@ -23,7 +23,11 @@ export function createDeliveryControl(
       const row = /^\d{1,15}$/.test(id) ? find.get(Number(id)) : undefined
       return row !== undefined && row.state !== 'sent' && control(batch, row)
     })
-  return { retryDelivery: run(createRetry(store, tables)), dropDelivery: run(createDrop(store, tables)) }
+  return {
+    retryDelivery: run(createRetry(store, tables)),
+    dropDelivery: run(createDrop(store, tables)),
+    dismissDelivery: run(createDismiss(store)),
+  }
 }
 
 function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
@@ -46,9 +50,9 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
   return (batch, { number, thread_id, destination, state }) => {
     const at = now()
     if (isTakenBack.get(number)) return false
-    if (state === 'dead') {
+    if (state === 'dead' || state === 'dismissed') {
       revive.run(at, number)
-      moveTotal(batch, 'deliveries.dead', 'deliveries.queued')
+      moveTotal(batch, `deliveries.${state}`, 'deliveries.queued')
       deliveries.promoteNext(batch, { thread: thread_id, destination }, at)
     } else restartClock.run(at, number)
     hurryLane.run(at, thread_id, destination)
@@ -59,8 +63,19 @@ function createRetry({ db, now }: Store, { deliveries }: Tables): Control {
 
 function createDrop({ now }: Store, { deliveries }: Tables): Control {
   return (batch, row) => {
-    if (row.state === 'dead') return false
+    if (row.state === 'dead' || row.state === 'dismissed') return false
     deliveries.giveUp(batch, row, 'dropped by the operator', now())
+    return true
+  }
+}
+
+/** The operator has seen a dead letter: it stays on record, and counts among the dead no more. */
+function createDismiss({ db }: Store): Control {
+  const dismiss = prepareQuery(db, "UPDATE deliveries SET state = 'dismissed' WHERE number = ?")
+  return (batch, { number, state }) => {
+    if (state !== 'dead') return false
+    dismiss.run(number)
+    moveTotal(batch, 'deliveries.dead', 'deliveries.dismissed')
     return true
   }
 }

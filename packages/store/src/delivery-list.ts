@@ -30,6 +30,7 @@ const listings = {
   queued: `${select} INDEXED BY deliveries_lane ${joined} WHERE d.ended_at IS NULL AND d.state = 'queued' ${newest}`,
   later: `${select} INDEXED BY deliveries_lane ${joined} WHERE d.ended_at IS NULL AND d.state = 'later' ${newest}`,
   dead: `${select} INDEXED BY deliveries_dead ${joined} WHERE d.state = 'dead' ${newest}`,
+  dismissed: `${select} ${joined} WHERE d.state = 'dismissed' ${newest}`,
   sent: `${select} ${joined} WHERE d.state = 'sent' ${newest}`,
   all: `${select} ${joined} WHERE true ${newest}`,
 } as const

@@ -52,8 +52,10 @@ export function createMessageView(
      WHERE n.name = ? ORDER BY json_extract(m.envelope, '$.sender.verified') DESC, m.number`,
   )
   const findNamesakes = (name: string) => {
-    const numbered = /^#(\d{1,15})$/.exec(name)
-    return numbered ? findByNumber.all(Number(numbered[1])) : findById.all(name)
+    const numbered = /^(?<mark>#?)(?<number>\d{1,15})$/.exec(name)?.groups
+    // A peer may number its messages, so digits alone are first of all an id.
+    const byId = numbered?.mark ? [] : findById.all(name)
+    return numbered && byId.length === 0 ? findByNumber.all(Number(numbered.number)) : byId
   }
   return {
     listMessages: async ({ limit, after = Number.MAX_SAFE_INTEGER }) => listNewest.all(after, limit).map(toSummary),

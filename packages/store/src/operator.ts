@@ -30,7 +30,7 @@ function createTotalsReader(db: Database): () => Totals {
 }
 
 const messageStates: readonly MessageState[] = ['received', 'working', 'answered', 'failed', 'ignored']
-const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'later', 'dead']
+const deliveryStates: readonly DeliveryRecord['state'][] = ['queued', 'sent', 'later', 'dead', 'dismissed']
 
 function toCounts(totals: Totals, pendingRefusals: number): DeskCounts {
   const pick = <State extends string>(kind: 'messages' | 'deliveries' | 'stopped', states: readonly State[]) =>

@@ -200,7 +200,8 @@ export class RandomWorld {
       },
       control: async () => {
         const found = this.#pickOne(await desk.listDeliveries({ limit: 20 }))
-        if (found) await (oneIn(2) ? desk.retryDelivery(found.id) : desk.dropDelivery(found.id))
+        const change = this.#pickOne([desk.retryDelivery, desk.dropDelivery, desk.dismissDelivery])
+        if (found && change) await change(found.id)
       },
       bounce: async () => {
         const found = this.#pickOne(await desk.listDeliveries({ limit: 20, state: 'sent' }))

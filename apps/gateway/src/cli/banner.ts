@@ -1,3 +1,4 @@
+import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
 import { softwareVersion } from '../version.ts'
 import type { Running } from './run.ts'
 
@@ -6,7 +7,7 @@ import type { Running } from './run.ts'
  * `--config` named: the lines to paste need it, too.
  */
 export function formatBanner(
-  { gateway, config, listening }: Running,
+  { gateway, config, listening, madeUp = [] }: Running,
   hasSimulation: boolean,
   configPath?: string,
 ): string {
@@ -24,9 +25,17 @@ export function formatBanner(
     `  operator  ${http?.description}/operator/api/messages`,
     ...(config.dev ? [`  token     ${operatorToken}`] : []),
     '',
+    ...madeUpLines(madeUp),
     ...(hasSimulation ? tryLines(first, configPath) : []),
   ]
   return lines.join('\n')
+}
+
+/** Programs outside, such as webhook agents, need the value, too. */
+function madeUpLines(madeUp: readonly MadeUpSecret[]): string[] {
+  if (madeUp.length === 0) return []
+  const lines = madeUp.map(({ source, key, value }) => `  ${source}=${value}  (${key})`)
+  return ['These secrets are not set, so dev mode made them up for this run:', '', ...lines, '']
 }
 
 function tryLines(agent: string, configPath: string | undefined): string[] {

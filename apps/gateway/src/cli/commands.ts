@@ -1,5 +1,6 @@
 import type { DeliveryRecord, MessageRecord, MessageSummary, PublishedKey } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
+import type { DeliveryChange } from '../operator/routes.ts'
 import { toTerminalLine } from '../terminal-text.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { CommandError, openOperatorClient } from './operator-client.ts'
@@ -76,16 +77,22 @@ export function printDeliveries(file: ConfigFile, output: Output, state: string 
 export async function changeDelivery(
   file: ConfigFile,
   output: Output,
-  action: 'retry' | 'drop',
+  action: DeliveryChange,
   id: string,
 ): Promise<void> {
   const client = await openOperatorClient(file)
   try {
     await client.request(`/operator/api/deliveries/${encodeURIComponent(id)}/${action}`, { method: 'POST' })
-    output.print(`${id}: ${action === 'retry' ? 'tried again now' : 'dropped'}`)
+    output.print(`${id}: ${changeWords[action]}`)
   } finally {
     await client.close()
   }
+}
+
+const changeWords: Readonly<Record<DeliveryChange, string>> = {
+  retry: 'tried again now',
+  drop: 'dropped',
+  dismiss: 'dismissed',
 }
 
 interface Keys {

@@ -117,7 +117,7 @@ async function checkDeadLetters(client: OperatorClient): Promise<Verdict> {
   if (deliveries.length === 0) return ok('no dead letters')
   return warning(
     `${deliveries.length} dead letters`,
-    'See "postern deliveries list --state dead"; then retry or drop each.',
+    'See "postern deliveries list --state dead"; then retry or dismiss each.',
   )
 }
 

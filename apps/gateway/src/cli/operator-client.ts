@@ -28,22 +28,28 @@ export interface OperatorClient {
 
 /** The operator API of the running gateway; without one, the same routes over the stored data. */
 export async function openOperatorClient(file: ConfigFile): Promise<OperatorClient> {
-  const config = effectiveConfig(file)
+  const run = await findAnsweringGateway(file)
+  const config = run?.isSimulating ? devConfig(file) : effectiveConfig(file)
   const token = findOperatorToken(config, file.baseDir)
-  const run = findRunFile(resolve(file.baseDir, config.data))
-  if (run && (await isAnswering(run))) {
+  if (run) {
     const { url, isSimulating } = run
     const send = (path: string, init: RequestInit) =>
       fetch(`${url}${path}`, init).catch(() => {
         throw new CommandError(`the gateway at ${url} does not answer`)
       })
     const running = { isRunning: true, isSimulating, close: async () => undefined }
-    return createClient(isSimulating ? devConfig(file) : config, token, send, running)
+    return createClient(config, token, send, running)
   }
   const log = createLog({ level: 'error', readable: true })
   const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })
   const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
   return createClient(config, token, send, { isRunning: false, isSimulating: false, close: gateway.stop })
+}
+
+/** The gateway that runs on this file's data. */
+async function findAnsweringGateway(file: ConfigFile): Promise<RunFile | undefined> {
+  const run = findRunFile(resolve(file.baseDir, devConfig(file).data))
+  return run && (await isAnswering(run)) ? run : undefined
 }
 
 /** A number of a process tells little: it may be a new one's, or of one that is dead and not yet buried. */

@@ -4,11 +4,13 @@ import type { Listening, Log } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
 import { findUnsafeSettings } from '../config/production.ts'
 import type { ConfigFile } from '../config/read-config.ts'
-import { parseConfig } from '../config/read-config.ts'
+import { parseConfig, parseConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
 import { addChatToken } from '../dev/chat-token.ts'
 import { devDefaults, simulatedDefaults } from '../dev/defaults.ts'
 import { fillAll } from '../dev/fill.ts'
+import type { MadeUpSecret } from '../dev/made-up-secrets.ts'
+import { makeUpSecrets, toFillings } from '../dev/made-up-secrets.ts'
 import { createSimulationRoutes, publishKeys } from '../dev/simulation.ts'
 import type { Gateway } from '../gateway.ts'
 import { openGateway } from '../gateway.ts'
@@ -20,12 +22,15 @@ export interface Running {
   readonly gateway: Gateway
   readonly config: Config
   readonly listening: readonly Listening[]
+  /** Secrets that dev mode made up for this run. */
+  readonly madeUp?: readonly MadeUpSecret[]
   stop(): Promise<void>
 }
 
 /** `postern dev`: unsafe switches allowed, and a simulated world for whatever the file leaves open. */
 export async function runDev(file: ConfigFile): Promise<Running> {
-  const tree = fillAll(file.tree, devDefaults)
+  const madeUp = makeUpSecrets(file.missing)
+  const tree = fillAll(file.tree, [...toFillings(madeUp), ...devDefaults])
   const { openSimWorld } = await import('@postern/sim')
   const world = await openSimWorld()
   const intakeSecret = randomBytes(18).toString('base64url')
@@ -49,15 +54,13 @@ export async function runDev(file: ConfigFile): Promise<Running> {
     intakeSecret: config.email.intake?.secret,
   })
   void publishKeys(world, running.gateway)
-  return running
+  return { ...running, madeUp }
 }
 
 /** `postern start`: exactly what the file says; refuses what is unsafe outside of dev mode. @throws AggregateError */
 export async function runProduction(file: ConfigFile): Promise<Running> {
-  const config = parseConfig(file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree)
-  const unsafe = findUnsafeSettings(config)
-  if (unsafe.length > 0) throw new AggregateError(unsafe, 'The configuration is not safe for production')
-  return runGateway(config, file.baseDir)
+  const tree = file.tree.dev === true ? fillAll(file.tree, devDefaults) : file.tree
+  return runGateway(parseConfigFile({ ...file, tree }, findUnsafeSettings), file.baseDir)
 }
 
 async function runGateway(given: Config, baseDir: string, world?: SimWorld): Promise<Running> {

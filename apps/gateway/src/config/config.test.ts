@@ -171,17 +171,18 @@ describe('resolveSecrets()', () => {
   test('reads values from the environment and from files, at any depth', () => {
     const tree = { operator_token: { env: 'TOKEN' }, agents: { py: { secret: { file: 'token' }, name: 'Py' } } }
     const resolved = resolveSecrets(tree, { baseDir, environment: { TOKEN: 'from outside' } })
-    expect(resolved).toEqual({ operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } })
+    const value = { operator_token: 'from outside', agents: { py: { secret: 'from a file', name: 'Py' } } }
+    expect(resolved).toEqual({ value, missing: [] })
   })
 
-  test('names the key whose secret is missing', () => {
-    const environment = {}
-    expect(() => resolveSecrets({ a: { b: { env: 'NONE' } } }, { baseDir, environment })).toThrow(
+  test('names every key whose secret is missing, and leaves it out', () => {
+    const tree = { a: { b: { env: 'NONE' } }, c: { file: 'none' }, d: 1 }
+    const { value, missing } = resolveSecrets(tree, { baseDir, environment: {} })
+    expect(value).toEqual({ a: {}, d: 1 })
+    expect(missing.map(({ error }) => error.message)).toEqual([
       'a.b: the environment variable NONE is not set. Set NONE.',
-    )
-    expect(() => resolveSecrets({ a: { file: 'none' } }, { baseDir, environment })).toThrow(
-      'a: the file "none" cannot be read. Create it, or correct its path.',
-    )
+      'c: the file "none" cannot be read. Create it, or correct its path.',
+    ])
   })
 })
 
@@ -191,13 +192,15 @@ describe('readConfigFile()', () => {
   test('reads TypeScript, and relative paths start beside the file', async () => {
     writeFileSync(join(workingDir, 'mine.ts'), 'const port: number = 9100\nexport default { listen: { port } }\n')
     const file = await readConfigFile({ path: 'mine.ts', environment: {}, workingDir })
-    expect(file).toEqual({ tree: { listen: { port: 9100 } }, baseDir: workingDir, path: join(workingDir, 'mine.ts') })
+    const path = join(workingDir, 'mine.ts')
+    expect(file).toEqual({ tree: { listen: { port: 9100 } }, missing: [], baseDir: workingDir, path })
   })
 
   test('is content without a file', async () => {
     const empty = mkdtempSync(join(tmpdir(), 'postern-empty-'))
     expect(await readConfigFile({ environment: {}, workingDir: empty })).toEqual({
       tree: {},
+      missing: [],
       baseDir: empty,
       path: undefined,
     })
@@ -222,7 +225,8 @@ describe('readConfigFile()', () => {
 })
 
 describe('effectiveConfig()', () => {
-  const of = (tree: Record<string, unknown>) => effectiveConfig({ tree, path: '/postern.config.json', baseDir: '/' })
+  const of = (tree: Record<string, unknown>) =>
+    effectiveConfig({ tree, missing: [], path: '/postern.config.json', baseDir: '/' })
 
   test('takes a production file as it stands', () => {
     expect(of(smallest)).toMatchObject({ dev: false, origin: smallest.origin })

@@ -1,5 +1,6 @@
 import { devDefaults } from '../dev/defaults.ts'
 import { fillAll } from '../dev/fill.ts'
+import { makeUpSecrets, toFillings } from '../dev/made-up-secrets.ts'
 import type { ConfigFile } from './read-config.ts'
 import { parseConfig } from './read-config.ts'
 import type { Config } from './schema.ts'
@@ -8,11 +9,16 @@ import type { Config } from './schema.ts'
 export function effectiveConfig(file: ConfigFile): Config {
   const { path, tree } = file
   const { dev, operator_token, origin } = tree
+  if (file.missing.length > 0)
+    throw new AggregateError(
+      file.missing.map(({ error }) => error),
+      'The configuration has faults',
+    )
   const isProduction = path !== undefined && dev !== true && operator_token !== undefined && origin !== undefined
   return isProduction ? parseConfig(tree) : devConfig(file)
 }
 
 /** The same beside a gateway that `dev` has started, whatever the file would be good for. */
-export function devConfig({ tree }: ConfigFile): Config {
-  return parseConfig(fillAll(tree, devDefaults))
+export function devConfig({ tree, missing }: ConfigFile): Config {
+  return parseConfig(fillAll(tree, [...toFillings(makeUpSecrets(missing)), ...devDefaults]))
 }

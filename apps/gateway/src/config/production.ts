@@ -34,14 +34,6 @@ const rules: readonly ProductionRule[] = [
     ),
   },
   {
-    isBroken: ({ operator_token }) => operator_token === undefined,
-    error: new ConfigError(
-      'operator_token',
-      'is missing',
-      'Set it to 16 or more random characters, in the file or as POSTERN_OPERATOR_TOKEN.',
-    ),
-  },
-  {
     isBroken: ({ operator_token }) => isGuessable(operator_token),
     error: new ConfigError('operator_token', 'can be guessed', 'Use 16 or more random characters.'),
   },
@@ -60,5 +52,20 @@ const rules: readonly ProductionRule[] = [
 
 /** The faults that make a configuration unsafe to run in production. */
 export function findUnsafeSettings(config: Config): readonly ConfigError[] {
-  return config.dev ? [] : rules.filter(rule => rule.isBroken(config)).map(rule => rule.error)
+  if (config.dev) return []
+  return [...findMissingSettings(config), ...rules.filter(rule => rule.isBroken(config)).map(rule => rule.error)]
 }
+
+/** What production needs and the schema does not: told also where the rest of the configuration has faults. */
+export function findMissingSettings({
+  dev,
+  operator_token,
+}: Readonly<Record<string, unknown>>): readonly ConfigError[] {
+  return dev === true || operator_token !== undefined ? [] : [missingOperatorToken]
+}
+
+const missingOperatorToken = new ConfigError(
+  'operator_token',
+  'is missing',
+  'Set it to 16 or more random characters, in the file or as POSTERN_OPERATOR_TOKEN.',
+)

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { describeLoadFault, importOperatorModule } from '@postern/agents'
 import { ConfigError } from '@postern/core'
 import { overlayEnvironment } from './environment.ts'
 import { toConfigErrors } from './issues.ts'
+import { findMissingSettings } from './production.ts'
 import type { Config } from './schema.ts'
 import { configSchema } from './schema.ts'
+import type { MissingSetting } from './secrets.ts'
 import { resolveSecrets } from './secrets.ts'
 
 export interface ConfigSource {
@@ -19,6 +22,8 @@ export interface ConfigSource {
 /** The file as it stands, before defaults: dev mode fills only what is absent here. */
 export interface ConfigFile {
   readonly tree: Record<string, unknown>
+  /** What the file leaves to variables and files that are not there; `tree` is without it. */
+  readonly missing: readonly MissingSetting[]
   /** Relative paths in the file start here. */
   readonly baseDir: string
   readonly path: string | undefined
@@ -37,20 +42,24 @@ export async function readConfigFile({ path, environment, workingDir }: ConfigSo
   if (typeof loaded !== 'object' || loaded === null) {
     throw new ConfigError('configuration', 'is not an object', 'Export one object (default export in .ts and .js).')
   }
-  const tree = overlayEnvironment(
-    resolveSecrets(loaded, { baseDir, environment }) as Record<string, unknown>,
-    environment,
-  )
-  return { tree, baseDir, path: found }
+  const { value, missing } = resolveSecrets(loaded, { baseDir, environment })
+  const tree = overlayEnvironment(value as Record<string, unknown>, environment)
+  return { tree, missing: missing.filter(({ path }) => !isPresent(tree, path)), baseDir, path: found }
+}
+
+/** A `POSTERN_*` variable may give what the file's own reference does not. */
+function isPresent(tree: unknown, path: readonly string[]): boolean {
+  const found = path.reduce<unknown>((node, key) => (node as Record<string, unknown> | undefined)?.[key], tree)
+  return found !== undefined
 }
 
 async function loadFile(path: string): Promise<unknown> {
   try {
     if (extname(path) === '.json') return JSON.parse(blankComments(await readFile(path, 'utf8')))
-    return ((await import(pathToFileURL(path).href)) as { default?: unknown }).default
+    return ((await importOperatorModule(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ConfigError('configuration', `the file cannot be read: ${reason}`, 'Mend the file.', { cause })
+    const { problem, fix = `Correct ${path}.` } = describeLoadFault(cause, dirname(path))
+    throw new ConfigError('configuration', `the file cannot be read: ${problem}`, fix, { cause })
   }
 }
 
@@ -65,5 +74,22 @@ function blankComments(text: string): string {
 export function parseConfig(tree: unknown): Config {
   const parsed = configSchema.safeParse(tree)
   if (parsed.success) return parsed.data
-  throw new AggregateError(toConfigErrors(parsed.error), 'The configuration has faults')
+  throw createConfigFaults(toConfigErrors(parsed.error))
+}
+
+/** Like `parseConfig`, with every other fault that can be told at once. @throws AggregateError of ConfigErrors, one for each key */
+export function parseConfigFile(
+  { tree, missing }: ConfigFile,
+  findMore: (config: Config) => readonly ConfigError[],
+): Config {
+  const parsed = configSchema.safeParse(tree)
+  const found = parsed.success ? findMore(parsed.data) : [...toConfigErrors(parsed.error), ...findMissingSettings(tree)]
+  const unset = missing.map(({ error }) => error)
+  const faults = [...unset, ...found.filter(({ key }) => !unset.some(error => error.key === key))]
+  if (parsed.success && faults.length === 0) return parsed.data
+  throw createConfigFaults(faults)
+}
+
+function createConfigFaults(faults: readonly ConfigError[]): AggregateError {
+  return new AggregateError(faults, 'The configuration has faults')
 }

@@ -7,32 +7,85 @@ export interface SecretSources {
   readonly environment: Readonly<Record<string, string | undefined>>
 }
 
-/** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. @throws ConfigError */
-export function resolveSecrets(value: unknown, sources: SecretSources, path = ''): unknown {
-  if (Array.isArray(value)) return value.map((item, index) => resolveSecrets(item, sources, `${path}[${index}]`))
-  if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value)
-  const [only] = entries
-  if (entries.length === 1 && only && typeof only[1] === 'string') {
-    const read = readers[only[0]]
-    if (read) return read(only[1], sources, path)
-  }
-  return Object.fromEntries(
-    entries.map(([key, child]) => [key, resolveSecrets(child, sources, path ? `${path}.${key}` : key)]),
-  )
+/** A value that the configuration leaves to a variable or file which is not there. */
+export interface MissingSetting {
+  /** Where the value belongs: `['agents', 'py', 'secret']`. */
+  readonly path: readonly string[]
+  /** The variable or file that was looked for. */
+  readonly source: string
+  readonly error: ConfigError
 }
 
-const readers: Record<string, (name: string, sources: SecretSources, path: string) => string> = {
-  env(name, { environment }, path) {
-    const text = environment[name]
-    if (text === undefined) throw new ConfigError(path, `the environment variable ${name} is not set`, `Set ${name}.`)
-    return text
-  },
-  file(name, { baseDir }, path) {
-    try {
-      return readFileSync(resolve(baseDir, name), 'utf8').trim()
-    } catch (cause) {
-      throw new ConfigError(path, `the file "${name}" cannot be read`, 'Create it, or correct its path.', { cause })
-    }
-  },
+export interface ResolvedSettings {
+  /** The same value without what is missing. */
+  readonly value: unknown
+  readonly missing: readonly MissingSetting[]
+}
+
+/** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. */
+export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
+  const missing: MissingSetting[] = []
+  return { value: resolveAt(value, [], sources, missing), missing }
+}
+
+function resolveAt(
+  value: unknown,
+  path: readonly string[],
+  sources: SecretSources,
+  missing: MissingSetting[],
+): unknown {
+  if (Array.isArray(value))
+    return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, missing))
+  if (typeof value !== 'object' || value === null) return value
+  const reference = findReference(value)
+  if (!reference) {
+    const entries = Object.entries(value).map(([key, child]) => [
+      key,
+      resolveAt(child, [...path, key], sources, missing),
+    ])
+    return Object.fromEntries(entries.filter(([, child]) => child !== undefined))
+  }
+  const found = reference.read(sources)
+  if (found === undefined) missing.push(describeMissing(path, reference))
+  return found
+}
+
+interface Reference {
+  readonly source: string
+  readonly problem: string
+  readonly fix: string
+  read(sources: SecretSources): string | undefined
+}
+
+function findReference(value: object): Reference | undefined {
+  const [only, ...others] = Object.entries(value)
+  if (!only || others.length > 0 || typeof only[1] !== 'string') return undefined
+  return Object.hasOwn(references, only[0]) ? references[only[0]]?.(only[1]) : undefined
+}
+
+const references: Readonly<Record<string, (name: string) => Reference>> = {
+  env: name => ({
+    source: name,
+    problem: `the environment variable ${name} is not set`,
+    fix: `Set ${name}.`,
+    read: ({ environment }) => environment[name],
+  }),
+  file: name => ({
+    source: name,
+    problem: `the file "${name}" cannot be read`,
+    fix: 'Create it, or correct its path.',
+    read: ({ baseDir }) => readText(resolve(baseDir, name)),
+  }),
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
+function describeMissing(path: readonly string[], { source, problem, fix }: Reference): MissingSetting {
+  return { path, source, error: new ConfigError(path.join('.'), problem, fix) }
 }

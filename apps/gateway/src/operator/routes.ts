@@ -77,11 +77,11 @@ export function createOperatorRoutes({
       const state = readState(context.req.query('state'))
       return context.json({ deliveries: await desk.listDeliveries({ ...readPage(context), state }) })
     })
-    .post('/deliveries/:id/:action{retry|drop}', async context => {
+    .post('/deliveries/:id/:action{retry|drop|dismiss}', async context => {
       const { id, action } = context.req.param()
-      const isDone = action === 'retry' ? await desk.retryDelivery(id) : await desk.dropDelivery(id)
-      if (!isDone)
-        throw new Rejection('no_recipient', `Cannot ${action} delivery: there is no unfinished one with this id`)
+      const { change, what } = deliveryChanges[action as DeliveryChange]
+      if (!(await change(desk, id)))
+        throw new Rejection('no_recipient', `Cannot ${action} delivery: there is no ${what} with this id`)
       return context.json({ id, done: action })
     })
     .get('/refusals', async context => {
@@ -142,11 +142,25 @@ function readNumber(text: string | undefined, name: string): number | undefined 
   return Number(text)
 }
 
-const deliveryStates: ReadonlySet<string> = new Set(['queued', 'sent', 'later', 'dead'])
+export type DeliveryChange = 'retry' | 'drop' | 'dismiss'
+
+interface DeliveryChangeRule {
+  /** The deliveries that it is for. */
+  readonly what: string
+  change(desk: OperatorDesk, id: string): Promise<boolean>
+}
+
+const deliveryChanges: Readonly<Record<DeliveryChange, DeliveryChangeRule>> = {
+  retry: { what: 'unfinished one', change: (desk, id) => desk.retryDelivery(id) },
+  drop: { what: 'unfinished one', change: (desk, id) => desk.dropDelivery(id) },
+  dismiss: { what: 'dead letter', change: (desk, id) => desk.dismissDelivery(id) },
+}
+
+const deliveryStates: ReadonlySet<string> = new Set(['queued', 'sent', 'later', 'dead', 'dismissed'])
 
 function readState(text: string | undefined): DeliveryRecord['state'] | undefined {
   if (text === undefined) return undefined
   if (!deliveryStates.has(text))
-    throw new Rejection('malformed', 'Cannot list: "state" must be queued, sent, later or dead')
+    throw new Rejection('malformed', 'Cannot list: "state" must be queued, sent, later, dead or dismissed')
   return text as DeliveryRecord['state']
 }

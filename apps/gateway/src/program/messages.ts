@@ -18,11 +18,11 @@ export function addMessageCommands(program: Command, { file, output }: CommandCo
     .description('one message: proofs, what the agent saw and said, every delivery')
     .option('--json', 'for programs')
     .action(async (id: string, options: CommonOptions) => printMessage(await file(), output(options), id))
-  const deliveries = program.command('deliveries').description('what goes out: list, retry, drop')
+  const deliveries = program.command('deliveries').description('what goes out: list, retry, drop, dismiss')
   deliveries
     .command('list', { isDefault: true })
     .description('newest first (what is done when no command is named)')
-    .addOption(new Option('--state <state>', 'only these').choices(['queued', 'sent', 'later', 'dead']))
+    .addOption(new Option('--state <state>', 'only these').choices(['queued', 'sent', 'later', 'dead', 'dismissed']))
     .option('--json', 'for programs')
     .action(async (options: CommonOptions & { state?: string }) =>
       printDeliveries(await file(), output(options), options.state),
@@ -30,6 +30,7 @@ export function addMessageCommands(program: Command, { file, output }: CommandCo
   for (const [action, does] of [
     ['retry', 'try it again now'],
     ['drop', 'give it up'],
+    ['dismiss', 'a dead letter that needs nothing more: it no longer counts'],
   ] as const) {
     deliveries
       .command(`${action} <id>`)

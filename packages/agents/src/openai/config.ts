@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { commonAgentSchema } from '../agent-kind.ts'
 import { toolPolicyShape } from '../approval/config.ts'
-import { modulePathPattern } from '../import-module.ts'
+import { modulePathPattern } from '../modules/import-module.ts'
 
 /** Members of a request that are not the operator's to set by hand. */
 const owned = ['model', 'messages', 'stream', 'tools', 'tool_choice', 'n']

@@ -3,7 +3,7 @@ import { ConfigError } from '@postern/core'
 import type { SwarmData } from '@postern/transcript'
 import { z } from 'zod'
 import type { ToolRules } from '../approval/config.ts'
-import { importModule } from '../import-module.ts'
+import { importModule } from '../modules/import-module.ts'
 import type { FindArgumentFault } from './tool-arguments.ts'
 import { createArgumentCheck } from './tool-arguments.ts'
 

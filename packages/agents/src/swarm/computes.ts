@@ -3,7 +3,7 @@ import type { ComputeSpec } from '@postern/transcript'
 import { z } from 'zod'
 import type { Opening } from '../agent-kind.ts'
 import { durationSchema, parseDeadline } from '../duration.ts'
-import { importModule } from '../import-module.ts'
+import { importModule } from '../modules/import-module.ts'
 import type { SwarmAgentConfig } from './config.ts'
 
 /** What a module of computes exports, under the name by which tools ask for it. */

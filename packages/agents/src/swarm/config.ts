@@ -5,7 +5,7 @@ import { isAddress } from '../a2a.ts'
 import { commonAgentSchema } from '../agent-kind.ts'
 import { toolPolicyShape } from '../approval/config.ts'
 import { durationSchema, parseDeadline } from '../duration.ts'
-import { modulePathPattern } from '../import-module.ts'
+import { modulePathPattern } from '../modules/import-module.ts'
 import { modelShape } from '../openai/config.ts'
 
 const name = z.string().regex(/^[a-z0-9_-]{1,64}$/, 'must be 1 to 64 of a-z, 0-9, "_", "-"')

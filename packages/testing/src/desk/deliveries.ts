@@ -238,4 +238,22 @@ function describeOperatorControl(open: OpenDesk): void {
       expect(await desk.dropDelivery(second.id)).toBe(false)
     }),
   )
+  test(
+    'dismissDelivery() takes a dead letter out of the dead and keeps it on record; it can still be retried',
+    withDesk(open, async ({ desk }) => {
+      await answerTo(desk, 'm1', 't', ['x'])
+      const { id } = await leaseOnlyDelivery(desk)
+      expect(await desk.dismissDelivery(id)).toBe(false)
+      await desk.dropDelivery(id)
+      expect(await desk.dismissDelivery(id)).toBe(true)
+      expect(await desk.dismissDelivery(id)).toBe(false)
+      expect(await desk.dropDelivery(id)).toBe(false)
+      expect(await desk.listDeliveries({ limit: 9, state: 'dead' })).toEqual([])
+      expect(await desk.listDeliveries({ limit: 9, state: 'dismissed' })).toMatchObject([{ id }])
+      expect((await desk.count()).deliveries).toMatchObject({ dead: 0, dismissed: 1 })
+      expect(await desk.retryDelivery(id)).toBe(true)
+      await desk.settle(await leaseOnlyDelivery(desk), sent)
+      expect((await desk.count()).deliveries).toMatchObject({ sent: 1, dismissed: 0 })
+    }),
+  )
 }

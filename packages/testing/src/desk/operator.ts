@@ -118,30 +118,32 @@ function describeCounts(open: OpenDesk): void {
         return [Object.values(messages), Object.values(deliveries)].map(values => values.join(' '))
       }
       // received working answered failed ignored, and queued sent later dead
-      expect(await counts()).toEqual(['0 0 0 0 0', '0 0 0 0'])
+      expect(await counts()).toEqual(['0 0 0 0 0', '0 0 0 0 0'])
       await admitAll(
         desk,
         ['m1', 'm2', 'm3'].map(id => sketchIntake(id, inThread(id))),
       )
       await desk.admit(sketchIntake('m4', { disposition: 'keep' }), 'c')
       await desk.admit(sketchIntake('m1'), 'a duplicate')
-      expect(await counts()).toEqual(['3 0 0 0 1', '0 0 0 0'])
+      expect(await counts()).toEqual(['3 0 0 0 1', '0 0 0 0 0'])
       const [one, two, three] = await leaseTurns(desk)
       if (!one || !two || !three) throw new Error('expected three turns')
-      expect(await counts()).toEqual(['0 3 0 0 1', '0 0 0 0'])
+      expect(await counts()).toEqual(['0 3 0 0 1', '0 0 0 0 0'])
       await desk.commit(one, sketchAnswer(one, 'hi', ['a', 'b', 'c', 'd']))
       await desk.release(two, { dueAt: now() + 1 })
       await desk.commit(three, sayNothing())
-      expect(await counts()).toEqual(['1 0 1 0 2', '4 0 0 0'])
+      expect(await counts()).toEqual(['1 0 1 0 2', '4 0 0 0 0'])
       const [a, b, c] = await leaseDeliveries(desk)
       if (!a || !b || !c) throw new Error('expected deliveries')
       await desk.settle(a, { state: 'sent' })
       await desk.settle(b, { state: 'later', dueAt: now() + 1, error: 'busy' })
       await desk.settle(c, { state: 'dead', error: 'gone' })
-      expect(await counts()).toEqual(['1 0 1 0 2', '1 1 1 1'])
+      expect(await counts()).toEqual(['1 0 1 0 2', '1 1 1 1 0'])
       await desk.retryDelivery(c.id)
       await desk.dropDelivery(b.id)
-      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 1'])
+      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 1 0'])
+      await desk.dismissDelivery(b.id)
+      expect(await counts()).toEqual(['1 0 1 0 2', '2 1 0 0 1'])
     }),
   )
 }

@@ -151,7 +151,7 @@ export function describeForgetting(open: OpenDesk): void {
       await expect(desk.settle(forgotten, { state: 'sent' })).rejects.toThrow(LeaseLost)
       expect(await desk.retryDelivery(forgotten.id)).toBe(false)
       await desk.settle(next, { state: 'sent' })
-      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0 })
+      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })
       expect((await desk.listDeliveries({ limit: 9 })).map(({ id }) => id)).toEqual([next.id])
     }),
   )
@@ -206,7 +206,7 @@ export function describeForgetting(open: OpenDesk): void {
       const settling = before.map(delivery => desk.settle(delivery, { state: 'sent' }).then(() => delivery.to))
       const settled = await Promise.allSettled(settling)
       expect(settled.map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
-      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0 })
+      expect((await desk.count()).deliveries).toEqual({ queued: 0, sent: 1, later: 0, dead: 0, dismissed: 0 })
     }),
   )
   test(

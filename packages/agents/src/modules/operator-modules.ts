@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import type { LoadFnOutput, LoadHookContext, LoadHookSync, ResolveHookSync } from 'node:module'
+import { registerHooks } from 'node:module'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { compileFunction } from 'node:vm'
+
+/** URLs of the operator's own files, in the order in which they were loaded. Libraries are not among them. */
+const operatorModules = new Set<string>()
+let isHooked = false
+
+/**
+ * Imports one of the operator's files, and what it imports, as ECMAScript modules wherever their source is one: the `"type"` of the
+ * nearest package.json belongs to another program as often as not. CommonJS files stay CommonJS.
+ */
+export function importOperatorModule(url: string): Promise<unknown> {
+  if (!isHooked) registerHooks({ resolve, load })
+  isHooked = true
+  operatorModules.add(url)
+  return import(url)
+}
+
+/** The operator's files that were asked for so far, newest first. */
+export function listOperatorModules(): readonly string[] {
+  return [...operatorModules].reverse()
+}
+
+const resolve: ResolveHookSync = (specifier, context, nextResolve) => {
+  const resolved = nextResolve(specifier, context)
+  const isOwn = resolved.url.startsWith('file:') && !resolved.url.includes('/node_modules/')
+  if (isOwn && context.parentURL !== undefined && operatorModules.has(context.parentURL))
+    operatorModules.add(resolved.url)
+  return resolved
+}
+
+const load: LoadHookSync = (url, context, nextLoad) =>
+  operatorModules.has(url) ? (readAsModule(url, context) ?? nextLoad(url, context)) : nextLoad(url, context)
+
+/** Undefined where the runtime's own rule says the same, or where the file cannot be read: its error is the better one. */
+function readAsModule(url: string, { format }: LoadHookContext): LoadFnOutput | undefined {
+  if (format && !format.startsWith('commonjs')) return
+  const form = forms[extname(new URL(url).pathname)]
+  const source = form && readSource(url)
+  if (source === undefined || !form?.isModule(source)) return
+  return { format: form.format, source, shortCircuit: true }
+}
+
+const forms: Readonly<Record<string, { readonly format: string; isModule(source: string): boolean }>> = {
+  '.js': { format: 'module', isModule: source => !isCommonJs(source) },
+  // Types hide the rest of the source from the compiler, so here its statements decide.
+  '.ts': { format: 'module-typescript', isModule: source => /^\s*(?:import|export)\b/m.test(source) },
+}
+
+function readSource(url: string): string | undefined {
+  try {
+    return readFileSync(fileURLToPath(url), 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** The names that Node's CommonJS wrapper hands to a file. */
+const commonJsNames = ['exports', 'require', 'module', '__filename', '__dirname']
+
+function isCommonJs(source: string): boolean {
+  try {
+    compileFunction(source, commonJsNames)
+    return true
+  } catch {
+    return false
+  }
+}
