@@ -15,16 +15,17 @@ export interface CardSource extends Endpoints {
 
 /**
  * Agent card (A2A §4.4.1, §8). Implementations disagree on which defaults a signed card drops and how it escapes:
- * this one has nothing to drop or escape: no `false`, no empty string, array or object, ASCII only.
+ * this one has nothing to drop: no `false`, no empty string, array or object. Names keep their script: the official verifiers read
+ * any text as RFC 8785 has it.
  */
 export function renderCard({ agent, extensions, ...endpoints }: CardSource, config: A2aConfig): object {
-  const name = toAscii(agent.displayName) || agent.name
-  const description = toAscii(agent.description) || `The agent ${name}`
+  const name = toLine(agent.displayName) || agent.name
+  const description = toLine(agent.description) || `The agent ${name}`
   const iconUrl = agent.iconUrl && URL.canParse(agent.iconUrl) ? new URL(agent.iconUrl).href : undefined
   return {
     name,
     description,
-    version: toAscii(agent.version) || '1',
+    version: toLine(agent.version) || '1',
     supportedInterfaces: renderInterfaces(endpoints, config.versions),
     capabilities: renderCapabilities(config, extensions),
     ...renderSecurity(config),
@@ -106,10 +107,10 @@ const schemeRenderers: Readonly<Record<'Bearer' | 'DPoP' | 'ApiKey', (config: A2
 }
 
 function renderHttpScheme(scheme: 'Bearer' | 'DPoP', issuers: A2aConfig['auth']['issuers']): object {
-  const named = issuers.map(({ issuer, audience }) => `${issuer} for audience ${toAscii(audience)}`)
+  const named = issuers.map(({ issuer, audience }) => `${issuer} for audience ${toLine(audience)}`)
   const kind = scheme === 'DPoP' ? 'Sender-constrained JWT access token' : 'JWT access token'
   const description = named.length > 0 ? `${kind} from ${named.join(' or ')}` : kind
-  return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toAscii(description) } }
+  return { httpAuthSecurityScheme: { scheme, bearerFormat: 'JWT', description: toLine(description) } }
 }
 
 /** Client credentials, for each issuer that says where (A2A §4.5.4). */
@@ -125,10 +126,10 @@ function renderOauth(config: A2aConfig): Schemes {
   return Object.fromEntries(schemes)
 }
 
-/** Accents are taken off, what is left outside ASCII is left out. */
-function toAscii(text: string): string {
+/** One line of well-formed text in any script. */
+function toLine(text: string): string {
   return text
-    .normalize('NFKD')
-    .replace(/[^\x20-\x7e]/g, '')
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()
 }

@@ -1,5 +1,5 @@
 import type { House } from '@postern/core'
-import { matchesEtag, peerAddress } from '@postern/http'
+import { matchesEtag, peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
@@ -20,7 +20,7 @@ import { createRestAnswer } from './rest/answer-rest.ts'
 import { renderRpcError, renderRpcResult } from './rpc.ts'
 import { EventStream } from './streams/event.ts'
 import type { EventWriter, SseFormat } from './streams/sse.ts'
-import { createEventWriter, renderSse, sseHeaders, writePlainEvent } from './streams/sse.ts'
+import { createEventWriter, renderSse, writePlainEvent } from './streams/sse.ts'
 import type { ProtocolVersion } from './version.ts'
 
 export interface RouteRooms extends DoorRooms {
@@ -91,8 +91,8 @@ const eventWriters: Readonly<Record<ProtocolVersion, EventWriter>> = {
 function formatFor(id: Knock['id'], { call, version }: EnteredCall, house: House): SseFormat {
   return {
     writeEvent: eventWriters[version],
-    frame: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, '}'],
-    formatError: error => JSON.stringify(renderRpcError(id, openFault(error, house))),
+    frame: [`{"jsonrpc":"2.0","id":${toSseJson(id)},"result":`, '}'],
+    formatError: error => toSseJson(renderRpcError(id, openFault(error, house))),
     withIds: call.canReplay,
   }
 }

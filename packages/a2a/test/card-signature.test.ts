@@ -11,7 +11,8 @@ const root = '/.well-known/agent-card.json'
 const keySet = '/.well-known/jwks.json'
 
 beforeEach(async () => {
-  house = await openTestHouse({ works: false })
+  const profiles = { echo: { displayName: 'Büro 旅😀 ﬁ', description: 'ע“x”\\ \u0301' } }
+  house = await openTestHouse({ works: false, profiles })
 })
 afterEach(() => house.close())
 
@@ -52,6 +53,7 @@ describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-
 test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', async path => {
   const { keys } = await readJson(keySet)
   const card = await readJson(path)
+  expect(card.name).toBe('Büro 旅😀 ﬁ')
   const verify = verifyAgentCardSignature(async () => keys[0])
   // It tells of what it refuses.
   const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)

@@ -10,7 +10,7 @@ const root = '/.well-known/agent-card.json'
 
 beforeAll(async () => {
   const profiles = {
-    echo: { displayName: 'Écho “der Große” 山', description: '', iconUrl: 'https://agents.test/ü.png' },
+    echo: { displayName: ' Écho “der Große”\u2028山😀\n', description: '', iconUrl: 'https://agents.test/ü.png' },
   }
   house = await openTestHouse({ agents: { echo, other: echo }, profiles, works: false })
 })
@@ -19,7 +19,7 @@ afterAll(() => house.close())
 /** Everything in the card that one reading of the rules would drop or write otherwise (a2a.md §1.9). */
 function findDroppable(value: unknown, at = ''): string[] {
   if (value === false || value === null || value === '') return [at]
-  if (typeof value === 'string') return /^[\x20-\x7e]+$/.test(value) ? [] : [at]
+  if (typeof value === 'string') return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) ? [] : [at]
   if (typeof value === 'number') return Number.isSafeInteger(value) ? [] : [at]
   if (typeof value === 'object' && Object.keys(value).length === 0) return [at]
   if (typeof value !== 'object') return []
@@ -35,8 +35,8 @@ test('A20 the card of the default agent is public and complete', async () => {
   expect(headers.get('content-type')).toBe('application/json')
   expect(headers.get('cache-control')).toBe('public, max-age=300')
   expect(body).toEqual({
-    name: 'Echo der Groe',
-    description: 'The agent Echo der Groe',
+    name: 'Écho “der Große” 山😀',
+    description: 'The agent Écho “der Große” 山😀',
     version: '1.2.3',
     supportedInterfaces: [
       { url: 'https://agents.test/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
@@ -67,7 +67,7 @@ test('A20 the card of the default agent is public and complete', async () => {
       {
         id: 'conversation',
         name: 'Conversation',
-        description: 'The agent Echo der Groe',
+        description: 'The agent Écho “der Große” 山😀',
         tags: ['conversation'],
       },
     ],

@@ -64,6 +64,8 @@ export function readStream(response: Response): OpenStream {
 }
 
 function readBlock(block: string): TestEvent | undefined {
+  // There are clients that would end a line here.
+  if (/[\u0085\u2028\u2029]/.test(block)) throw new Error('an event holds an end of a line of Unicode')
   const lines = block.split('\n')
   const data = lines.find(line => line.startsWith('data: '))
   if (data === undefined) return undefined

@@ -4,7 +4,7 @@ import { replayExtension } from '../src/extensions.ts'
 import type { TestHouse, TestHouseOptions } from './house.ts'
 import { openTestHouse, textOf } from './house.ts'
 import type { OpenStream, StreamOptions, TestEvent } from './sse.ts'
-import { openStream } from './sse.ts'
+import { openStream, readStream } from './sse.ts'
 
 /** Gates by name: an agent goes on when the test opens the next one. */
 const gates = new Map<string, PromiseWithResolvers<void>>()
@@ -53,7 +53,7 @@ const scripts: Readonly<Record<string, (name: string, signal: AbortSignal) => As
     yield { as: 'message', parts: [say('just this')] }
   },
   async *odd() {
-    yield say('a\r\nb\ndata: c\u2028d\r\n\r\nevent: x')
+    yield say('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   },
   async *flood(name) {
     for (let index = 0; index < 60; index += 1) yield say('x'.repeat(100_000))
@@ -235,7 +235,16 @@ describe.each([
 
   test('S06 text with line breaks and U+2028 is one event', async () => {
     const events = await (await send('odd', options)).rest()
-    expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\r\n\r\nevent: x')
+    expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
+  })
+
+  test('S06 a request whose id ends lines elsewhere is answered in one line for each event', async () => {
+    const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
+    const id = 'a\u2028b\u0085'
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${house.token}` }
+    const stream = readStream(await house.channel.routes.request('/a2a', { method: 'POST', headers, body }))
+    for (const event of await stream.rest()) expect(event.id).toBe(id)
   })
 
   test('T06, T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {

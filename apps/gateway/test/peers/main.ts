@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findA2aSdk } from './a2a/find-a2a-sdk.ts'
 import { findChromium } from './browser/find-chromium.ts'
 import { captureFixtures } from './capture.ts'
 import { CannotRun } from './debian.ts'
@@ -11,8 +12,8 @@ import { findSnac } from './find-snac.ts'
 import { findMailPrograms } from './mail/find-mail-programs.ts'
 import { tryCommand } from './run-command.ts'
 
-// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`browser`, `mail`, `snac2`) runs
-// one exam alone; `--capture` keeps what snac sent as fixtures.
+// `npm run test:peers`: our gateway and real foreign servers, each in a network of their own. A name (`a2a`, `browser`,
+// `mail`, `snac2`) runs one exam alone; `--capture` keeps what snac sent as fixtures.
 
 interface Exam {
   readonly name: string
@@ -24,6 +25,7 @@ interface Exam {
 }
 
 const exams: readonly Exam[] = [
+  { name: 'a2a', find: findA2aSdk, inside: './a2a/inside.ts' },
   { name: 'browser', find: findChromium, inside: './browser/inside.ts' },
   { name: 'mail', find: findMailPrograms, inside: './mail/inside.ts' },
   {

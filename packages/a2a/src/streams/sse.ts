@@ -1,3 +1,4 @@
+import { toSseJson } from '@postern/http'
 import type { EventStream, Sink, WireStreamEvent } from './event.ts'
 
 /** How a binding writes what is told into the `data` of an event. */
@@ -20,7 +21,7 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
   return event => {
     const known = written.get(event)
     if (known) return known
-    const bytes = Buffer.from(JSON.stringify(toDocument(event)))
+    const bytes = Buffer.from(toSseJson(toDocument(event)))
     written.set(event, bytes)
     return bytes
   }
@@ -28,13 +29,6 @@ export function createEventWriter(toDocument: (event: WireStreamEvent) => object
 
 /** In the words of 1.0, as events are. */
 export const writePlainEvent = createEventWriter(event => event)
-
-export const sseHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-store',
-  // Proxies hold small answers back otherwise.
-  'x-accel-buffering': 'no',
-} as const
 
 /** Bytes that wait for a client who reads slowly; who has more waiting is dropped. */
 const maxWaiting = 1024 * 1024
@@ -46,7 +40,7 @@ const copiedBytes = 16 * 1024
 
 const heartbeat = new TextEncoder().encode(':\n\n')
 
-/** Server-sent events (WHATWG HTML §9.2). JSON holds no line breaks, so that one `data` line is one event. */
+/** Server-sent events (WHATWG HTML §9.2): one `data` line is one event. */
 export function renderSse(stream: EventStream, format: SseFormat): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const waiting: (readonly Uint8Array[])[] = []

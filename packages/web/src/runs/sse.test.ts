@@ -23,6 +23,15 @@ function open(first: readonly Event[] = []) {
 }
 
 describe('streamEvents()', () => {
+  it('writes no end of a line that some clients see within an event', async () => {
+    const words = 'a\u2028b\u2029c\u0085d'
+    const { room, stream } = open([{ type: EventType.TEXT_MESSAGE_CONTENT, messageId: 'm', delta: words }])
+    room.sink?.close()
+    const text = await new Response(stream).text()
+    expect(text).not.toMatch(/[\u0085\u2028\u2029]/)
+    expect(JSON.parse(text.replace('data: ', '')).delta).toBe(words)
+  })
+
   it('gives one event, however large, to a client that reads', async () => {
     const { room, stream } = open([say(9_000_000), say(1), say(1)])
     room.sink?.close()

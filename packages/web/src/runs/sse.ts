@@ -1,11 +1,5 @@
 import type { Event } from '@ag-ui/core'
-
-export const sseHeaders = {
-  'content-type': 'text/event-stream',
-  'cache-control': 'no-cache, no-store',
-  // Proxies hold small answers back otherwise.
-  'x-accel-buffering': 'no',
-} as const
+import { toSseJson } from '@postern/http'
 
 export interface EventSink {
   send(event: Event): void
@@ -45,7 +39,7 @@ export function streamEvents(open: (sink: EventSink) => () => void): ReadableStr
           leave?.()
         }
         leave = open({
-          send: event => write(`data: ${JSON.stringify(event)}\n\n`),
+          send: event => write(`data: ${toSseJson(event)}\n\n`),
           beat: () => write(':\n\n'),
           isFull: () => (controller.desiredSize ?? 0) < -maxWaiting / 4,
           close() {

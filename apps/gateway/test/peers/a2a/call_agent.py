@@ -1,0 +1,92 @@
+"""
+Calls an agent with the client of the a2a-sdk package, and goes on with the task where it asks back.
+Usage: call_agent.py ORIGIN CARD_PATH BINDING (streams|waits) KEY TEXT...; prints what came of each text as JSON.
+"""
+
+import asyncio
+import json
+import sys
+import uuid
+
+import httpx
+from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
+from a2a.types import Message, Part, Role, SendMessageRequest, TaskState
+from a2a.utils.signing import create_signature_verifier
+from jwt.api_jwk import PyJWK
+
+asking = {TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED}
+
+
+def text_of(parts):
+    return ''.join(part.text for part in parts)
+
+
+class Heard:
+    """What the events of one answer come to, put together as the protocol says."""
+
+    def __init__(self):
+        self.task_id = self.context_id = self.message = ''
+        self.state = None
+        self.artifacts = {}
+        self.events = []
+
+    def take(self, event):
+        kind = event.WhichOneof('payload')
+        self.events.append(kind)
+        value = getattr(event, kind)
+        if kind == 'message':
+            self.message = text_of(value.parts)
+            return
+        self.task_id = value.id if kind == 'task' else value.task_id
+        self.context_id = value.context_id
+        if kind == 'artifact_update':
+            before = self.artifacts.get(value.artifact.artifact_id, '') if value.append else ''
+            self.artifacts[value.artifact.artifact_id] = before + text_of(value.artifact.parts)
+            return
+        self.state = value.status.state
+        self.message = text_of(value.status.message.parts)
+        if kind == 'task':
+            self.artifacts = {each.artifact_id: text_of(each.parts) for each in value.artifacts}
+
+    def show(self):
+        state = None if self.state is None else TaskState.Name(self.state)
+        shown = {'state': state, 'message': self.message, 'artifacts': list(self.artifacts.values())}
+        return {**shown, 'task': self.task_id, 'events': self.events}
+
+
+async def fetch_keys(http, origin):
+    keys = (await http.get(f'{origin}/.well-known/jwks.json')).json()['keys']
+    return {key['kid']: PyJWK(key) for key in keys}
+
+
+async def converse(origin, card_path, binding, way, key, texts):
+    async with httpx.AsyncClient(headers={'X-API-Key': key}, timeout=60) as http:
+        keys = await fetch_keys(http, origin)
+        verify = create_signature_verifier(lambda kid, jku: keys[kid], ['ES256'])
+        resolver = A2ACardResolver(http, origin, card_path)
+        card = await resolver.get_agent_card(
+            signature_verifier=verify, http_kwargs={'headers': {'A2A-Version': '1.0'}}
+        )
+        config = ClientConfig(
+            httpx_client=http, streaming=way == 'streams', supported_protocol_bindings=[binding]
+        )
+        client = ClientFactory(config).create(card)
+        said, task_id, context_id = [], '', ''
+        for text in texts:
+            message = Message(
+                message_id=str(uuid.uuid4()),
+                role=Role.ROLE_USER,
+                parts=[Part(text=text)],
+                task_id=task_id,
+                context_id=context_id,
+            )
+            heard = Heard()
+            async for event in client.send_message(SendMessageRequest(message=message)):
+                heard.take(event)
+            task_id = heard.task_id if heard.state in asking else ''
+            context_id = heard.context_id
+            said.append(heard.show())
+        return {'name': card.name, 'said': said}
+
+
+print(json.dumps(asyncio.run(converse(*sys.argv[1:6], sys.argv[6:]))))

@@ -1,0 +1,41 @@
+import { fileURLToPath } from 'node:url'
+import { ourOrigin } from '../names.ts'
+import type { OurGateway } from '../our-gateway.ts'
+import { runCommand } from '../run-command.ts'
+
+export interface A2aStage {
+  readonly gateway: OurGateway
+  /** Calls one of our agents with the Python client, by `binding`, with one text after the other. */
+  call(agent: string, way: CallWay, ...texts: readonly string[]): Promise<PythonConversation>
+}
+
+export interface CallWay {
+  readonly binding: 'JSONRPC' | 'HTTP+JSON'
+  readonly way: 'streams' | 'waits'
+}
+
+/** What `call_agent.py` prints. */
+export interface PythonConversation {
+  /** The agent's, by its card, whose signature was verified. */
+  readonly name: string
+  readonly said: readonly {
+    readonly state: string
+    readonly message: string
+    readonly artifacts: readonly string[]
+    readonly task: string
+    readonly events: readonly string[]
+  }[]
+}
+
+export const callerKey = 'key-of-the-python-caller'
+
+const caller = fileURLToPath(new URL('./call_agent.py', import.meta.url))
+
+export function createCall(python: string, certPath: string): A2aStage['call'] {
+  return async (agent, { binding, way }, ...texts) => {
+    const card = `/agents/${agent}/.well-known/agent-card.json`
+    const words = [`SSL_CERT_FILE=${certPath}`, python, caller, ourOrigin, card, binding, way, callerKey, ...texts]
+    const printed = await runCommand('env', words, { timeoutMs: 120_000 })
+    return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as PythonConversation
+  }
+}

@@ -1,0 +1,59 @@
+import { deepStrictEqual, ok } from 'node:assert/strict'
+import type { Step } from '../run-steps.ts'
+import type { A2aStage, CallWay } from './stage.ts'
+
+const ways: readonly CallWay[] = (['JSONRPC', 'HTTP+JSON'] as const).flatMap(binding => [
+  { binding, way: 'waits' as const },
+  { binding, way: 'streams' as const },
+])
+
+const nameWay = ({ binding, way }: CallWay) => `${binding}, ${way === 'waits' ? 'in one answer' : 'by a stream'}`
+
+/** The Python client with agents of ours, and ours with an agent of the Python server. */
+export const a2aSteps: readonly Step<A2aStage>[] = [
+  ...ways.map(way => ({
+    name: `the Python client is asked back by our agent, and answers (${nameWay(way)})`,
+    run: (stage: A2aStage) => answerTravel(stage, way),
+  })),
+  ...(['streams', 'plain'] as const).flatMap(agent => [
+    { name: `the Python server asks back our agent "${agent}", and is answered`, run: goOn(agent, 'Berlin') },
+    { name: `the Python server repeats its task to "${agent}" before it answers`, run: goOn(agent, 'Berlin again') },
+    { name: `the Python server has two questions for "${agent}"`, run: askTwice(agent) },
+  ]),
+  { name: 'nothing was refused', run: checkRefusals },
+]
+
+async function answerTravel({ call }: A2aStage, way: CallWay): Promise<void> {
+  const { name, said } = await call('travel', way, 'A ticket, please', 'Rome')
+  deepStrictEqual(name, 'Reisebüro 旅')
+  const [question, answer] = said
+  deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Where to?'])
+  deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', ['A ticket\u2028to\u0085Rome']])
+  deepStrictEqual(answer?.task, question?.task)
+}
+
+const byStream = { binding: 'JSONRPC', way: 'streams' } as const
+
+function goOn(agent: string, words: string) {
+  return async ({ call }: A2aStage) => {
+    const { said } = await call(agent, byStream, 'How will it be?', words)
+    const [question, answer] = said
+    deepStrictEqual([question?.state, question?.message], ['TASK_STATE_INPUT_REQUIRED', 'Which city?'])
+    deepStrictEqual([answer?.state, answer?.artifacts], ['TASK_STATE_COMPLETED', [`Sunny (${words})`]])
+  }
+}
+
+function askTwice(agent: string) {
+  return async ({ call }: A2aStage) => {
+    const { said } = await call(agent, byStream, 'How will it be?', 'Rome again', 'on Sunday')
+    deepStrictEqual(
+      said.map(({ message }) => message),
+      ['Which city?', 'Which day?', 'Sunny (on Sunday)'],
+    )
+  }
+}
+
+async function checkRefusals({ gateway }: A2aStage): Promise<void> {
+  const refusals = await gateway.refusals()
+  ok(refusals.length === 0, JSON.stringify(refusals))
+}

@@ -1,0 +1,14 @@
+import type { AgentContext, NormalizedMessage, PartialResponse } from '@postern/core'
+
+/** Asks where to; then says it in pieces, with characters that end lines elsewhere than in JSON. */
+export async function* handle({ parts }: NormalizedMessage, { state }: AgentContext): AsyncGenerator<PartialResponse> {
+  const text = (content: string) => [{ kind: 'text', mime: 'text/plain', content } as const]
+  if ((await state.get()) !== 'asked') {
+    state.set('asked')
+    yield { status: 'input_required', parts: text('Where to?') }
+    return
+  }
+  state.set('answered')
+  yield { status: 'completed', parts: text('A ticket\u2028') }
+  yield { parts: text(`to\u0085${parts.map(part => (part.kind === 'text' ? part.content : '')).join('')}`) }
+}
