@@ -1,5 +1,5 @@
 import type { FetchRequest, StreamRequest, World } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import type { Hono } from 'hono'
 
 type WaysOut = Pick<World, 'fetch' | 'openStream'>
@@ -30,8 +30,8 @@ export function isOwnVisit(env: unknown): boolean {
 export function openOwnDoor({ fetch, openStream }: WaysOut, { app, origins }: OwnHouse): WaysOut {
   const ours = new Set(origins)
   const isOurs = (url: string) => {
-    const target = URL.parse(url)
-    return target !== null && ours.has(target.origin) && openPaths.test(target.pathname)
+    const target = parseUrl(url)
+    return target !== undefined && ours.has(target.origin) && openPaths.test(target.pathname)
   }
   const knock = async (url: string, request: FetchRequest | StreamRequest): Promise<Response> => {
     const { method = 'GET', headers = {}, body } = request

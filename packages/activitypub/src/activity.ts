@@ -1,9 +1,9 @@
-import { Rejection } from '@postern/core'
+import { maxUrlLength, Rejection } from '@postern/core'
 import { checkContext } from './context.ts'
 import type { Iri } from './iri.ts'
 import { isOnOrigin, parseIri } from './iri.ts'
 import type { JsonObject } from './reading.ts'
-import { asObject, idsOf, listOf, maxIriLength, textOf, typeOf } from './reading.ts'
+import { asObject, idsOf, listOf, textOf, typeOf } from './reading.ts'
 
 /** An activity whose literal fields and origins fit together; nobody has proven yet that its actor sent it. */
 export interface Activity {
@@ -83,7 +83,7 @@ function isKeyOf(keyId: string, actor: string): boolean {
 
 /** Parses only what does not begin like the actor's origin: nearly everything honest does. */
 function requireOwn(iri: string, { origin }: Iri, what: string): void {
-  if (iri.length > maxIriLength) throw malformed(`${what} is too long`)
+  if (iri.length > maxUrlLength) throw malformed(`${what} is too long`)
   if (isOnOrigin(iri, origin)) return
   parseIri(iri, what)
   throw mismatch(`${what} is on another host than its actor`)

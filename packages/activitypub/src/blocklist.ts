@@ -1,5 +1,5 @@
 import type { Part } from '@postern/core'
-import { toAsciiDomain } from '@postern/core'
+import { isHostLength, parseUrl, toAsciiDomain } from '@postern/core'
 import type { ActivityPubConfig } from './config.ts'
 import { asObject, idOf, idsOf } from './reading.ts'
 
@@ -9,12 +9,12 @@ export type IsBlocked = (host: string) => boolean
 /** Whoever is blocked stays so, allowed or not; with an allow list, everybody else is, too. */
 export function createBlocklist({ block, allow }: Pick<ActivityPubConfig, 'block' | 'allow'>): IsBlocked {
   const isNamedBlocked = matchDomains(block)
-  if (allow.length === 0) return isNamedBlocked
-  const isAllowed = matchDomains(allow)
-  return host => isNamedBlocked(host) || !isAllowed(host)
+  const isAllowed = allow.length === 0 ? () => true : matchDomains(allow)
+  // No such host can exist, and each label costs a look.
+  return host => !isHostLength(host) || isNamedBlocked(host) || !isAllowed(host)
 }
 
-/** A domain stands for itself and everything below it: one look for each label, however long the list. */
+/** A domain stands for itself and everything below it: one look for each of at most 127 labels, however long the list. */
 function matchDomains(domains: readonly string[]): (host: string) => boolean {
   const listed = new Set(domains.map(toAsciiDomain))
   if (listed.size === 0) return () => false
@@ -36,7 +36,7 @@ function parentOf(host: string): string | undefined {
 
 /** Whether an address on the web, of whatever scheme, lies on a blocked host. What is no address lies nowhere. */
 export function isBlockedAddress(url: string, isBlocked: IsBlocked): boolean {
-  const host = URL.parse(url)?.hostname
+  const host = parseUrl(url)?.hostname
   return host !== undefined && isBlocked(host)
 }
 

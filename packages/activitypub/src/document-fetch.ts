@@ -1,5 +1,5 @@
 import type { FetchAnswer, World } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseRetryAfter } from '@postern/http'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
@@ -65,7 +65,7 @@ export function createDocumentFetch({
 
 /** Each hop is signed anew, and none leaves the origin: only it may speak for its own names. */
 function followWithin(url: string, { headers }: FetchAnswer): string {
-  const next = URL.parse(headers.get('location') ?? '', url)?.href
+  const next = parseUrl(headers.get('location') ?? '', url)?.href
   if (!next || !isOnOrigin(next, new URL(url).origin)) throw refuseDocument('it redirects away from its origin')
   return next
 }

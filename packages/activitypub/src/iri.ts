@@ -1,5 +1,4 @@
-import { Rejection } from '@postern/core'
-import { maxIriLength } from './reading.ts'
+import { maxUrlLength, parseUrl, Rejection } from '@postern/core'
 
 /** An https IRI taken apart once; hosts are compared in this parsed, punycoded form only (FEP-fe34). */
 export interface Iri {
@@ -15,7 +14,7 @@ export interface Iri {
  * longer than is worth remembering
  */
 export function parseIri(text: string, what: string): Iri {
-  if (text.length > maxIriLength) throw new Rejection('malformed', `Cannot read activity: ${what} is too long`)
+  if (text.length > maxUrlLength) throw new Rejection('malformed', `Cannot read activity: ${what} is too long`)
   const url = toUrl(text)
   if (!url) throw new Rejection('malformed', `Cannot read activity: ${what} is not an https IRI without user-info`)
   return { href: text, origin: url.origin, host: url.hostname.replace(/\.$/, '') }
@@ -28,16 +27,17 @@ export function findHost(text: string): string | undefined {
 
 /** Whether `iri` lives on `origin`. A literal prefix up to the path's slash cannot deceive, so most need no parsing. */
 export function isOnOrigin(iri: string, origin: string): boolean {
+  if (iri.length > maxUrlLength) return false
   return (iri.startsWith(origin) && iri[origin.length] === '/') || toUrl(iri)?.origin === origin
 }
 
 /** An address a reader may be sent to: http(s) only, in its normal form. */
 export function findWebAddress(text: string | undefined): string | undefined {
-  const url = text && URL.canParse(text) ? new URL(text) : undefined
+  const url = text ? parseUrl(text) : undefined
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
 function toUrl(text: string): URL | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   return url?.protocol === 'https:' && !url.username && !url.password ? url : undefined
 }

@@ -1,3 +1,5 @@
+import { maxUrlLength } from '@postern/core'
+
 /** A JSON object read by literal names; what a peer's `@context` says about them is never evaluated. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
@@ -16,13 +18,10 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
-/** Longer names are nobody's. */
-export const maxIriLength = 2_048
-
 /** The IRI of a reference, or of an embedded object. */
 export function idOf(value: unknown): string | undefined {
   const id = textOf(value) ?? textOf(asObject(value)?.id)
-  return id && id.length <= maxIriLength ? id : undefined
+  return id && id.length <= maxUrlLength ? id : undefined
 }
 
 /** The IRIs of a list; entries that name nothing are left out. */

@@ -1,5 +1,5 @@
 import type { Address, FetchAnswer, World } from '@postern/core'
-import { formatAddress, parseAddress, Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { formatAddress, parseAddress, parseUrl, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { createRateLimit, parseBoundedJson, parseMediaType } from '@postern/http'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
@@ -61,7 +61,7 @@ export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
     const first = await get(url, deadline)
     const location = redirectStatuses.has(first.status) ? first.headers.get('location') : null
     if (location === null) return first
-    const next = URL.parse(location, url)
+    const next = parseUrl(location, url)
     takeElsewhere(new URL(url).hostname, next?.hostname ?? '')
     return get(next?.href ?? '', deadline)
   }

@@ -1,4 +1,5 @@
 import { Rejection } from './errors.ts'
+import { isHostLength, maxHostLength } from './web-url.ts'
 
 /** An agent's or person's address `@local@domain`; both halves lower case, the domain as A-labels. */
 export interface Address {
@@ -7,6 +8,8 @@ export interface Address {
 }
 
 const localPattern = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}$/i
+/** A letter may be written as itself and its mark. */
+const maxUnicodeName = 2 * maxHostLength
 const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
@@ -31,7 +34,7 @@ export function formatAddress({ local, domain }: Address): string {
 
 /** A DNS name of two or more labels in lower-case A-label form, or undefined when `name` is none. */
 export function toAsciiDomain(name: string): string | undefined {
-  if (!name || /[\s/?#@:\\[\]%]/.test(name)) return undefined
+  if (!name || name.length > maxUnicodeName || /[\s/?#@:\\[\]%]/.test(name)) return undefined
   let host: string
   try {
     host = new URL(`https://${name}/`).hostname.replace(/\.$/, '')
@@ -41,5 +44,5 @@ export function toAsciiDomain(name: string): string | undefined {
   const labels = host.split('.')
   const isName =
     labels.length > 1 && labels.every(label => labelPattern.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '')
-  return isName && host.length <= 253 ? host : undefined
+  return isName && isHostLength(host) ? host : undefined
 }

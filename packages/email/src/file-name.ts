@@ -4,16 +4,27 @@ const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\..*)?$/i
 
 /** A name a file can be kept under anywhere: no path, no control or direction characters, not too long, never empty. */
 export function safeFileName(name: string | undefined, index: number): string {
-  const base = (name ?? '')
+  const last = (name ?? '')
     .normalize('NFC')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
     .split(/[/\\]/)
     .at(-1)
-    ?.replace(/[<>:"|?*]/g, '_')
-    .replace(/^[.\s]+|[.\s]+$/g, '')
+  const base = trimDots(last ?? '').replace(/[<>:"|?*]/g, '_')
   if (!base) return `attachment-${index + 1}`
   const short = shorten(base)
   return reserved.test(short) ? `_${short}` : short
+}
+
+/** By hand: `/[.\s]+$/` costs quadratic time where many dots stand before another character. */
+function trimDots(name: string): string {
+  let [start, end] = [0, name.length]
+  while (start < end && isDotOrSpace(name[start])) start += 1
+  while (end > start && isDotOrSpace(name[end - 1])) end -= 1
+  return name.slice(start, end)
+}
+
+function isDotOrSpace(character = ''): boolean {
+  return /[.\s]/.test(character)
 }
 
 /** Keeps the ending, which says what the file is. */

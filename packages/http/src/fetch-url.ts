@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { ConfigError, Undeliverable } from '@postern/core'
+import { ConfigError, isHostLength, maxUrlLength, parseUrl, Undeliverable } from '@postern/core'
 import { isPublicAddress } from './public-address.ts'
 
 /** What an operator opens on purpose. */
@@ -23,7 +23,6 @@ export interface Route {
 
 export type UrlGuard = (url: string) => Route
 
-const maxLength = 4096
 /** WHATWG parsing would drop or turn these, so that two readers see two addresses. */
 const notInUrl = /[\p{Cc}\\]/u
 const absolute = /^[a-z][a-z0-9+.-]*:\/\//i
@@ -61,10 +60,11 @@ export function refuseFetch(problem: string, options?: ErrorOptions): Undelivera
 
 /** Afterwards decimal, octal, hexadecimal, short and Unicode spellings of a host have one form (WHATWG URL §3.5). */
 function normalizeUrl(text: string): URL {
-  if (text.length > maxLength) throw refuseFetch('URL is too long')
+  if (text.length > maxUrlLength) throw refuseFetch('URL is too long')
   if (notInUrl.test(text)) throw refuseFetch('URL holds characters that do not belong there')
-  const url = absolute.test(text) ? URL.parse(text) : null
-  if (!url) throw refuseFetch('not an absolute URL')
+  if (!absolute.test(text) || !URL.canParse(text)) throw refuseFetch('not an absolute URL')
+  const url = parseUrl(text)
+  if (!url) throw refuseFetch('URL is too long')
   if (url.username || url.password) throw refuseFetch('URL holds credentials')
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1)
   url.hash = ''
@@ -79,9 +79,10 @@ function checkPublicUrl(url: URL): void {
 }
 
 function isPublicName(host: string): boolean {
+  if (!isHostLength(host)) return false
   const labels = host.split('.')
   const isName = labels.length > 1 && labels.every(part => label.test(part))
-  return isName && host.length <= 253 && !privateZones.test(host)
+  return isName && !privateZones.test(host)
 }
 
 function bareHost({ hostname }: URL): string {

@@ -1,4 +1,5 @@
 import type { FetchAnswer } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import type { ExchangeRequest } from './exchange.ts'
 import { keepPortableHeaders } from './fetch-headers.ts'
 import type { Route, UrlGuard } from './fetch-url.ts'
@@ -33,7 +34,7 @@ export async function followRedirects(
 }
 
 function checkRedirect(from: Route, location: string, guard: UrlGuard): Route {
-  const target = URL.parse(location, from.url)
+  const target = parseUrl(location, from.url.href)
   if (!target) throw refuseFetch('redirect leads to no URL')
   if (target.protocol !== from.url.protocol) throw refuseFetch('redirect changes the scheme')
   return guard(target.href)

@@ -1,5 +1,5 @@
 import type { FetchAnswer, World } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { parseUrl, Unavailable, Undeliverable } from '@postern/core'
 import { parseBoundedJson, parseMediaType } from '@postern/http'
 
 export type JsonObject = Readonly<Record<string, unknown>>
@@ -40,7 +40,7 @@ export async function lookAt(
       const answer = await world.fetch(at, { ...bounds, headers: { accept } })
       const location = redirectStatuses.has(answer.status) ? answer.headers.get('location') : null
       if (location === null) return { url, hops, ...readAnswer(answer) }
-      const next = URL.parse(location, at)
+      const next = parseUrl(location, at)
       const refusal = checkHop(next, hops.length, redirects)
       if (!next || refusal) return { url, hops: [...hops, location], status: answer.status, error: refusal }
       at = next.href
@@ -52,7 +52,7 @@ export async function lookAt(
 }
 
 /** §1.3: at most one redirect, and to https only. */
-function checkHop(next: URL | null, count: number, most: number): string | undefined {
+function checkHop(next: URL | undefined, count: number, most: number): string | undefined {
   if (!next) return 'it redirects to what is no address'
   if (next.protocol !== 'https:') return 'it redirects to an address without https'
   if (count >= most)
@@ -95,7 +95,7 @@ export function asText(value: unknown): string | undefined {
 }
 
 export function isHttps(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 4096 && URL.parse(value)?.protocol === 'https:'
+  return typeof value === 'string' && parseUrl(value)?.protocol === 'https:'
 }
 
 /** Of a stranger's words so much as a line holds. */

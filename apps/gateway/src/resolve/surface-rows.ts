@@ -1,12 +1,12 @@
 import type { Verdict } from '../cli/finding.ts'
 import { ok, warning } from '../cli/finding.ts'
+import { listDataBlocks } from './data-blocks.ts'
 import type { Fetched, JsonObject } from './fetched.ts'
 import { asList, asObject, asText } from './fetched.ts'
 import type { PeerView } from './peer-view.ts'
 import type { Row } from './row.ts'
 
 const describe = 'Describe it as a schema.org Organization with one ContactPoint for each agent (JSON-LD).'
-const dataBlock = /<script[^>]*type\s*=\s*["']?application\/ld\+json["']?[^>]*>([\s\S]{0,262144}?)<\/script/gi
 
 /** What browsers, search engines and widgets find (§1.5). */
 export const surfaceRows: readonly Row[] = [
@@ -55,7 +55,7 @@ function judgeDirectoryEntry(view: PeerView): Verdict | undefined {
 }
 
 function readDataBlocks(html: string): readonly JsonObject[] {
-  return [...html.matchAll(dataBlock)].slice(0, 16).flatMap(([, text = '']) => {
+  return listDataBlocks(html).flatMap(text => {
     try {
       const data: unknown = JSON.parse(text)
       return asList(Array.isArray(data) ? data : [data])

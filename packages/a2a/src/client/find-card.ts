@@ -1,5 +1,5 @@
 import type { Address, World } from '@postern/core'
-import { parseAddress } from '@postern/core'
+import { parseAddress, parseUrl } from '@postern/core'
 import { isObject } from '../validate/shape.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { refuseAgent } from './trust.ts'
@@ -84,5 +84,5 @@ function toPlainCard(
 }
 
 function isHttps(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= 4096 && /^https:\/\//i.test(value) && URL.canParse(value)
+  return typeof value === 'string' && /^https:\/\//i.test(value) && parseUrl(value) !== undefined
 }

@@ -1,3 +1,4 @@
+import { parseUrl } from '@postern/core'
 import { isObject } from '../validate/shape.ts'
 import type { FoundCard } from './find-card.ts'
 import { refuseAgent } from './trust.ts'
@@ -36,7 +37,7 @@ export function readInterface(
   const chosen = offers.find(({ binding }) => binding !== 'JSONRPC 0.3') ?? offers[0]
   if (!chosen) throw refuseAgent('its card names no A2A interface that we speak')
   const { binding, tenant } = chosen
-  const target = typeof chosen.url === 'string' && chosen.url.length <= 4096 ? URL.parse(chosen.url) : null
+  const target = typeof chosen.url === 'string' ? parseUrl(chosen.url) : undefined
   if (!target || target.search || target.hash) throw refuseAgent('its card names no usable address')
   if (target.origin !== new URL(url).origin && !isAllowedOrigin(target.origin)) {
     throw refuseAgent('its interface is on another origin than its card')

@@ -1,4 +1,5 @@
 import type { World } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
 import type { CardSignature } from '../card-signature.ts'
@@ -71,7 +72,7 @@ function decodeHeader(text: string): Readonly<Record<string, unknown>> {
 function chooseKeySet(jku: string | undefined, cardUrl: string, { isAllowedOrigin }: CardTrust): string {
   const own = new URL(cardUrl).origin
   if (jku === undefined) return own + keySetPath
-  const origin = URL.parse(jku)?.origin
+  const origin = parseUrl(jku)?.origin
   if (origin === undefined || (origin !== own && !isAllowedOrigin(origin))) {
     throw refuseAgent('keys of its card are on another origin')
   }

@@ -1,3 +1,4 @@
+import { parseUrl } from '@postern/core'
 import type { Check } from './shape.ts'
 import { isObject, violate } from './shape.ts'
 
@@ -80,7 +81,7 @@ function countDigits(value: string): number {
 
 /** Where a file is: https, without credentials. Never fetched by the gateway. */
 export const fileUrl: Check = value => {
-  const url = typeof value === 'string' && value.length <= 4096 ? URL.parse(value) : null
+  const url = typeof value === 'string' ? parseUrl(value) : undefined
   if (!url) return violate('must be an absolute URL')
   return url.protocol === 'https:' && !url.username && !url.password
     ? undefined

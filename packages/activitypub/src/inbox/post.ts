@@ -3,7 +3,7 @@ import { isBlockedPart } from '../blocklist.ts'
 import type { ReadNote } from '../note-reading.ts'
 import { readNote } from '../note-reading.ts'
 import type { JsonObject } from '../reading.ts'
-import { asObject, idOf, idsOf, listOf, textOf } from '../reading.ts'
+import { asObject, idOf, idsOf, listOf } from '../reading.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import { isOpen, narrower, readVisibility } from '../visibility.ts'
@@ -25,7 +25,7 @@ function findAudience(activity: JsonObject, post: JsonObject): readonly string[]
   )
   const mentions = listOf(post.tag)
     .map(asObject)
-    .flatMap(tag => (tag?.type === 'Mention' ? (textOf(tag.href) ?? []) : []))
+    .flatMap(tag => (tag?.type === 'Mention' ? (idOf(tag.href) ?? []) : []))
   return [...addressed, ...mentions]
 }
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { verify, X509Certificate } from 'node:crypto'
-import { Rejection, Unavailable } from '@postern/core'
+import { parseUrl, Rejection, Unavailable } from '@postern/core'
 import { z } from 'zod'
 import type { ProviderWorld } from './provider.ts'
 import { refuseSignature } from './webhook-proof.ts'
@@ -91,7 +91,7 @@ function checkTime(timestamp: string, now: number): void {
 }
 
 function checkSnsUrl(text: string, region: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
+  const url = parseUrl(text)
   const ending = region.startsWith('cn-') ? 'amazonaws.com.cn' : 'amazonaws.com'
   if (url?.protocol !== 'https:' || url.host !== `sns.${region}.${ending}` || url.username) throw foreignAddress()
   return url

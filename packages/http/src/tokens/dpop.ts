@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { parseUrl } from '@postern/core'
 import type { JWK, JWTPayload } from 'jose'
 import { isJsonObject } from '../bounded-json.ts'
 import { ProofRejection } from './credential.ts'
@@ -97,7 +98,7 @@ function checkProofClaims(claims: JWTPayload, request: ProvenRequest, { now, tol
 }
 
 function withoutQuery(htu: string): string | undefined {
-  const url = htu.length <= 4096 ? URL.parse(htu) : null
+  const url = parseUrl(htu)
   return url ? url.origin + url.pathname : undefined
 }
 

@@ -1,4 +1,5 @@
 import type { BytesRef, FilePart, Json, Part } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import type { AguiPart } from './agui-message.ts'
 
 const base64Text = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -36,7 +37,7 @@ function readInline(data_base64: string, mime: string): FilePart | undefined {
 }
 
 function readLinked(url: string, mime: string | undefined): Part {
-  if (!URL.canParse(url)) return { kind: 'link', url }
+  if (!parseUrl(url)) return { kind: 'link', url }
   return { kind: 'file', ...(mime !== undefined && { mime }), bytes_ref: { kind: 'url', url } }
 }
 

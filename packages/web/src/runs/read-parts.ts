@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ContentPart, Message } from '@ag-ui/core'
 import type { Blob, Part } from '@postern/core'
+import { parseUrl } from '@postern/core'
 import type { AttachmentShelf } from '../attachments/shelf.ts'
 
 export interface ReadParts {
@@ -77,7 +78,7 @@ function writeText(content: string): readonly Part[] {
 
 /** Without its query: what is there may be a credential. */
 function readLink(url: string): ReadParts {
-  const parsed = URL.parse(url)
+  const parsed = parseUrl(url)
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
     return { ...nothing, warnings: ['an address that is no plain http or https URL was left out'] }
   }

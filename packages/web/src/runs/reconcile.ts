@@ -20,6 +20,7 @@ export interface RunNews {
 export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: readonly TranscriptEntry[]): RunNews {
   const known = new Set(recent.flatMap(({ native_id }) => native_id ?? []))
   const pending = findPendingCalls(recent)
+  const calls = new Set(recent.flatMap(({ tool }) => tool?.call_id ?? []))
   const lastKnown = messages.findLastIndex(({ id }) => known.has(id))
   const fresh = messages.slice(lastKnown + 1).filter(({ id }) => !known.has(id))
   const toolResults = firstOfEach(messages.filter(message => message.role === 'tool')).flatMap(message => {
@@ -31,7 +32,7 @@ export function reconcileRun({ messages, resume = [] }: RunAgentInput, recent: r
     toolResults,
     resume,
     former: listFormer(messages, [...fresh, ...toolResults]),
-    warnings: describeIgnored(fresh.filter(message => !isPiece(message, known, recent))),
+    warnings: describeIgnored(fresh.filter(message => !isPiece(message, known, calls))),
   }
 }
 
@@ -62,11 +63,10 @@ function findPendingCalls(
 }
 
 /** The client has an answer in pieces: what stands behind a call of a tool as `<answer>-2`, the call as a message of its own. */
-function isPiece(message: Message, known: ReadonlySet<string>, recent: readonly TranscriptEntry[]): boolean {
+function isPiece(message: Message, known: ReadonlySet<string>, calls: ReadonlySet<string>): boolean {
   if (message.role !== 'assistant') return false
   const { id, toolCalls = [] } = message
   if (known.has(id.replace(/-\d+$/, ''))) return true
-  const calls = new Set(recent.flatMap(({ tool }) => tool?.call_id ?? []))
   return toolCalls.length > 0 && toolCalls.every(call => calls.has(call.id))
 }
 
