@@ -269,7 +269,7 @@ async function openDesk(
   makeDataDirectory(directory)
   const { now, log } = world
   const bytes = web.storage.kind === 's3' ? openS3Bytes(web.storage, world) : undefined
-  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, onOutdated: onUnusable, bytes })
+  if (isPostgresUrl(store)) return openPostgresDesk({ url: store, now, log, holder, onUnusable, bytes })
   if (store !== 'sqlite') throw new ConfigError('store', 'is no store', 'Use "sqlite" or "postgres://…".')
   return openSqliteDesk({ path: join(directory, 'postern.db'), now, log, exclusive: true, bytes })
 }

@@ -14,6 +14,9 @@ export interface GatewayProcess {
   /** SIGKILL: no warning, no cleaning up. */
   kill(): Promise<void>
   stop(): Promise<number | null>
+  /** SIGSTOP: it lives, and does nothing. */
+  pause(): void
+  resume(): void
   /** How it ended by itself, and what it has printed. */
   ended(): Promise<{ readonly code: number | null; readonly printed: string }>
 }
@@ -38,6 +41,8 @@ export function createGatewayProcess(configPath: string): GatewayProcess {
     },
     kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     async ended() {
       if (child && child.exitCode === null) await once(child, 'exit')
       return { code: child?.exitCode ?? null, printed }

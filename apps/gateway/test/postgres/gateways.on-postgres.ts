@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MessageRecord, MessageSummary } from '@postern/core'
+import type { MessageRecord } from '@postern/core'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
 import { afterEach, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
-import type { Answer, ClientMessage, Pair, PairedGateway } from './pair.ts'
+import { checkAnswers, startLoad, untilAcknowledged, untilAllAnswered } from './load.ts'
+import type { Pair } from './pair.ts'
 import { openPair } from './pair.ts'
 import { runSql } from './run-sql.ts'
 import { openWire } from './wire.ts'
@@ -26,40 +27,6 @@ async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Clu
   await cluster.start()
   pair = await openPair(cluster.url, { stubborn })
   return { pair, cluster }
-}
-
-/** What is not acknowledged is sent again, by either door. */
-async function untilAcknowledged(gateways: readonly PairedGateway[], message: ClientMessage): Promise<Answer> {
-  let at = 0
-  return eventually(async () => {
-    at += 1
-    const answer = await gateways[at % gateways.length]?.send(message).catch(() => undefined)
-    return answer?.status === 200 && answer
-  }, 60_000)
-}
-
-async function listMessages(gateway: PairedGateway): Promise<readonly MessageSummary[]> {
-  const pages: MessageSummary[] = []
-  let after = ''
-  for (;;) {
-    const { messages } = await gateway.ask<{ messages: MessageSummary[] }>(`/messages?limit=500${after}`)
-    pages.push(...messages)
-    const last = messages.at(-1)
-    if (!last || messages.length < 500) return pages
-    after = `&after=${last.message}`
-  }
-}
-
-function untilAllAnswered(
-  gateway: PairedGateway,
-  count: number,
-  timeoutMs = 100_000,
-): Promise<readonly MessageSummary[]> {
-  return eventually(async () => {
-    const messages = await listMessages(gateway)
-    const isDone = messages.length === count && messages.every(({ state }) => state === 'answered')
-    return isDone && messages
-  }, timeoutMs)
 }
 
 test('two gateways at one database answer 500 messages, each once, those of one conversation in their order', {
@@ -118,32 +85,13 @@ test('a gateway that is killed in the middle of a load loses nothing, and nothin
   const { pair, cluster } = await openHouse()
   const { gateways } = pair
   const [one, two] = gateways
-  let [isOver, number] = [false, 0]
-  const acknowledged: string[] = []
-  const senders = Array.from({ length: 8 }, async () => {
-    while (!isOver) {
-      number += 1
-      const message = { id: `m${number}`, text: `m${number}`, isDetached: number % 3 > 0 }
-      const first = await gateways[number % 2]?.send(message).catch(() => undefined)
-      if (first?.status !== 200) await untilAcknowledged(gateways, message)
-      acknowledged.push(message.id)
-    }
-  })
-  const untilFurther = (count: number) => {
-    const before = acknowledged.length
-    return eventually(async () => acknowledged.length > before + count, 60_000)
-  }
-  await untilFurther(60)
+  const load = startLoad(gateways)
+  await load.untilFurther(60)
   await one.kill()
-  await untilFurther(60)
+  await load.untilFurther(60)
   await one.start()
-  await untilFurther(60)
-  isOver = true
-  await Promise.all(senders)
-  const messages = await untilAllAnswered(two, acknowledged.length)
-  expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
-  const said = await runSql(cluster.url, 'SELECT count(*), count(DISTINCT message) FROM postern.responses')
-  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+  await load.untilFurther(60)
+  await checkAnswers([load], two, cluster.url)
 })
 
 test('while the server is away a sender is told to come back; what was acknowledged before is answered after', {

@@ -71,7 +71,7 @@ function callBack(call: number, at: number): (...args: readonly unknown[]) => Pr
 
 const bytes = Object.fromEntries(byteStoreMethods.map((name, at) => [name, callBack(0, at)])) as unknown as ByteStore
 
-const line = openBlockingLine({ ...settings, holder }, hear)
+const line = openBlockingLine({ server: settings.server, schema: settings.schema, holder }, hear)
 const db = openPostgresDatabase(line, {
   lock: writerLockOf(settings.schema),
   version: migrations.length,

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Answered, Asked, LineEvent, LineThreadData } from './blocking-line.ts'
+import type { Answered, LineEvent, LineThreadData, Question } from './blocking-line.ts'
 import { openLine } from './connection-line.ts'
 import type { PostgresFailure } from './line-failure.ts'
 import { createFallenCounter, findFallen, formatPresence, livingCheckMs } from './living.ts'
@@ -41,20 +41,20 @@ function answer(answered: Answered): void {
   Atomics.notify(answers, 0)
 }
 
-function findStatement({ id, text = '' }: Asked['steps'][number]): Statement {
+function findStatement({ id, text = '' }: Question['steps'][number]): Statement {
   const known = statements.get(id) ?? { name: `s${id}`, text }
   statements.set(id, known)
   return known
 }
 
-port.on('message', ({ steps, isAwaited, isBeginning }: Asked) => {
+port.on('message', ({ id, steps, isAwaited, isBeginning }: Question) => {
   const run = store.run(
     steps.map(step => ({ statement: findStatement(step), values: step.values })),
     isBeginning,
   )
   run.then(
-    results => isAwaited && answer({ results }),
-    (failure: PostgresFailure) => isAwaited && answer({ failure }),
+    results => isAwaited && answer({ id, results }),
+    (failure: PostgresFailure) => isAwaited && answer({ id, failure }),
   )
 })
 

@@ -20,8 +20,8 @@ export interface PostgresDeskOptions {
   readonly log: Log
   /** Names this process and no other, in all its leases: others take them up when it is gone, and it does so for them. */
   readonly holder?: string | undefined
-  /** Told once, when a newer release has changed the tables: nothing can be written any more. */
-  readonly onOutdated?: ((error: ConfigError) => void) | undefined
+  /** Told once, when nothing can be written any more: a newer release has changed the tables, or the thread of the desk has died. */
+  readonly onUnusable?: ((error: ConfigError) => void) | undefined
   /** Where the bytes of objects go instead of the database. */
   readonly bytes?: ByteStore | undefined
 }
@@ -36,7 +36,7 @@ export async function openPostgresDesk({
   now,
   log,
   holder,
-  onOutdated,
+  onUnusable,
   bytes,
 }: PostgresDeskOptions): Promise<StoreDesk> {
   await preparePostgres(url, { now, log })
@@ -82,17 +82,17 @@ export async function openPostgresDesk({
     post({ kind: 'returned', id, outcome })
   }
 
-  let isOutdated = false
-  function tellOutdated(): void {
-    if (!isOutdated) onOutdated?.(new ConfigError('store', outdatedProblem, outdatedMend))
-    isOutdated = true
+  let isUnusable = false
+  function tellUnusable(problem: string, mend: string): void {
+    if (!isUnusable) onUnusable?.(new ConfigError('store', problem, mend))
+    isUnusable = true
   }
 
   function hear(message: Exclude<FromDesk, { kind: 'ready' }>): void {
     if (message.kind === 'answer') calls.settle(message.id, message.outcome)
     else if (message.kind === 'notice') notices.notify(message.notice.topic, message.notice.payload)
     else if (message.kind === 'log') log[message.level](readFields(message.fields), message.text)
-    else if (message.kind === 'outdated') tellOutdated()
+    else if (message.kind === 'outdated') tellUnusable(outdatedProblem, outdatedMend)
     else void runCallBack(message)
   }
 
@@ -100,6 +100,7 @@ export async function openPostgresDesk({
     log.error({ err: error }, 'the thread of the desk has died')
     whyNot = new Unavailable('Cannot store: the desk has stopped', { cause: error })
     calls.rejectAll(whyNot)
+    tellUnusable('the thread that speaks with the database has died', 'Start the gateway again; the log says why.')
   }
 
   const ready = new Promise<Extract<FromDesk, { kind: 'ready' }>['rooms']>((resolve, reject) => {

@@ -1,5 +1,6 @@
 import type { Connection, Submittable } from 'pg'
 import type { SqlValue } from '../database.ts'
+import { loseLine } from './line-failure.ts'
 import { readerOf, writeValue } from './values.ts'
 
 /** A statement that the server is told once. */
@@ -34,7 +35,7 @@ interface RowDescription {
 
 /** Parts of pg's connection that its types leave out. */
 interface Wire {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork(): void; uncork(): void; destroy(): void }
   on(event: 'parseComplete', listener: () => void): void
   off(event: 'parseComplete', listener: () => void): void
   parse(message: { readonly name: string; readonly text: string; readonly types: readonly number[] }): void
@@ -52,6 +53,8 @@ export interface PipelinedRun extends Submittable {
 export function createPipelinedRun(steps: readonly Step[], known: KnownStatements): PipelinedRun {
   const results: StepResult[] = []
   let rows: Record<string, SqlValue>[] = []
+  let hasFailed = false
+  let hangUp = () => {}
   let settle: { resolve(results: readonly StepResult[]): void; reject(error: unknown): void } | undefined
   const done = new Promise<readonly StepResult[]>((resolve, reject) => {
     settle = { resolve, reject }
@@ -81,9 +84,20 @@ export function createPipelinedRun(steps: readonly Step[], known: KnownStatement
     rows = []
   }
 
+  /** What answers another number of questions answers none. */
+  function finish(): void {
+    if (hasFailed) return
+    if (results.length === steps.length) settle?.resolve(results)
+    else hangUp()
+  }
+
   const handlers = {
     submit(connection: Connection) {
       const wire = connection as unknown as Wire
+      hangUp = () => {
+        settle?.reject(loseLine('the answers of the server are out of step'))
+        wire.stream.destroy()
+      }
       wire.on('parseComplete', noteKnown)
       const forget = () => wire.off('parseComplete', noteKnown)
       done.then(forget, forget)
@@ -110,8 +124,11 @@ export function createPipelinedRun(steps: readonly Step[], known: KnownStatement
     handleCommandComplete: finishStep,
     handleEmptyQuery: () => finishStep({ text: '' }),
     handlePortalSuspended() {},
-    handleError: (error: unknown) => settle?.reject(error),
-    handleReadyForQuery: () => settle?.resolve(results),
+    handleError(error: unknown) {
+      hasFailed = true
+      settle?.reject(error)
+    },
+    handleReadyForQuery: finish,
   }
   return Object.assign(handlers, { done })
 }

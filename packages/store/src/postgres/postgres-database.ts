@@ -50,12 +50,9 @@ export function openPostgresDatabase(
   let pending: Pending[] = []
   let isBeginning = false
   let standing: Pending | undefined
-  const told = new Set<number>()
 
   function add(statement: PlainStatement, values: readonly SqlValue[]): Pending {
-    const text = told.has(statement.id) ? undefined : statement.text
-    told.add(statement.id)
-    const added = { ask: { id: statement.id, text, values }, result: undefined }
+    const added = { ask: { ...statement, values }, result: undefined }
     pending.push(added)
     return added
   }

@@ -11,7 +11,7 @@ export function formatSetUp(schema: string): string {
 const session: Readonly<Record<string, string>> = {
   client_encoding: "'UTF8'",
   // A gateway that hangs lets the others go on.
-  idle_in_transaction_session_timeout: "'30s'",
+  idle_in_transaction_session_timeout: "'5s'",
   lock_timeout: "'20s'",
   statement_timeout: "'60s'",
   // Every statement of the store has its index; a table is small until it is not, and is looked at by the server only later.
@@ -22,6 +22,8 @@ const session: Readonly<Record<string, string>> = {
   tcp_keepalives_idle: '10',
   tcp_keepalives_interval: '5',
   tcp_keepalives_count: '3',
+  // So does one that lives and does not take what it has asked for.
+  tcp_user_timeout: "'15s'",
 }
 
 /** Who holds it is the only one who writes. */

@@ -116,8 +116,8 @@ test('gateways that start at once make the tables once', async () => {
 test('a gateway that runs while a newer release changes the tables writes nothing more, and says why, once', async () => {
   const url = makeDatabase()
   const told: string[] = []
-  const onOutdated = (error: ConfigError) => told.push(error.message)
-  const desk = await openPostgresDesk({ url, now: Date.now, log: silentLog, onOutdated })
+  const onUnusable = (error: ConfigError) => told.push(error.message)
+  const desk = await openPostgresDesk({ url, now: Date.now, log: silentLog, onUnusable })
   await desk.secret('before', async () => 'kept')
   await askServer('UPDATE store_version SET version = version + 1', schemaOf(url))
   const refused = new Unavailable('Cannot store: this gateway is about to be replaced', { retryAfter: 5 })

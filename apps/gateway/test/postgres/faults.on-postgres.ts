@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Cluster } from '@postern/testing/postgres-cluster'
+import { createCluster } from '@postern/testing/postgres-cluster'
+import { afterEach, expect, test } from 'vitest'
+import { eventually } from '../house.ts'
+import { checkAnswers, startLoad, untilAcknowledged } from './load.ts'
+import type { Pair, PairedGateway } from './pair.ts'
+import { openPair } from './pair.ts'
+import { runSql } from './run-sql.ts'
+
+const stubborn = { use: join(import.meta.dirname, 'stubborn-agent.ts') }
+
+let cluster: Cluster | undefined
+let pair: Pair | undefined
+afterEach(async () => {
+  for (const gateway of pair?.gateways ?? []) gateway.resume()
+  await pair?.close()
+  pair = undefined
+  await cluster?.remove()
+})
+
+async function openHouse(): Promise<{ readonly pair: Pair; readonly cluster: Cluster }> {
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  await cluster.start()
+  pair = await openPair(cluster.url, { stubborn })
+  return { pair, cluster }
+}
+
+test('a server that is started again and again under load leaves gateways that serve, and nothing is lost or answered twice', {
+  timeout: 400_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const load = startLoad(pair.gateways)
+  for (const mode of ['immediate', 'fast', 'immediate', 'fast'] as const) {
+    await load.untilFurther(40)
+    await cluster.stop(mode)
+    await cluster.start()
+  }
+  await load.untilFurther(40)
+  for (const gateway of pair.gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
+  await checkAnswers([load], pair.gateways[0], cluster.url)
+})
+
+test('connections that are cut under load come back, and nothing is lost or answered twice', {
+  timeout: 400_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const load = startLoad(pair.gateways)
+  const cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'postern%'"
+  for (let at = 0; at < 20; at += 1) {
+    await load.untilFurther(10)
+    expect(Number(await runSql(cluster.url, cut))).toBeGreaterThan(0)
+  }
+  await load.untilFurther(40)
+  await checkAnswers([load], pair.gateways[1], cluster.url)
+})
+
+test('a gateway that is paused for a minute and a half under load does not hold the other one up, and serves again by itself', {
+  timeout: 500_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const [one, two] = pair.gateways
+  const load = startLoad([two], 'two')
+  const own = startLoad([one], 'one')
+  // More than one pause: whether it holds a lock at that moment is chance.
+  for (const pauseMs of [7_000, 7_000, 90_000]) {
+    await own.untilFurther(20)
+    one.pause()
+    const until = performance.now() + pauseMs
+    await load.untilFurther(20)
+    const stuck = `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'
+      AND application_name LIKE 'postern%' AND now() - state_change > interval '15 s'`
+    expect(await runSql(cluster.url, stuck)).toBe('0')
+    await delay(Math.max(0, until - performance.now()))
+    one.resume()
+  }
+  await eventually(async () => (await one.look('/readyz').catch(() => undefined))?.status === 200, 60_000)
+  await own.untilFurther(20)
+  await load.untilFurther(20)
+  await checkAnswers([load, own], one, cluster.url)
+})
+
+/** Pauses a gateway in the middle of a transaction that holds a lock. */
+async function pauseInTransaction(gateway: PairedGateway, isHeld: () => Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    gateway.pause()
+    if (await isHeld()) return true
+    gateway.resume()
+    await delay(20)
+    return false
+  }, 100_000)
+}
+
+test('a gateway that is paused in the middle of a transaction loses it and its locks within seconds, and serves again by itself', {
+  timeout: 300_000,
+}, async () => {
+  const { pair, cluster } = await openHouse()
+  const [one, two] = pair.gateways
+  const load = startLoad([one], 'one')
+  await load.untilFurther(20)
+  const idle = `SELECT count(*) FROM pg_stat_activity a WHERE state LIKE 'idle in transaction%'
+    AND EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.mode = 'ExclusiveLock')`
+  const isHeld = async () => (await runSql(cluster.url, idle)) !== '0'
+  await pauseInTransaction(one, isHeld)
+  // Half of what such a transaction was once given, and twice what it is.
+  await delay(12_000)
+  expect(await isHeld()).toBe(false)
+  expect(await untilAcknowledged([two], { id: 'other', text: 'other' })).toMatchObject({ status: 200 })
+  one.resume()
+  await load.untilFurther(20)
+  await load.end()
+})

@@ -1,0 +1,86 @@
+import type { MessageSummary } from '@postern/core'
+import { expect } from 'vitest'
+import { eventually } from '../house.ts'
+import type { Answer, ClientMessage, PairedGateway } from './pair.ts'
+import { runSql } from './run-sql.ts'
+
+/** What is not acknowledged is sent again, by either door. */
+export async function untilAcknowledged(gateways: readonly PairedGateway[], message: ClientMessage): Promise<Answer> {
+  let at = 0
+  return eventually(async () => {
+    at += 1
+    const answer = await gateways[at % gateways.length]?.send(message).catch(() => undefined)
+    return answer?.status === 200 && answer
+  }, 60_000)
+}
+
+async function listMessages(gateway: PairedGateway): Promise<readonly MessageSummary[]> {
+  const pages: MessageSummary[] = []
+  let after = ''
+  for (;;) {
+    const { messages } = await gateway.ask<{ messages: MessageSummary[] }>(`/messages?limit=500${after}`)
+    pages.push(...messages)
+    const last = messages.at(-1)
+    if (!last || messages.length < 500) return pages
+    after = `&after=${last.message}`
+  }
+}
+
+export function untilAllAnswered(
+  gateway: PairedGateway,
+  count: number,
+  timeoutMs = 100_000,
+): Promise<readonly MessageSummary[]> {
+  return eventually(async () => {
+    const messages = await listMessages(gateway)
+    const isDone = messages.length === count && messages.every(({ state }) => state === 'answered')
+    return isDone && messages
+  }, timeoutMs)
+}
+
+export interface Load {
+  readonly acknowledged: readonly string[]
+  /** Resolves once so many more messages are acknowledged. */
+  untilFurther(count: number): Promise<void>
+  /** Sends no more. */
+  end(): Promise<void>
+}
+
+/** Eight clients that speak to the gateways in turn, and send again what is refused. */
+export function startLoad(gateways: readonly PairedGateway[], name = 'm'): Load {
+  const acknowledged: string[] = []
+  let [isOver, number] = [false, 0]
+
+  async function sendOn(): Promise<void> {
+    while (!isOver) {
+      number += 1
+      const message = { id: `${name}${number}`, text: `${name}${number}`, isDetached: number % 3 > 0 }
+      const first = await gateways[number % gateways.length]?.send(message).catch(() => undefined)
+      if (first?.status !== 200) await untilAcknowledged(gateways, message)
+      acknowledged.push(message.id)
+    }
+  }
+
+  const senders = Array.from({ length: 8 }, sendOn)
+  return {
+    acknowledged,
+    async untilFurther(count) {
+      const before = acknowledged.length
+      await eventually(async () => acknowledged.length > before + count, 150_000)
+    },
+    async end() {
+      isOver = true
+      await Promise.all(senders)
+    },
+  }
+}
+
+/** Ends them; all that was acknowledged is answered then, each message once. */
+export async function checkAnswers(loads: readonly Load[], gateway: PairedGateway, url: string): Promise<void> {
+  await Promise.all(loads.map(load => load.end()))
+  const acknowledged = loads.flatMap(load => load.acknowledged)
+  const messages = await untilAllAnswered(gateway, acknowledged.length)
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(acknowledged.toSorted())
+  const said = await runSql(url, 'SELECT count(*), count(DISTINCT message) FROM postern.responses')
+  expect(said).toBe(`${acknowledged.length}|${acknowledged.length}`)
+}

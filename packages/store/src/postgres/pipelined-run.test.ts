@@ -1,0 +1,38 @@
+import { EventEmitter } from 'node:events'
+import type { Connection } from 'pg'
+import { expect, test, vi } from 'vitest'
+import { createPipelinedRun } from './pipelined-run.ts'
+
+const steps = [1, 2].map(id => ({ statement: { name: `s${id}`, text: 'SELECT 1' }, values: [] }))
+
+function openWire() {
+  const stream = { cork() {}, uncork() {}, destroy: vi.fn() }
+  const told = { parse() {}, describe() {}, bind() {}, execute() {}, sync() {} }
+  return Object.assign(new EventEmitter(), told, { stream })
+}
+
+/** The server ends so many statements, and then says that it is done. */
+function answer(count: number) {
+  const wire = openWire()
+  const run = createPipelinedRun(steps, new Map())
+  const told = run as unknown as Record<string, (message?: unknown) => void>
+  run.submit(wire as unknown as Connection)
+  for (let at = 0; at < count; at += 1) told.handleCommandComplete?.({ text: 'SELECT 0' })
+  told.handleReadyForQuery?.()
+  return { done: run.done, wire }
+}
+
+test('a server that answers each statement is believed', async () => {
+  const { done, wire } = answer(2)
+  expect(await done).toHaveLength(2)
+  expect(wire.stream.destroy).not.toHaveBeenCalled()
+})
+
+test.each([1, 3])(
+  'a server that answers %i of two statements is believed nothing, and its connection ends',
+  async count => {
+    const { done, wire } = answer(count)
+    await expect(done).rejects.toMatchObject({ message: 'the answers of the server are out of step' })
+    expect(wire.stream.destroy).toHaveBeenCalled()
+  },
+)
