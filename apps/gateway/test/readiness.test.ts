@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { openTestHouse } from './house.ts'
+import { eventually, openTestHouse, origin } from './house.ts'
+import { holdFile } from './locked-file.ts'
 
 test('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
   const house = await openTestHouse()
@@ -37,5 +39,51 @@ test('a gateway whose file another program has locked is alive and not ready, te
   other.close()
   expect(await look('/readyz')).toMatchObject({ status: 200 })
   expect(await send('m1')).toMatchObject({ status: 200 })
+  await house.close()
+}, 60_000)
+
+test.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
+  'while another process holds the file for ten seconds (BEGIN %s) the gateway goes on, refuses for now at every door, and answers afterwards',
+  async mode => {
+    const house = await openTestHouse()
+    const { fediverse, a2a, mail } = house.world
+    const doors: Readonly<Record<string, (text: string) => Promise<number>>> = {
+      activitypub: async text => (await fediverse.deliver({ to: '@echo@agents.test', text })).status,
+      a2a: async text => (await a2a.deliver({ url: `${origin}/agents/echo/a2a`, text })).status,
+      email: async text => (await mail.deliver({ to: 'echo@agents.test', text })).answer,
+    }
+    const sendAll = async (text: string) =>
+      Object.fromEntries(await Promise.all(Object.entries(doors).map(async ([via, send]) => [via, await send(text)])))
+    const accepted = { activitypub: 202, a2a: 200, email: 250 }
+    expect(await sendAll('before')).toEqual(accepted)
+    const letGo = await holdFile(join(house.dataDir, 'postern.db'), mode)
+    const refused = sendAll('meanwhile')
+    const waits: number[] = []
+    const until = performance.now() + 10_000
+    while (performance.now() < until) {
+      const asked = performance.now()
+      expect((await fetch(`${house.url()}/healthz`)).status).toBe(200)
+      waits.push(performance.now() - asked)
+      await delay(50)
+    }
+    // A wait within SQLite would be five seconds long, each time.
+    expect(Math.max(...waits)).toBeLessThan(3_000)
+    expect((await fetch(`${house.url()}/readyz`)).status).toBe(503)
+    expect(await refused).toEqual({ activitypub: 503, a2a: 503, email: 451 })
+    await letGo()
+    await eventually(async () => (await fetch(`${house.url()}/readyz`)).status === 200)
+    expect(await sendAll('after')).toEqual(accepted)
+    await house.close()
+  },
+  120_000,
+)
+
+test('a file that another process holds for a moment refuses nobody', async () => {
+  const house = await openTestHouse()
+  const letGo = await holdFile(join(house.dataDir, 'postern.db'), 'IMMEDIATE')
+  const sent = house.world.a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: 'hello' })
+  await delay(300)
+  await letGo()
+  expect(await sent).toMatchObject({ status: 200 })
   await house.close()
 }, 60_000)

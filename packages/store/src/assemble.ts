@@ -75,8 +75,7 @@ export function assembleDesk(parts: DeskParts): StoreDesk {
   const { admitNew, ...admission } = createAdmission(store, tables)
   const closeAll = async () => {
     const flushed = refusals.flush()
-    writer.close()
-    await flushed
+    await Promise.all([writer.close(), flushed])
     db.close()
     await release()
   }

@@ -6,7 +6,7 @@ import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createNotices } from './notices.ts'
-import { createRewrite, createScrub, openDatabase } from './sqlite.ts'
+import { createRewrite, createScrub, openDatabase, stopWaiting } from './sqlite.ts'
 import { createSqliteTransactions } from './transactions.ts'
 import { endAllLeases } from './work.ts'
 
@@ -39,6 +39,7 @@ export async function openSqliteDesk(options: SqliteDeskOptions): Promise<StoreD
 function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, unlock: () => void): StoreDesk {
   const db = openDatabase(path)
   if (exclusive) endAllLeases(db, now())
+  stopWaiting(db)
   const notices = createNotices(log)
   const files =
     path === ':memory:'

@@ -13,19 +13,17 @@ PRAGMA temp_store = MEMORY;
 PRAGMA journal_size_limit = 67108864;
 `
 
-/** How long a write waits for another process's, ms. */
-const busyTimeout = 5_000
+/** How long the start waits for another program that holds the file, ms. */
+const openTimeoutMs = 5_000
+
+/** From now on nothing waits within SQLite for another program: the event loop would stand still. */
+export function stopWaiting(db: DatabaseSync): void {
+  db.exec('PRAGMA busy_timeout = 0')
+}
 
 /** Empties the log of what was written, where old pages stand: what is deleted is overwritten only in the file itself. Waits for no reader. */
 export function createScrub(db: DatabaseSync): () => void {
-  return () => {
-    db.exec('PRAGMA busy_timeout = 0')
-    try {
-      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
-    } finally {
-      db.exec(`PRAGMA busy_timeout = ${busyTimeout}`)
-    }
-  }
+  return () => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
 }
 
 /** Writes the file anew: what was deleted stands not even in the unused room of a page. Takes its time, in which nothing else is done. */
@@ -44,7 +42,7 @@ export function createRewrite(db: DatabaseSync): () => void {
 export function openDatabase(path: string): DatabaseSync {
   try {
     if (path !== ':memory:') createPrivateFile(path)
-    const db = new DatabaseSync(path, { timeout: busyTimeout, enableForeignKeyConstraints: false })
+    const db = new DatabaseSync(path, { timeout: openTimeoutMs, enableForeignKeyConstraints: false })
     db.exec(pragmas)
     migrateDatabase(db)
     return db

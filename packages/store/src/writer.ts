@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Unavailable } from '@postern/core'
 import type { Batch, CounterName } from './batch.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
+import { createLockPatience, lockRetryMs } from './lock-patience.ts'
 import { createTaskBytes } from './task-bytes.ts'
 import type { Transactions } from './transactions.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
@@ -24,8 +26,8 @@ export interface Writer {
   writeLightly<T>(operation: Operation<T>): Promise<T>
   /** As `writeLightly`, behind everything else of its transaction: what becomes ready in it is found, and need not wait for the next one. */
   writeLast<T>(operation: Operation<T>): Promise<T>
-  /** Writes what is waiting, now; later writes are refused. */
-  close(): void
+  /** Writes what is waiting; later writes are refused. */
+  close(): Promise<void>
 }
 
 interface Job {
@@ -45,7 +47,8 @@ const gatherMs = 2
 
 /**
  * Group commit: writes wait for the next turn of the event loop, or a moment longer under load, and then share one `COMMIT`, that is one fsync. An operation
- * that throws does not take the others with it: the batch is undone and each is run on its own.
+ * that throws does not take the others with it: the batch is undone and each is run on its own. While another program holds the file all wait, and the
+ * event loop goes on.
  */
 export function createWriter(
   db: Database,
@@ -53,6 +56,7 @@ export function createWriter(
   transactions = createSqliteTransactions(db),
 ): Writer {
   const transaction = createTransaction(db, transactions)
+  const patience = createLockPatience()
   const queue: Job[] = []
   let isScheduled = false
   let isClosed = false
@@ -71,25 +75,37 @@ export function createWriter(
     const jobs = putInOrder(takeJobs(queue))
     if (jobs.length === 0) return
     isBusy = jobs.length > 1
-    writeTogether(jobs)
-    if (queue.length > 0) schedule()
+    const waiting = writeTogether(jobs)
+    queue.unshift(...waiting)
+    if (waiting.length > 0) tryAgain()
+    else if (queue.length > 0) schedule()
   }
 
-  function writeTogether(jobs: readonly Job[]): void {
+  function tryAgain(): void {
+    isScheduled = true
+    setTimeout(writeNext, lockRetryMs)
+  }
+
+  /** @returns those that another program keeps waiting */
+  function writeTogether(jobs: readonly Job[]): readonly Job[] {
     const batch = createBatch()
     try {
       const results = transaction(jobs, batch)
       for (const [index, job] of jobs.entries()) job.resolve(results[index])
     } catch (error) {
-      if (error instanceof OperationFailed && jobs.length > 1) writeApart(jobs)
-      else rejectAll(jobs, toStoreError(error))
-      return
+      if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
+      if (patience.isWorthWaiting(error)) return jobs
+      rejectAll(jobs, toStoreError(error))
+      return []
     }
+    patience.end()
     onDurable(batch)
+    return []
   }
 
-  function writeApart(jobs: readonly Job[]): void {
-    for (const job of jobs) writeTogether([job])
+  function writeApart(jobs: readonly Job[]): readonly Job[] {
+    const at = jobs.findIndex(job => writeTogether([job]).length > 0)
+    return at < 0 ? [] : jobs.slice(at)
   }
 
   function enqueue<T>(operation: Operation<T>, { isDurable = true, isLast = false, size = 0 } = {}): Promise<T> {
@@ -104,9 +120,13 @@ export function createWriter(
     write: (operation, size) => enqueue(operation, { size }),
     writeLightly: operation => enqueue(operation, { isDurable: false }),
     writeLast: operation => enqueue(operation, { isDurable: false, isLast: true }),
-    close() {
+    async close() {
       isClosed = true
-      while (queue.length > 0) writeNext()
+      for (;;) {
+        writeNext()
+        if (queue.length === 0) return
+        await delay(lockRetryMs)
+      }
     },
   }
 }

@@ -1,0 +1,22 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+const program = `
+  const { DatabaseSync } = require('node:sqlite')
+  const [, path, mode] = process.argv
+  const db = new DatabaseSync(path)
+  db.exec('BEGIN ' + mode)
+  console.log('held')
+  process.stdin.once('end', () => { db.exec('ROLLBACK'); db.close() }).resume()
+`
+
+/** Another program that holds the file, in a process of its own. @returns what lets go of it */
+export async function holdFile(path: string, mode: 'IMMEDIATE' | 'EXCLUSIVE'): Promise<() => Promise<void>> {
+  const child = spawn(process.execPath, ['-e', program, path, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  return async () => {
+    const exited = once(child, 'exit')
+    child.stdin.end()
+    await exited
+  }
+}
