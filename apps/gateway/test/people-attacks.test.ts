@@ -8,6 +8,7 @@ import { listTraces as listAllTraces } from './traces.ts'
 // What others might try with linked addresses, and that what is forgotten is gone.
 
 let people: PeopleTestHouse
+let copies = 0
 
 beforeAll(async () => {
   people = await openPeopleHouse({
@@ -39,6 +40,22 @@ describe('who is not proven', () => {
     const answer = await people.write('link lister@alice.test', { headers: { 'List-Id': '<friends.lists.test>' } })
     expect(readConfided(answer.text)).toBeDefined()
     expect(people.codesTo('lister@alice.test')).toBe(0)
+  })
+
+  test.each([
+    ['whose signature leaves open to whom it is', { signedFields: ['from', 'subject', 'date', 'message-id'] }],
+    ['whose signature leaves open when it was written', { signedFields: ['from', 'to', 'subject', 'message-id'] }],
+    ['of last week', { date: new Date(Date.now() - 6 * 86_400_000) }],
+  ])('a mail %s may be somebody’s copy: it deletes nothing, and goes to the agent', async (_, rest) => {
+    const from = `copied${copies++}@alice.test`
+    await people.write('my secret is green', { from })
+    expect(readConfided((await people.write('Forget me.', { from, ...rest })).text)).toBeDefined()
+    expect((await people.write('Forget me.', { from })).text).toMatch(/deleted|forgotten/i)
+  })
+
+  test('an unsigned subject of an empty mail is no command', async () => {
+    const rest = { from: 'empty@alice.test', subject: 'Forget me.', signedFields: ['from', 'to', 'date', 'message-id'] }
+    expect(readConfided((await people.write('', rest)).text)).toBeDefined()
   })
 
   test('mail to several people is no place for commands', async () => {

@@ -84,6 +84,9 @@ interface Options {
   readonly visibility?: 'public' | 'direct' | 'followers'
   readonly sign?: boolean
   readonly headers?: Readonly<Record<string, string>>
+  readonly subject?: string
+  readonly signedFields?: readonly string[]
+  readonly date?: Date
 }
 
 const codeOf = (text: string) => /\b[2-9A-HJ-NP-Z]{5}-[2-9A-HJ-NP-Z]{5}\b/.exec(text)?.[0]

@@ -238,6 +238,7 @@ test('E-39: by the page that a mail leads to; the same page takes it back', asyn
 
 test.each([
   ['no more than its domain', { from: 'ada@nodmarc.test' }],
+  ['who wrote it, not to whom', { from: 'ada@alice.test', signedFields: ['from', 'subject', 'date', 'message-id'] }],
   ['nothing', { from: 'ada@nodmarc.test', sign: false, envelopeFrom: 'mallory@evil.test' }],
 ] as const)('a decision on mail that proves %s is not remembered', async (_, plan) => {
   const { mail } = swarm.house.world

@@ -5,6 +5,7 @@ import type { Intake, TaskKey } from './intake.ts'
 import type { Json } from './json.ts'
 import { agentFlag } from './loop.ts'
 import type { NormalizedMessage } from './message.ts'
+import { replayFlag } from './person-identity.ts'
 import type { DemandKind } from './policy-kinds.ts'
 import type { PolicyResolution, ResolutionOutcome } from './policy-resolution.ts'
 
@@ -21,7 +22,7 @@ export interface DemandOrigin {
 }
 
 /** Whose words they were counts for what he decides, too: an agent’s are no person’s. */
-const keptFlags: readonly string[] = [agentFlag, 'by_list']
+const keptFlags: readonly string[] = [agentFlag, replayFlag, 'by_list']
 
 /** What the agent is told of a decision. Pure. `at`: ISO 8601 UTC. */
 export function describeResolution(

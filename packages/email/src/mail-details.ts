@@ -1,4 +1,5 @@
 import type { ArtifactPart, FilePart, Part } from '@postern/core'
+import { replayFlag } from '@postern/core'
 import type { MailBody, MailFile } from './mime-job.ts'
 
 /** An event of a `text/calendar` part (RFC 5545, RFC 5546): what an agent has to know to answer an invitation. */
@@ -47,6 +48,15 @@ const toldFlags: ReadonlySet<string> = new Set([
   'lookalike',
   'mixed_script',
   'replayed_signature',
+  replayFlag,
+  'unsigned_to',
+  'unsigned_cc',
+  'unsigned_subject',
+  'unsigned_date',
+  'unsigned_in_reply_to',
+  'unsigned_references',
+  'unsigned_content_type',
+  'unsigned_content_transfer_encoding',
   'auto_reply',
 ])
 

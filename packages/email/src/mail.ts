@@ -65,6 +65,10 @@ export interface ProvenMail {
   readonly raw: RawMail
   readonly header: HeaderBlock
   readonly addresses: MailAddresses
+  /** What of the header the proof of the author covers; all of it where there is none. */
+  readonly covered: HeaderBlock
+  /** Whom that names. */
+  readonly named: Pick<MailAddresses, 'to' | 'cc'>
   readonly recipients: readonly Recipient[]
   readonly authentication: Authentication
   readonly body: MailBody

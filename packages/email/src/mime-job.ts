@@ -61,6 +61,8 @@ export interface ChainReport {
   readonly id: string
   /** What the last sealer found out about DMARC before it changed the message, and for which domain. */
   readonly dmarc?: { readonly result: string; readonly from: string } | undefined
+  /** Lower-case names of the fields that its newest message signature covers. */
+  readonly covers: readonly string[]
 }
 
 /** Everything heavy about one message, done in a thread that may be killed. It has no way out: DNS is settled before. */

@@ -1,11 +1,11 @@
 import type { AgentDirectory, Intake, Part, RelationEffect } from '@postern/core'
-import { agentFlag, formatAddress, mentionRelays } from '@postern/core'
+import { agentFlag, formatAddress, mentionRelays, replayFlag } from '@postern/core'
 import { formatMailbox } from './addresses.ts'
 import type { ReadReport } from './bounces/bounce.ts'
 import { judgeReport, readReport } from './bounces/bounce.ts'
 import type { EmailConfig } from './config.ts'
-import type { Acquaintance } from './correspondents/correspondents.ts'
 import { noAcquaintance } from './correspondents/correspondents.ts'
+import { isRecent } from './covered-mail.ts'
 import { decodeHeaderText } from './encoded-words.ts'
 import { findField } from './header-scan.ts'
 import type { AgentMail } from './loops/agent-mail.ts'
@@ -20,6 +20,7 @@ import { findOthers, scopeOf } from './out/audience.ts'
 import type { ReplyAddress } from './out/reply-address.ts'
 import { chooseReplyAddress } from './out/reply-address.ts'
 import { noNotice, planUnreadable } from './out/unreadable.ts'
+import { mayBeReplayed } from './replayable.ts'
 import { describeSender } from './sender.ts'
 import { packTarget } from './target.ts'
 import type { MailThread } from './thread.ts'
@@ -53,7 +54,7 @@ export function normalizeMail(mail: ProvenMail, normalizing: MailNormalizing): I
   const mailFlags = isAutomatic ? [...mail.flags, 'auto_reply'] : mail.flags
   const told = { ...mail.body, details: { ...describeAddressing(mail), ...mail.body.details } }
   const reading = {
-    thread: readThread(mail.header, mail.body.digest),
+    thread: readThread(mail, mail.body.digest),
     report: readReport(mail),
     words: hashWords(mail),
     listParts: (flags: readonly string[]) =>
@@ -86,7 +87,8 @@ function normalizeFor(
     config.reply_all && !isListMail(mail) ? findOthers(mail, agents).filter(other => other !== reply.mailbox) : []
   const agentMail = readAgentMail(mail, maxHops)
   const chain = agentMail?.chain
-  const place = { recipient, token: read.token, thread, agentMail, acquaintance, reply, written }
+  const noted = [...acquaintance.flags, ...(mayBeReplayed(mail, { recipient, agents }) ? [replayFlag] : [])]
+  const place = { recipient, token: read.token, thread, agentMail, noted, reply, written }
   const { flags, fate, report } = judgeFor(mail, place, { agents, tokens, config })
   const scope = scopeOf(mail, others)
   const target = {
@@ -108,7 +110,7 @@ function normalizeFor(
       ...(thread.inReplyTo && { in_reply_to: thread.inReplyTo }),
       sender: describeSender(mail, address),
       recipient: address,
-      parts: listParts(acquaintance.flags),
+      parts: listParts(noted),
       recipient_capabilities: { mention_relay: mentionRelays.email, ...(chain && { agent_chain: chain }) },
       received_via: 'email',
       received_at: raw.receivedAt,
@@ -133,7 +135,8 @@ interface Judging {
   readonly token: AddressToken | undefined
   readonly thread: MailThread
   readonly agentMail: AgentMail | undefined
-  readonly acquaintance: Acquaintance
+  /** Flags that it has for this recipient alone. */
+  readonly noted: readonly string[]
   readonly reply: ReplyAddress
   readonly written: ReadReport
 }
@@ -141,7 +144,7 @@ interface Judging {
 /** What is odd about a mail for one of its recipients, what it reports, and what becomes of it. */
 function judgeFor(
   mail: ProvenMail,
-  { recipient, token, thread, agentMail, acquaintance, reply, written }: Judging,
+  { recipient, token, thread, agentMail, noted, reply, written }: Judging,
   { agents, tokens, config }: Pick<MailNormalizing, 'agents' | 'tokens' | 'config'>,
 ) {
   const { messageId } = thread
@@ -151,7 +154,7 @@ function judgeFor(
   const quarantine = mail.authentication.isQuarantined ? ['dmarc_quarantine'] : []
   const byAgent = agentMail ? [agentFlag] : []
   const byList = config.answer_lists && isListMail(mail) ? ['by_list'] : []
-  const odd = [...mail.flags, ...acquaintance.flags, ...byAgent, ...byList]
+  const odd = [...mail.flags, ...noted, ...byAgent, ...byList]
   const flags = [...odd, ...reply.flags, ...quarantine, ...marks, ...report.flags]
   return { flags, fate: chooseFate(mail, { marks, flags }, config), report }
 }
@@ -205,9 +208,14 @@ function describeAddressing({ addresses: { to, cc }, header }: ProvenMail): Mail
   }
 }
 
-/** Whoever is proven to write from an address can be written to. */
-function liftSuppression({ authentication, addresses: { author } }: ProvenMail): RelationEffect[] {
-  if (!authentication.isVerified) return []
+/** Whoever is proven to write from an address just now can be written to. */
+function liftSuppression(mail: ProvenMail): RelationEffect[] {
+  const {
+    authentication,
+    addresses: { author },
+    raw,
+  } = mail
+  if (!authentication.isVerified || !isRecent(mail, Date.parse(raw.receivedAt))) return []
   return [{ kind: 'unrelate', relation: 'suppressed', peer: formatMailbox(author) }]
 }
 

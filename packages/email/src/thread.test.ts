@@ -4,7 +4,8 @@ import { scanHeaders } from './header-scan.ts'
 import { readThread } from './thread.ts'
 
 function read(fields: string) {
-  return readThread(scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({})), 'd1g3st')
+  const header = scanHeaders(Buffer.from(`${fields}\r\n\r\n`), mailLimitsSchema.parse({}))
+  return readThread({ header, covered: header }, 'd1g3st')
 }
 
 test('readThread() begins a thread with the message itself', () => {

@@ -4,7 +4,7 @@ import { readMessageIds, trimReferences } from './message-id.ts'
 
 /** Where a message belongs, by what its header says. All ids without brackets. */
 export interface MailThread {
-  /** The message's own id: its Message-ID, else `sha256:…`. */
+  /** The message's own id: its Message-ID where that is covered, else `sha256:…`. */
   readonly id: string
   /** The Message-ID, if it has exactly one usable. */
   readonly messageId?: string | undefined
@@ -16,13 +16,22 @@ export interface MailThread {
   readonly aliases: readonly string[]
 }
 
-/** The root is the first reference, else what is answered, else the message itself (`reference/email.md` §4.2). */
-export function readThread(header: HeaderBlock, digest: string): MailThread {
+/** A header, and what of it cannot have been added or changed. */
+export interface ThreadedMail {
+  readonly header: HeaderBlock
+  readonly covered: HeaderBlock
+}
+
+/**
+ * The root is the first reference, else what is answered, else the message itself (`reference/email.md` §4.2). Only covered fields decide; a
+ * Message-ID that is not is quoted in an answer and names nothing.
+ */
+export function readThread({ header, covered }: ThreadedMail, digest: string): MailThread {
   const messageId = readOwnId(header)
-  const id = messageId ?? `sha256:${digest}`
-  const chain = trimReferences(readMessageIds(fieldValues(header, 'references').join(' ')))
-  const answered = readMessageIds(findField(header, 'in-reply-to') ?? '')[0]
-  const conversation = readConversation(findField(header, 'thread-index'))
+  const id = readOwnId(covered) ?? `sha256:${digest}`
+  const chain = trimReferences(readMessageIds(fieldValues(covered, 'references').join(' ')))
+  const answered = readMessageIds(findField(covered, 'in-reply-to') ?? '')[0]
+  const conversation = readConversation(findField(covered, 'thread-index'))
   const references = [...chain, ...(answered ? [answered] : []), ...(conversation ? [conversation] : [])]
   return {
     id,
@@ -34,7 +43,8 @@ export function readThread(header: HeaderBlock, digest: string): MailThread {
   }
 }
 
-function readOwnId(header: HeaderBlock): string | undefined {
+/** The Message-ID, if it has exactly one usable. */
+export function readOwnId(header: HeaderBlock): string | undefined {
   const values = fieldValues(header, 'message-id')
   const ids = values.flatMap(readMessageIds)
   return values.length === 1 && ids.length === 1 ? ids[0] : undefined

@@ -2,6 +2,7 @@ import { Rejection } from '@postern/core'
 import type { Mailbox } from './addresses.ts'
 import { formatMailbox } from './addresses.ts'
 import { planChain } from './authenticate/chain.ts'
+import { leavesEndOpen, readSharedCoverage } from './authenticate/coverage.ts'
 import { mayBeDamaged } from './authenticate/damage.ts'
 import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
 import { checkDmarc } from './authenticate/dmarc.ts'
@@ -10,10 +11,11 @@ import type { SignatureReplays } from './authenticate/replays.ts'
 import { checkSpf } from './authenticate/spf.ts'
 import type { UpstreamVerdict } from './authenticate/upstream.ts'
 import { readUpstream, withoutForeignResults } from './authenticate/upstream.ts'
-import type { Authentication, MailEvidence } from './authenticate/verdict.ts'
+import type { Authentication, BelievedVerdict, MailEvidence } from './authenticate/verdict.ts'
 import { judgeMail, unjudgedMail } from './authenticate/verdict.ts'
 import type { MailTrust } from './config.ts'
 import type { Acquaintance, Correspondents } from './correspondents/correspondents.ts'
+import { readCovered } from './covered-mail.ts'
 import type { Deferrals } from './deferral.ts'
 import { hidesInHeader } from './encoded-words.ts'
 import type { HeaderBlock } from './header-scan.ts'
@@ -27,7 +29,7 @@ import { chooseUnreadable } from './out/unreadable.ts'
 import type { MailReading, ReadMail } from './read-mail.ts'
 import { readMail } from './read-mail.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
-import { readThread } from './thread.ts'
+import { readOwnId, readThread } from './thread.ts'
 import { digestContent } from './trace-fields.ts'
 
 export interface MailVerifying extends MailReading {
@@ -40,9 +42,6 @@ export interface MailVerifying extends MailReading {
   readonly replays: SignatureReplays
   readonly correspondents: Correspondents
 }
-
-/** Fields a signature ought to cover where they are there (RFC 6376 §5.4.1). */
-const coverable = ['subject', 'to', 'date', 'message-id', 'content-type', 'content-transfer-encoding', 'reply-to']
 
 /**
  * Who wrote a message and how we know (RFC 6376, 7208, 9989): header first, then the recipients, then DNS, then the heavy
@@ -72,20 +71,23 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
     : unjudgedMail('the parser was stopped')
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
-  const replayed = noteReplay(mail, authentication, verifying)
-  const reused = await noteReuse(mail, body.digest, verifying)
+  const { covered, named, flags: uncovered } = readCovered(mail, authentication.coverage)
+  const replayed = noteReplay({ ...mail, named }, authentication, verifying)
+  const reused = await noteReuse(mail, verifying)
   const acquaintances = await meetAuthor(mail, authentication, verifying)
-  const unreadable = await findUnreadable({ ...mail, authentication, body }, verifying)
+  const unreadable = await findUnreadable({ ...mail, covered, authentication, body }, verifying)
   const flags = [
     ...plan.flags,
     ...flagsOf(mail, verifying),
     ...reused,
     ...authentication.flags,
+    ...uncovered,
     ...replayed,
     ...body.flags,
   ]
   const keptOctets = withoutForeignResults(raw.octets, mail.header, upstream?.field)
-  return { ...mail, authentication, body, acquaintances, unreadable, keptOctets, flags } as unknown as ProvenMail
+  const proven = { covered, named, authentication, body, acquaintances, unreadable, keptOctets, flags }
+  return { ...mail, ...proven } as unknown as ProvenMail
 }
 
 /** A report has no author to be taken for somebody. */
@@ -103,21 +105,17 @@ async function meetAuthor(
 }
 
 async function findUnreadable(
-  mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body'>,
+  mail: Omit<UnreadableMail, 'thread'> & Pick<ProvenMail, 'body' | 'covered'>,
   { tellsUnreadable, house: { desk, world } }: MailVerifying,
 ): Promise<ReadonlySet<string>> {
   if (!tellsUnreadable) return new Set()
   const once = { consumeOnce: desk.consumeOnce.bind(desk), now: () => world.now() }
-  return chooseUnreadable({ ...mail, thread: readThread(mail.header, mail.body.digest) }, once)
+  return chooseUnreadable({ ...mail, thread: readThread(mail, mail.body.digest) }, once)
 }
 
 /** Another mail of the same Message-ID swallows nothing; that there was one before is told. Of the same mail again nothing is kept. */
-async function noteReuse(
-  { header, recipients }: ReadMail,
-  digest: string,
-  { house }: MailVerifying,
-): Promise<string[]> {
-  const { messageId } = readThread(header, digest)
+async function noteReuse({ header, recipients }: ReadMail, { house }: MailVerifying): Promise<string[]> {
+  const messageId = readOwnId(header)
   if (!messageId) return []
   const known = await Promise.all(recipients.map(({ agent }) => house.desk.findMessageTo(agent, messageId)))
   return known.some(found => found !== undefined) ? ['message_id_reused'] : []
@@ -125,15 +123,15 @@ async function noteReuse(
 
 /** A good signature that comes once more, to somebody its mail does not name. */
 function noteReplay(
-  { addresses: { to, cc }, recipients }: ReadMail,
+  { named: { to, cc }, recipients }: Pick<ProvenMail, 'named' | 'recipients'>,
   { signature }: Authentication,
   { replays, house }: MailVerifying,
 ): string[] {
   if (!signature) return []
-  const named = new Set(findRecipients([...to, ...cc].map(formatMailbox), house.agents).map(({ agent }) => agent))
+  const agents = new Set(findRecipients([...to, ...cc].map(formatMailbox), house.agents).map(({ agent }) => agent))
   return replays.note(
     signature.id,
-    recipients.map(({ agent }) => ({ agent, isNamed: named.has(agent) })),
+    recipients.map(({ agent }) => ({ agent, isNamed: agents.has(agent) })),
   )
 }
 
@@ -161,18 +159,28 @@ async function judge(
   const budget = dns.openBudget()
   const authorDomain = mail.addresses.author.domain
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
-  const has = coverable.filter(name => findField(mail.header, name) !== undefined)
   const canDefer = async () => !budget.isExhausted() && (await deferrals.canDefer(body.digest))
   return judgeMail(
-    { ...found, authorDomain, dmarc, upstream, believed: findBelieved(mail, upstream), coverable: has },
+    { ...found, authorDomain, dmarc, upstream, believed: findBelieved(mail, upstream) },
     { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
   )
 }
 
-/** Who saw the author proven, and is believed. */
-function findBelieved({ raw: { envelope } }: ReadMail, upstream: UpstreamVerdict | undefined): string | undefined {
-  if (upstream?.isProven) return `authserv:${upstream.authservId}`
-  return envelope.source?.hasDmarcPass ? envelope.source.name : undefined
+/**
+ * Who saw the author proven, and is believed. Which signature he saw he does not say: what all cover that it may have been is covered. Where the end of
+ * the body may be anybody's, he proves nothing.
+ */
+function findBelieved(
+  { raw: { envelope }, header, addresses: { author } }: ReadMail,
+  upstream: UpstreamVerdict | undefined,
+): BelievedVerdict | undefined {
+  if (leavesEndOpen(header, author.domain)) return undefined
+  const shared = readSharedCoverage(header, author.domain)
+  if (upstream?.isProven) {
+    const issuer = `authserv:${upstream.authservId}`
+    return { issuer, coverage: shared ?? (upstream.isBySpf ? 'all' : ['from']) }
+  }
+  return envelope.source?.hasDmarcPass ? { issuer: envelope.source.name, coverage: shared ?? 'all' } : undefined
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

@@ -2,6 +2,7 @@ import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
+import { keyRecord, makeKey, signText } from './sign.ts'
 
 let house: MailHouse
 let count = 0
@@ -152,6 +153,24 @@ test('who is proven to write from a suppressed address is answered again', async
   await expect
     .poll(async () => (await house.desk.findMessage(again.mail.messageId))?.deliveries)
     .toMatchObject([{ state: 'sent' }])
+  expect(await suppressed(person)).toBeUndefined()
+})
+
+test('a copy of an old mail, brought by somebody else, lifts nothing', async () => {
+  const key = makeKey(2048)
+  house.sim.dns.set('old._domainkey.alice.test', { TXT: [keyRecord(key)] })
+  const person = 'alice@alice.test'
+  const bring = (days: number) => {
+    const date = new Date(house.world.now() - days * 86_400_000).toUTCString()
+    const draft = `From: ${person}\nTo: echo@${domain}\nSubject: x\nDate: ${date}\nMessage-ID: <old${days}@alice.test>\n\nOld.\n`
+    return house.post(signText(draft, { domain: 'alice.test', selector: 'old', key }), { to: `echo@${domain}` })
+  }
+  await house.postMail({ from: person })
+  await waitFor(person, 'sent')
+  await report({ to: sent.get(person) ?? '', fields: failed('5.1.1') })
+  expect((await bring(6)).status).toBe(200)
+  expect(await suppressed(person)).toBeDefined()
+  expect((await bring(4)).status).toBe(200)
   expect(await suppressed(person)).toBeUndefined()
 })
 

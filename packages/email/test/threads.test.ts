@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
+import { keyRecord, makeKey, signText } from './sign.ts'
 
 let house: MailHouse
 beforeAll(async () => {
@@ -84,20 +85,27 @@ test('the same author is another scope when unproven than when proven', async ()
   expect(house.heard.find(({ id }) => id === second.mail.messageId)?.history ?? []).toEqual([])
 })
 
-test("Outlook's Thread-Index ties two messages without references together", async () => {
+test("Outlook's Thread-Index ties two messages without references together, where it is signed", async () => {
+  const key = makeKey(2048)
+  house.sim.dns.set('index._domainkey.alice.test', { TXT: [keyRecord(key)] })
+  const fields = ['from', 'to', 'subject', 'date', 'message-id', 'thread-index']
+  const take = async (name: string, index: Buffer) => {
+    const lines = [
+      ...[`From: ${from.verified}`, `To: echo@${domain}`, 'Subject: Plans', `Date: ${new Date().toUTCString()}`],
+      ...[`Message-ID: <${name}@alice.test>`, 'Thread-Topic: Plans', `Thread-Index: ${index.toString('base64')}`],
+    ]
+    const message = `${lines.join('\r\n')}\r\n\r\n${name}\r\n`
+    await house.post(signText(message, { domain: 'alice.test', selector: 'index', key, fields }))
+    await settle(`${name}@alice.test`)
+    return house.desk.findMessage(`${name}@alice.test`)
+  }
   const guid = Buffer.concat([Buffer.alloc(6, 1), Buffer.alloc(16, 7)])
-  const first = await house.postMail({
-    from: from.verified,
-    text: 'One',
-    headers: { 'Thread-Index': guid.toString('base64'), 'Thread-Topic': 'Plans' },
-  })
-  await settle(first.mail.messageId)
-  const later = Buffer.concat([guid, Buffer.alloc(5, 9)]).toString('base64')
-  const second = await house.postMail({ from: from.verified, text: 'Two', headers: { 'Thread-Index': later } })
-  const reply = await house.sim.mail.awaitReply(first.mail.messageId, 30_000)
+  const first = await take('index-one', guid)
+  const second = await take('index-two', Buffer.concat([guid, Buffer.alloc(5, 9)]))
+  const reply = await house.sim.mail.awaitReply('index-one@alice.test', 30_000)
   expect(reply.headers.get('thread-topic')).toEqual(['Plans'])
-  await settle(second.mail.messageId)
-  expect(house.heard.find(({ id }) => id === second.mail.messageId)?.history).toHaveLength(2)
+  expect(second?.thread).toBe(first?.thread)
+  expect(house.heard.find(({ id }) => id === 'index-two@alice.test')?.history).toHaveLength(2)
 })
 
 test(`the tag of an address comes back in Reply-To`, async () => {

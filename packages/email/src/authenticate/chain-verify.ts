@@ -24,7 +24,18 @@ export async function judgeChain(found: unknown, options: ChainOptions): Promise
     domain: textOf(seal?.d).toLowerCase(),
     selector: textOf(seal?.s),
     dmarc: readDmarc(authenticationResults),
+    covers: readCovered(signature),
   }
+}
+
+function readCovered(signature: unknown): readonly string[] {
+  const { signingHeaders } = (signature || {}) as { readonly signingHeaders?: { readonly keys?: string } }
+  return listCoveredNames(signingHeaders?.keys)
+}
+
+/** Of the fields that were found, as the library writes them down: one name for each. */
+export function listCoveredNames(keys: string | undefined): string[] {
+  return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
 }
 
 function isUndersized(signature: unknown): boolean {

@@ -1,6 +1,6 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import type { ChainReport, MimeJob, SignatureReport, TxtAnswer } from '../mime-job.ts'
-import { judgeChain } from './chain-verify.ts'
+import { judgeChain, listCoveredNames } from './chain-verify.ts'
 
 type SignatureResult = Awaited<ReturnType<typeof dkimVerify>>['results'][number]
 
@@ -43,7 +43,7 @@ function reportOf(result: SignatureResult): SignatureReport {
     uncovered: status.underSized ?? 0,
     isTesting: 'testing' in status && status.testing === true,
     signedAt: signTime ? Date.parse(signTime) / 1000 : undefined,
-    covers: readCovered(signingHeaders?.keys),
+    covers: listCoveredNames(signingHeaders?.keys),
     id: result.id ?? '',
   }
 }
@@ -51,8 +51,4 @@ function reportOf(result: SignatureResult): SignatureReport {
 function describeStatus(status: SignatureResult['status']): string {
   const rule = status.policy?.['dkim-rules']
   return typeof rule === 'string' ? rule : String(status.comment ?? '')
-}
-
-function readCovered(keys: string | undefined): string[] {
-  return (keys ?? '').split(':').flatMap(name => name.trim().toLowerCase() || [])
 }

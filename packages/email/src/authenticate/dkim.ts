@@ -141,7 +141,8 @@ function passVerdict(
   return covers.includes('from') ? 'pass' : 'not_from'
 }
 
-function couldSignFor(field: HeaderField, authorDomain: string): boolean {
+/** Whether a signature might speak for the author, by its `d=`. */
+export function couldSignFor(field: HeaderField, authorDomain: string): boolean {
   const domain = toAsciiDomain(readTag(field, 'd'))
   return domain !== undefined && couldAlign(domain, authorDomain)
 }

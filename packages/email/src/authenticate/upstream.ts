@@ -13,6 +13,8 @@ export interface UpstreamVerdict {
   readonly dmarc: string
   /** DMARC passed, by a signature or where SPF alone is enough. */
   readonly isProven: boolean
+  /** As far as it tells, no signature of the author's did. */
+  readonly isBySpf: boolean
   readonly field: HeaderField
 }
 
@@ -41,8 +43,8 @@ export function readUpstream(
   if (fields.slice(0, at).filter(({ name }) => name === 'received').length > 1) return undefined
   const { authservId, results } = read
   const dmarc = readDmarc(results, authorDomain)
-  const isBySignature = trust.spf_only || !isBySpfAlone(results, authorDomain)
-  return { authservId, dmarc, isProven: dmarc === 'pass' && isBySignature, field }
+  const isBySpf = isBySpfAlone(results, authorDomain)
+  return { authservId, dmarc, isProven: dmarc === 'pass' && (trust.spf_only || !isBySpf), isBySpf, field }
 }
 
 /** Two that differ, or one about somebody else, are none. */

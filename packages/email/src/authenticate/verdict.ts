@@ -3,6 +3,7 @@ import { Rejection, Unavailable } from '@postern/core'
 import type { ChainReport } from '../mime-job.ts'
 import { alignsWithoutPolicy } from './alignment.ts'
 import { vouchesFor } from './chain.ts'
+import type { Coverage } from './coverage.ts'
 import type { DkimSignature } from './dkim.ts'
 import type { DmarcCheck } from './dmarc.ts'
 import { formatKeyId, listProofs } from './proofs.ts'
@@ -20,10 +21,14 @@ export interface MailEvidence {
   readonly chain?: ChainReport | undefined
   /** What a server in front of us wrote about it, where the operator has named one. */
   readonly upstream?: UpstreamVerdict | undefined
-  /** Somebody whose verdict is believed, who saw DMARC pass: `provider:<name>`, `authserv:<id>`. */
-  readonly believed?: string | undefined
-  /** Names of fields the message has, of those a signature ought to cover. */
-  readonly coverable: readonly string[]
+  /** Somebody whose verdict is believed, who saw DMARC pass. */
+  readonly believed?: BelievedVerdict | undefined
+}
+
+export interface BelievedVerdict {
+  /** `provider:<name>`, `authserv:<id>` */
+  readonly issuer: string
+  readonly coverage: Coverage
 }
 
 /** How the author was proven, if at all. */
@@ -39,6 +44,8 @@ export interface Authentication {
   readonly isQuarantined: boolean
   readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
+  /** Which fields the proof of the author covers; `all` where he is not proven. */
+  readonly coverage: Coverage
 }
 
 /** Somebody who answers for the author, and by which key. */
@@ -47,6 +54,7 @@ export interface Voucher {
   readonly keyId: string
   /** Of the ARC seal that it is said in. */
   readonly sealId?: string | undefined
+  readonly coverage: Coverage
 }
 
 export interface JudgingOptions {
@@ -69,7 +77,7 @@ export interface JudgingOptions {
 export async function judgeMail(evidence: MailEvidence, options: JudgingOptions): Promise<Authentication> {
   const { canDefer, spfOnly, isReport, onReject } = options
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
-  const proof = aligned.find(({ verdict }) => verdict === 'pass')
+  const proof = findProof(aligned)
   const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
   const hasTrouble = isUndecided(evidence, proof) && !voucher
   if (hasTrouble && (await canDefer()))
@@ -77,17 +85,24 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
   const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
   const isUncertain = hasTrouble || isDamaged || onReject === 'quarantine'
   if (!isUncertain && !voucher && !isReport) refuseByPolicy(evidence)
-  const isProven = proof !== undefined && !hasTrouble
+  const signature = hasTrouble ? undefined : proof
   return {
-    method: isProven || !hasTrouble ? methodOf(evidence, proof, voucher) : 'none',
-    isVerified: isProven || voucher !== undefined,
-    signature: isProven ? proof : undefined,
+    method: hasTrouble ? 'none' : methodOf(evidence, proof, voucher),
+    isVerified: signature !== undefined || voucher !== undefined,
+    signature,
     voucher,
     signedBy: evidence.signatures.filter(({ verdict, domain }) => verdict === 'pass' && domain !== proof?.domain),
     isQuarantined: !voucher && !isReport && isHeldByPolicy(evidence, isUncertain),
     proofs: listProofs(evidence, signature => aligned.includes(signature)),
-    flags: [...flagsOf(aligned), ...uncovered(evidence, proof), ...(hasTrouble ? ['dns_trouble'] : [])],
+    flags: [...flagsOf(aligned), ...(hasTrouble ? ['dns_trouble'] : [])],
+    coverage: signature?.covers ?? voucher?.coverage ?? 'all',
   }
+}
+
+/** Of several the one that covers most: honest programs sign more than once, and each by itself is proof. */
+function findProof(aligned: readonly DkimSignature[]): DkimSignature | undefined {
+  const good = aligned.filter(({ verdict }) => verdict === 'pass')
+  return good.toSorted((left, right) => right.covers.length - left.covers.length)[0]
 }
 
 /** A trusted sealer or provider who saw DMARC pass, or SPF where that is enough. */
@@ -96,10 +111,10 @@ function findVoucher(
   spfOnly: boolean,
 ): Voucher | undefined {
   if (chain && vouchesFor(chain, authorDomain))
-    return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id }
-  if (believed) return { issuer: believed, keyId: believed }
+    return { issuer: chain.domain, keyId: `arc:${formatKeyId(chain)}`, sealId: chain.id, coverage: chain.covers }
+  if (believed) return { ...believed, keyId: believed.issuer }
   if (!spfOnly || dmarc.result !== 'pass' || !dmarc.isSpfAligned || !spf) return undefined
-  return { issuer: authorDomain, keyId: `spf:${spf.domain}` }
+  return { issuer: authorDomain, keyId: `spf:${spf.domain}`, coverage: 'all' }
 }
 
 /** A name that never answers must not lift a known policy: refusing was not certain or not wanted, handing on is not either. */
@@ -110,7 +125,7 @@ function isHeldByPolicy({ dmarc }: MailEvidence, isUncertain: boolean): boolean 
 /** A message nothing could be found out about, because reading it cost a thread. */
 export function unjudgedMail(reason: string): Authentication {
   const proofs: Proof[] = [{ kind: 'dkim', verdict: 'unverifiable', reason }]
-  return { method: 'none', isVerified: false, signedBy: [], isQuarantined: false, proofs, flags: [] }
+  return { method: 'none', isVerified: false, signedBy: [], isQuarantined: false, proofs, flags: [], coverage: 'all' }
 }
 
 function isAligned({ domain }: DkimSignature, { dmarc, authorDomain }: MailEvidence): boolean {
@@ -162,10 +177,4 @@ function flagsOf(aligned: readonly DkimSignature[]): string[] {
   const named = aligned.flatMap(({ verdict }) => flagged[verdict] ?? [])
   const isShort = aligned.some(({ verdict, bits }) => verdict === 'pass' && bits !== undefined && bits < 2048)
   return [...new Set([...named, ...(isShort ? ['short_key'] : [])])]
-}
-
-/** Fields that were there and could have been changed under a good signature. */
-function uncovered({ coverable }: MailEvidence, proof: DkimSignature | undefined): string[] {
-  if (!proof) return []
-  return coverable.filter(name => !proof.covers.includes(name)).map(name => `unsigned_${name.replaceAll('-', '_')}`)
 }

@@ -47,18 +47,19 @@ const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked'])
 /** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
   const { recipient, agents, token, agentMail, config } = marking
-  const { header, addresses, raw, authentication } = mail
+  const { header, addresses, named, covered, raw, authentication } = mail
   const names = (list: ProvenMail['addresses']['to']) =>
     list.some(mailbox => findRecipient(formatMailbox(mailbox), agents)?.agent === recipient.agent)
-  const isInTo = names(addresses.to)
-  const isBare = findField(header, 'to') === undefined && findField(header, 'cc') === undefined
+  const isInTo = names(named.to)
+  // Of a mail whose signature covers neither, as of one without them, it is not told who was meant.
+  const isBare = findField(covered, 'to') === undefined && findField(covered, 'cc') === undefined
   const marks = findAutomaticMarks({
     header,
     author: addresses.author,
     envelopeFrom: raw.envelope.from,
     isVerified: authentication.isVerified,
     isInTo,
-    isAddressed: config.answer_unaddressed || isBare || isInTo || names(addresses.cc),
+    isAddressed: config.answer_unaddressed || isBare || isInTo || names(named.cc),
     isOwn: isOwnMail(mail, marking),
   })
   // People answer to the header; only machines know that address.

@@ -25,6 +25,10 @@ export interface MailPlan {
     | undefined
   /** Default true: with the DKIM key of the author's domain. */
   readonly sign?: boolean | undefined
+  /** Names of the fields that the signature covers; default nearly all there are. */
+  readonly signedFields?: readonly string[] | undefined
+  /** Default now. */
+  readonly date?: Date | undefined
   readonly envelopeFrom?: string | undefined
   readonly fault?: Fault | undefined
   /** Padding of the fault `oversized`; default 26 MiB. */
@@ -87,12 +91,13 @@ async function draftMail(
     domainName: signer.name,
     keySelector: signer.selector,
     privateKey: (await signer.key()).privatePem,
+    ...(plan.signedFields && { headerFieldNames: plan.signedFields.join(':') }),
   }
   const { message } = await composer.sendMail({
     from,
     to: [...to],
     subject,
-    date: new Date(at),
+    date: plan.date ?? new Date(at),
     messageId: `<${plan.messageId}>`,
     text: text ?? '',
     ...(cc && { cc: [...cc] }),
