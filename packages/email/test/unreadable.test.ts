@@ -41,6 +41,8 @@ interface Writing {
   readonly references?: string
 }
 
+const fields = ['from', 'to', 'subject', 'date', 'message-id', 'in-reply-to', 'references']
+
 /** `content`: what stands behind the header fields of the letter. */
 async function write(
   content: string,
@@ -50,7 +52,7 @@ async function write(
   const id = `u${counter}@open.test`
   const named = references ? `In-Reply-To: <${references}>\r\nReferences: <${references}>\r\n` : ''
   const message = `From: Ann <${from}>\r\nTo: echo@${domain}\r\nSubject: Secret ${counter}\r\nDate: Sat, 21 Nov 2026 10:00:00 +0000\r\nMessage-ID: <${id}>\r\n${named}${header}${content}\r\n`
-  const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key }) : message
+  const signed = isSigned ? signText(message, { domain: from.split('@')[1] ?? '', key, fields }) : message
   expect((await house.post(signed, { to: `echo@${domain}` })).status).toBe(200)
   return id
 }
