@@ -1,0 +1,207 @@
+import type { Selector } from 'css-what'
+import { parse } from 'css-what'
+
+/** An element as selectors see it. */
+export interface StyledElement {
+  readonly name: string
+  readonly id: string | undefined
+  readonly classes: ReadonlySet<string>
+  readonly attributes: ReadonlyMap<string, string>
+  readonly parent: StyledElement | undefined
+  /** The one before it in the same parent. */
+  readonly previous: StyledElement | undefined
+  /** From 1, among the children of its parent. */
+  readonly index: number
+}
+
+/** `maybe` where it depends on what comes later, or on what is not known here. */
+export type Match = 'yes' | 'maybe' | 'no'
+
+type Combinator = 'descendant' | 'child' | 'adjacent' | 'sibling'
+
+interface Step {
+  readonly tests: readonly Selector[]
+  /** How it stands to the step on its left. */
+  readonly combinator: Combinator | undefined
+}
+
+export interface CompiledSelector {
+  /** From right to left. */
+  readonly steps: readonly Step[]
+  /** Selectors 4 §17, as one number. */
+  readonly specificity: number
+  /** What the element itself must have: `#id`, `.class`, `name`, or `*`. */
+  readonly key: string
+}
+
+/** Work that is left: what a hostile sheet may cost altogether. */
+export interface MatchBudget {
+  steps: number
+}
+
+const [maxSelector, maxSteps] = [512, 12]
+const combinators: ReadonlySet<string> = new Set(['descendant', 'child', 'adjacent', 'sibling'])
+
+/** Nothing for one that cannot be read: browsers drop it too. */
+export function compileSelector(text: string): CompiledSelector[] {
+  const trimmed = text.trim()
+  if (!trimmed || trimmed.length > maxSelector) return []
+  try {
+    return parse(trimmed).flatMap(compileTokens)
+  } catch {
+    return []
+  }
+}
+
+function compileTokens(tokens: readonly Selector[]): CompiledSelector[] {
+  const steps: { tests: Selector[]; combinator: Combinator | undefined }[] = [{ tests: [], combinator: undefined }]
+  for (const token of tokens) {
+    const last = steps.at(-1)
+    if (token.type === 'parent' || token.type === 'column-combinator' || token.type === 'pseudo-element') return []
+    if (combinators.has(token.type)) steps.push({ tests: [], combinator: token.type as Combinator })
+    else last?.tests.push(token)
+  }
+  if (steps.length > maxSteps) return []
+  const tests = steps.flatMap(step => step.tests)
+  return [{ steps: steps.reverse(), specificity: sumOf(tests, weightOf), key: keyOf(steps[0]?.tests ?? []) }]
+}
+
+function sumOf(tests: readonly Selector[], weigh: (test: Selector) => number): number {
+  return tests.reduce((sum, test) => sum + weigh(test), 0)
+}
+
+function weightOf(test: Selector): number {
+  if (test.type === 'tag') return 1
+  if (test.type === 'attribute') return isIdTest(test) ? 10_000 : 100
+  if (test.type !== 'pseudo' || test.name === 'where') return 0
+  return Array.isArray(test.data) ? Math.max(0, ...test.data.map(each => sumOf(each, weightOf))) : 100
+}
+
+function isIdTest(test: Selector): boolean {
+  return test.type === 'attribute' && test.name === 'id' && test.action === 'equals'
+}
+
+function keyOf(tests: readonly Selector[]): string {
+  const id = tests.find(isIdTest)
+  if (id?.type === 'attribute') return `#${id.value}`
+  const named = tests.find(test => test.type === 'attribute' && test.name === 'class' && test.action === 'element')
+  if (named?.type === 'attribute') return `.${named.value}`
+  const tag = tests.find(test => test.type === 'tag')
+  return tag?.type === 'tag' ? tag.name.toLowerCase() : '*'
+}
+
+/** Does the selector name this element? Never costs more than what is left of the budget; then `maybe`. */
+export function matchSelector({ steps }: CompiledSelector, element: StyledElement, budget: MatchBudget): Match {
+  return matchFrom(steps, 0, element, budget)
+}
+
+function matchFrom(steps: readonly Step[], at: number, element: StyledElement, budget: MatchBudget): Match {
+  budget.steps -= 1
+  if (budget.steps <= 0) return 'maybe'
+  const here = matchAll(steps[at]?.tests ?? [], element)
+  const combinator = steps[at]?.combinator
+  if (here === 'no' || !combinator) return here
+  let best: Match = 'no'
+  for (const other of listRelated(element, combinator)) {
+    best = better(best, matchFrom(steps, at + 1, other, budget))
+    if (best === 'yes' || budget.steps <= 0) break
+  }
+  return worse(here, best)
+}
+
+function* listRelated(element: StyledElement, combinator: Combinator): Generator<StyledElement> {
+  const isUp = combinator === 'child' || combinator === 'descendant'
+  const next = (from: StyledElement) => (isUp ? from.parent : from.previous)
+  const isOne = combinator === 'child' || combinator === 'adjacent'
+  for (let other = next(element); other; other = next(other)) {
+    yield other
+    if (isOne) return
+  }
+}
+
+const ranks: Readonly<Record<Match, number>> = { no: 0, maybe: 1, yes: 2 }
+const better = (one: Match, other: Match): Match => (ranks[one] >= ranks[other] ? one : other)
+const worse = (one: Match, other: Match): Match => (ranks[one] <= ranks[other] ? one : other)
+const opposite: Readonly<Record<Match, Match>> = { no: 'yes', maybe: 'maybe', yes: 'no' }
+
+function matchAll(tests: readonly Selector[], element: StyledElement): Match {
+  let result: Match = 'yes'
+  for (const test of tests) {
+    result = worse(result, matchTest(test, element))
+    if (result === 'no') return 'no'
+  }
+  return result
+}
+
+function matchTest(test: Selector, element: StyledElement): Match {
+  switch (test.type) {
+    case 'universal':
+      return 'yes'
+    case 'tag':
+      return yesIf(test.name.toLowerCase() === element.name)
+    case 'attribute':
+      return yesIf(matchesAttribute(test, element))
+    case 'pseudo':
+      return matchPseudo(test, element)
+    default:
+      return 'no'
+  }
+}
+
+const yesIf = (condition: boolean): Match => (condition ? 'yes' : 'no')
+
+function matchesAttribute(test: Extract<Selector, { type: 'attribute' }>, element: StyledElement): boolean {
+  if (test.name === 'class' && test.action === 'element') return element.classes.has(test.value)
+  const found = element.attributes.get(test.name.toLowerCase())
+  if (found === undefined) return test.action === 'not'
+  const isFolded = test.ignoreCase === true
+  const [value, wanted] = isFolded ? [found.toLowerCase(), test.value.toLowerCase()] : [found, test.value]
+  return compareValues[test.action]?.(value, wanted) ?? false
+}
+
+const compareValues: Readonly<Record<string, (value: string, wanted: string) => boolean>> = {
+  exists: () => true,
+  equals: (value, wanted) => value === wanted,
+  not: (value, wanted) => value !== wanted,
+  start: (value, wanted) => wanted !== '' && value.startsWith(wanted),
+  end: (value, wanted) => wanted !== '' && value.endsWith(wanted),
+  any: (value, wanted) => wanted !== '' && value.includes(wanted),
+  element: (value, wanted) => value.split(/\s+/).includes(wanted),
+  hyphen: (value, wanted) => value === wanted || value.startsWith(`${wanted}-`),
+}
+
+/** States that a message has not when it is opened. */
+const states: ReadonlySet<string> = new Set(
+  'hover focus focus-within focus-visible active visited target checked disabled fullscreen modal popover-open before after first-line first-letter'.split(
+    ' ',
+  ),
+)
+
+function matchPseudo({ name, data }: Extract<Selector, { type: 'pseudo' }>, element: StyledElement): Match {
+  if (Array.isArray(data)) return matchList(name, data, element)
+  if (states.has(name)) return 'no'
+  if (name === 'root') return yesIf(element.name === 'html')
+  if (name === 'link' || name === 'any-link') return yesIf(element.name === 'a' && element.attributes.has('href'))
+  if (name === 'first-child') return yesIf(element.index === 1)
+  if (name === 'nth-child') return matchesIndex(data ?? '', element.index)
+  return 'maybe'
+}
+
+function matchList(name: string, list: readonly (readonly Selector[])[], element: StyledElement): Match {
+  const isSimple = list.every(tokens => tokens.every(({ type }) => !combinators.has(type)))
+  if (!isSimple || !['not', 'is', 'where', 'matches', 'any'].includes(name)) return 'maybe'
+  const found = list.reduce<Match>((best, tokens) => better(best, matchAll(tokens, element)), 'no')
+  return name === 'not' ? opposite[found] : found
+}
+
+/** `odd`, `even`, `3`, `2n+1`, `-n+3` (CSS Syntax 3 §6). */
+function matchesIndex(text: string, index: number): Match {
+  const plain = text.replace(/\s+/g, '').toLowerCase()
+  const known = plain === 'odd' ? '2n+1' : plain === 'even' ? '2n' : plain
+  const [whole, step = '', offset = ''] = /^(?:([+-]?\d{0,6})n)?([+-]?\d{1,6})?$/.exec(known) ?? []
+  if (!whole) return 'maybe'
+  const isStepped = whole.includes('n')
+  const a = isStepped ? Number(/\d/.test(step) ? step : `${step}1`) : 0
+  const rest = index - Number(offset || 0)
+  return yesIf(a === 0 ? rest === 0 : rest % a === 0 && rest / a >= 0)
+}

@@ -1,0 +1,5 @@
+export type { VisibleCharacters } from '../text/invisible-characters.ts'
+export { readVisibleCharacters } from '../text/invisible-characters.ts'
+export type { HtmlText, HtmlTextOptions } from './html-to-text.ts'
+export { afterAddress, htmlToText } from './html-to-text.ts'
+export type { HtmlAttributes } from './tokenize-html.ts'

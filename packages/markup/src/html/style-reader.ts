@@ -1,0 +1,85 @@
+import { createCascade } from '../css/cascade.ts'
+import type { StyledElement } from '../css/selectors.ts'
+import { listInlineStyles, listOwnStyles } from '../hidden/element-styles.ts'
+import { readVisual } from '../hidden/read-visual.ts'
+import type { Visual } from '../hidden/visual.ts'
+import { isHiding } from '../hidden/visual.ts'
+import type { HtmlTextOptions } from './html-to-text.ts'
+import { readSheets } from './read-sheets.ts'
+import type { HtmlAttributes } from './tokenize-html.ts'
+
+/** What an element is to what stands in it, by its styles. */
+export interface StyledPlace {
+  readonly visual: Visual
+  /** Absent where no style sheet asks for it. */
+  readonly element: ParentElement | undefined
+}
+
+interface ParentElement extends StyledElement {
+  lastChild: StyledElement | undefined
+}
+
+export interface StyleReader {
+  read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace
+  /** True when the style sheets were too much to be judged. */
+  isExhausted(): boolean
+}
+
+/** They have a look of their own. */
+const specialElements: ReadonlySet<string> = new Set(['pre', 'details', 'dialog', 'a'])
+const noOne: ReadonlySet<string> = new Set()
+
+/** Judges how elements look, with the style sheets of their document. */
+export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlTextOptions): StyleReader {
+  const rules = readSheets(html)
+  const cascade = createCascade(rules)
+  const top: ParentElement = makeElement('', new Map(), noOne, undefined)
+
+  function readStyles(element: ParentElement, outer: Visual): Visual {
+    const { name, attributes, classes } = element
+    const own = listOwnStyles(name, attributes)
+    const { sure, possible } = cascade.stylesOf(element, { own, inline: listInlineStyles(attributes) })
+    const visual = readVisual(outer, sure, name)
+    const isGone = [...classes].some(each => hidingClasses.has(each))
+    const isDoubtful = possible !== undefined && !isHiding(visual) && isHiding(readVisual(outer, possible, name))
+    if (!isGone && !isDoubtful) return visual
+    return { ...visual, isGone: isGone || visual.isGone, isDoubtful: isDoubtful || visual.isDoubtful }
+  }
+
+  return {
+    read(name, attributes, outer) {
+      const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
+      if (isPlain) return outer
+      const parent = outer.element ?? top
+      const element = makeElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
+      if (rules.length > 0) parent.lastChild = element
+      return { visual: readFold(name, attributes, readStyles(element, outer.visual), outer.visual), element }
+    },
+    isExhausted: cascade.isExhausted,
+  }
+}
+
+/** A closed `details` shows its first summary only (HTML §4.11.1). */
+function readFold(name: string, attributes: HtmlAttributes, visual: Visual, { fold: outer }: Visual): Visual {
+  const fold = name === 'details' && !attributes.has('open') ? { isSummaryRead: false } : undefined
+  const isSummary = name === 'summary' && outer?.isSummaryRead === false
+  if (outer && isSummary) outer.isSummaryRead = true
+  if (!outer || isSummary) return fold === visual.fold ? visual : { ...visual, fold }
+  return { ...visual, fold, isGone: true }
+}
+
+function makeElement(
+  name: string,
+  attributes: HtmlAttributes,
+  classes: ReadonlySet<string>,
+  parent: ParentElement | undefined,
+): ParentElement {
+  const previous = parent?.lastChild
+  const index = (previous?.index ?? 0) + 1
+  return { name, attributes, classes, id: attributes.get('id'), parent, previous, index, lastChild: undefined }
+}
+
+function classesOf(attributes: HtmlAttributes): ReadonlySet<string> {
+  const names = attributes.get('class')
+  return names ? new Set(names.split(/\s+/, 64)) : noOne
+}
