@@ -1,26 +1,18 @@
-import type { CommitOptions, SwarmCommits, UserCommitOptions } from './swarm-commits.ts'
-
-/** In whose name; default: the agent that is active. */
-type ForcedOptions<Options extends CommitOptions = CommitOptions> = Partial<Omit<Options, 'isForced'>>
-
-type Forced<Method> = Method extends (...args: [...infer Given, infer Options extends CommitOptions]) => infer Result
-  ? (...args: [...Given, options?: ForcedOptions<Options>]) => Result
-  : never
+import type { CommitOptions, SwarmCommits } from './swarm-commits.ts'
 
 /** The commits that ask nobody whether their agent is still the active one. */
-export type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: Forced<SwarmCommits[Name]> }
+export type ForcedCommits = { readonly [Name in keyof SwarmCommits as `${Name}Force`]: SwarmCommits[Name] }
 
 /** Every commit, and its `…Force`. */
 export type AllCommits = SwarmCommits & ForcedCommits
 
 export function addForcedCommits(commits: SwarmCommits, activeAgent: () => string): AllCommits {
-  const force = <Options extends CommitOptions>(options: ForcedOptions<Options> = {}) => {
-    return { ...options, agentName: options.agentName ?? activeAgent(), isForced: true }
+  const force = <Options extends CommitOptions>(options: Options | undefined) => {
+    return { ...options, agentName: options?.agentName ?? activeAgent(), isForced: true }
   }
   return {
     ...commits,
-    commitUserMessageForce: (content, mode, options?: ForcedOptions<UserCommitOptions>) =>
-      commits.commitUserMessage(content, mode, force(options)),
+    commitUserMessageForce: (content, mode, options) => commits.commitUserMessage(content, mode, force(options)),
     commitAssistantMessageForce: (content, options) => commits.commitAssistantMessage(content, force(options)),
     commitSystemMessageForce: (content, options) => commits.commitSystemMessage(content, force(options)),
     commitDeveloperMessageForce: (content, options) => commits.commitDeveloperMessage(content, force(options)),

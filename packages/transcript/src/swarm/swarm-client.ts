@@ -12,6 +12,7 @@ import { createSwarmCommits } from './swarm-commits.ts'
 import type { SwarmData } from './swarm-data.ts'
 import { openSwarmData } from './swarm-data.ts'
 import type { SwarmHistory } from './swarm-history.ts'
+import type { SwarmImage } from './swarm-message.ts'
 import type { SwarmNavigation } from './swarm-navigation.ts'
 import type { AgentSpec, SwarmDeps, SwarmSpec } from './swarm-spec.ts'
 import { swarmTexts } from './swarm-spec.ts'
@@ -22,8 +23,7 @@ import { createSwarmVoice } from './swarm-voice.ts'
 export interface MessageOptions {
   /** What is known of the message beside its words; kept with it. */
   readonly payload?: JsonMap | null | undefined
-  /** base64 */
-  readonly images?: readonly string[] | undefined
+  readonly images?: readonly SwarmImage[] | undefined
   /** Somebody else writes what is said and answered into the thread (the desk): here only calls, results and hand-overs are. */
   readonly isStored?: boolean | undefined
   /**

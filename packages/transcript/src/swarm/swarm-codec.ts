@@ -1,9 +1,11 @@
 import type { Json } from '@postern/core'
 import { bagName, bagOfRun } from '../bag.ts'
+import type { ReadContext } from '../codec.ts'
 import { createCodec } from '../create-codec.ts'
 import type { Dialect } from '../dialect.ts'
+import type { EntryBody } from '../entry.ts'
 import { readSwarmDrafts } from './read-swarm-message.ts'
-import { parseSwarmMessage, type SwarmMessage } from './swarm-message.ts'
+import { encodeSwarmImages, parseSwarmMessage, type SwarmImage, type SwarmMessage } from './swarm-message.ts'
 import { countSwarmRun, writeSwarmMessage } from './write-swarm-message.ts'
 
 const dialect: Dialect<SwarmMessage> = {
@@ -26,5 +28,22 @@ function withoutBag({
   return payload
 }
 
+const codec = createCodec(dialect)
+
+/** `ISwarmMessage` as a program has it: its images may be bytes. */
+export interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
+  readonly images?: readonly SwarmImage[] | undefined
+}
+
 /** Seed 003: messages of a swarm. */
-export const swarmCodec = createCodec(dialect)
+export const swarmCodec = {
+  ...codec,
+  /** Reads messages whose images may be Blobs, whose bytes have to be waited for. @throws Rejection malformed, naming the member */
+  async readLive(messages: readonly LiveSwarmMessage[], context: ReadContext): Promise<readonly EntryBody[]> {
+    return codec.read(await Promise.all(messages.map(encodeImages)), context)
+  },
+}
+
+async function encodeImages(message: LiveSwarmMessage): Promise<LiveSwarmMessage> {
+  return message.images ? { ...message, images: await encodeSwarmImages(message.images) } : message
+}

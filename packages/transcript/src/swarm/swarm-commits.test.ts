@@ -222,6 +222,39 @@ describe.each(withRows)('$name, while the store fails', ({ run, force }) => {
   })
 })
 
+describe('commits without options', () => {
+  it('are those of the active agent', async () => {
+    const { client } = await openClient()
+    const { commits } = client
+    expect(await commits.commitUserMessage('words', 'user')).toBe(true)
+    expect(await commits.commitAssistantMessage('answer')).toBe(true)
+    expect(await commits.commitSystemMessage('s')).toBe(true)
+    expect(await commits.commitDeveloperMessage('d')).toBe(true)
+    expect(await commits.commitToolOutput('c-1', 'out')).toBe(true)
+    expect(await commits.commitFlush()).toBe(true)
+    expect(await commits.commitStopTools()).toBe(true)
+    expect(await commits.commitCancelOutput()).toBe(true)
+    expect(await commits.commitAgentChange()).toBe(true)
+    expect(await commits.commitRescue('reason', 'again')).toBe(true)
+    expect(await commits.commitToolRequest([{ toolName: 't', params: {} }])).toHaveLength(1)
+    expect(await commits.commitToolCalls('so', [call])).toBe(true)
+    const rows = await client.history.listRaw()
+    expect(rows.map(({ role }) => role)).toEqual(
+      'user assistant system developer tool flush resque user assistant assistant'.split(' '),
+    )
+    expect(new Set(rows.map(({ agentName }) => agentName))).toEqual(new Set(['a']))
+  })
+
+  it('take an image as a Blob, and so does what a user says', async () => {
+    const { client } = await openClient()
+    const png = Buffer.from('89504e470d0a1a0a00', 'hex')
+    await client.commits.commitUserMessage('look', 'user', { images: [new Blob([png])] })
+    await client.complete('and here', { images: [new Blob([png])] })
+    const users = (await client.history.listRaw()).filter(({ role }) => role === 'user')
+    expect(users.map(({ images }) => images)).toEqual([[png.toString('base64')], [png.toString('base64')]])
+  })
+})
+
 describe('the history bus', () => {
   it('pop takes the last row with its calls, and tells it; of none it is null', async () => {
     const { client, events, bus } = await openClient()

@@ -2,7 +2,8 @@ import type { JsonMap } from '../json-difference.ts'
 import { formatUuidOf } from '../new-id.ts'
 import type { BusSource } from './swarm-bus.ts'
 import type { SwarmHistory } from './swarm-history.ts'
-import type { ExecutionMode, SwarmMessage, SwarmToolCall } from './swarm-message.ts'
+import type { ExecutionMode, SwarmImage, SwarmMessage, SwarmToolCall } from './swarm-message.ts'
+import { encodeSwarmImages, hasOnlyText } from './swarm-message.ts'
 import type { SwarmDeps } from './swarm-spec.ts'
 
 export interface ToolRequest {
@@ -12,7 +13,8 @@ export interface ToolRequest {
 
 /** In whose name, and whether also when that agent is no longer the active one. */
 export interface CommitOptions {
-  readonly agentName: string
+  /** Default: the agent that is active. */
+  readonly agentName?: string | undefined
   readonly isForced?: boolean | undefined
   /** The row is there already: only the event is told. */
   readonly isStored?: boolean | undefined
@@ -20,7 +22,7 @@ export interface CommitOptions {
 
 export interface UserCommitOptions extends CommitOptions {
   readonly payload?: JsonMap | null | undefined
-  readonly images?: readonly string[] | undefined
+  readonly images?: readonly SwarmImage[] | undefined
 }
 
 /**
@@ -28,24 +30,24 @@ export interface UserCommitOptions extends CommitOptions {
  * an agent that is no longer active is skipped (false) unless it is forced.
  */
 export interface SwarmCommits {
-  commitUserMessage(content: string, mode: ExecutionMode, options: UserCommitOptions): Promise<boolean>
-  commitAssistantMessage(content: string, options: CommitOptions): Promise<boolean>
-  commitSystemMessage(content: string, options: CommitOptions): Promise<boolean>
-  commitDeveloperMessage(content: string, options: CommitOptions): Promise<boolean>
+  commitUserMessage(content: string, mode: ExecutionMode, options?: UserCommitOptions): Promise<boolean>
+  commitAssistantMessage(content: string, options?: CommitOptions): Promise<boolean>
+  commitSystemMessage(content: string, options?: CommitOptions): Promise<boolean>
+  commitDeveloperMessage(content: string, options?: CommitOptions): Promise<boolean>
   /** The ids of the calls; none when it was skipped. */
-  commitToolRequest(requests: readonly ToolRequest[], options: CommitOptions): Promise<readonly string[]>
+  commitToolRequest(requests: readonly ToolRequest[], options?: CommitOptions): Promise<readonly string[]>
   /** Calls a model made, under its own ids, with what it said. @throws Rejection malformed for two calls of one id */
-  commitToolCalls(content: string, calls: readonly SwarmToolCall[], options: CommitOptions): Promise<boolean>
-  commitToolOutput(toolId: string, content: string, options: CommitOptions): Promise<boolean>
-  commitFlush(options: CommitOptions): Promise<boolean>
+  commitToolCalls(content: string, calls: readonly SwarmToolCall[], options?: CommitOptions): Promise<boolean>
+  commitToolOutput(toolId: string, content: string, options?: CommitOptions): Promise<boolean>
+  commitFlush(options?: CommitOptions): Promise<boolean>
   /** Leaves undone what is still to be called in the turn that runs. */
-  commitStopTools(options: CommitOptions): Promise<boolean>
+  commitStopTools(options?: CommitOptions): Promise<boolean>
   /** Gives up the answer that is being made. */
-  commitCancelOutput(options: CommitOptions): Promise<boolean>
+  commitCancelOutput(options?: CommitOptions): Promise<boolean>
   /** Tells an agent that it is not the one who speaks any more: what it has still to call is left undone. */
-  commitAgentChange(options: CommitOptions): Promise<boolean>
+  commitAgentChange(options?: CommitOptions): Promise<boolean>
   /** Cuts the history for a reason, and begins again with `restart` in the user's place. Rows alone: an agent tells nothing of it. */
-  commitRescue(reason: string, restart: string, options: CommitOptions): Promise<boolean>
+  commitRescue(reason: string, restart: string, options?: CommitOptions): Promise<boolean>
 }
 
 export interface CommitDeps extends Pick<SwarmDeps, 'bus' | 'world'> {
@@ -85,7 +87,7 @@ export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
   const { history, bus, world, swarmName, clientId, activeAgent, isOfSession = false, effects = {} } = deps
 
   async function commit(done: Commit): Promise<boolean> {
-    const { type, row, input = {}, agentName, isForced = false, isStored = false } = done
+    const { type, row, input = {}, agentName = activeAgent(), isForced = false, isStored = false } = done
     if (!isForced && agentName !== activeAgent()) return false
     if (row && !isStored) await history.push({ ...row, agentName })
     effects[type]?.()
@@ -96,19 +98,19 @@ export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
 
   const commitText =
     (role: 'assistant' | 'system' | 'developer') =>
-    (content: string, options: CommitOptions): Promise<boolean> =>
+    (content: string, options?: CommitOptions): Promise<boolean> =>
       commit({
         ...options,
         type: `commit-${role}-message`,
         row: { role, content, mode: 'tool' },
         input: { message: content },
       })
-  const commitBare = (type: CommitType) => (options: CommitOptions) => commit({ ...options, type })
+  const commitBare = (type: CommitType) => (options?: CommitOptions) => commit({ ...options, type })
 
   function commitToolCalls(
     content: string,
     tool_calls: readonly SwarmToolCall[],
-    options: CommitOptions,
+    options?: CommitOptions,
   ): Promise<boolean> {
     const request = tool_calls.map(({ function: called }) => ({ toolName: called.name, params: called.arguments }))
     const row = { role: 'assistant', content, mode: 'tool', tool_calls } as const
@@ -116,11 +118,13 @@ export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
   }
 
   return {
-    commitUserMessage(content, mode, { payload, images, ...options }) {
+    async commitUserMessage(content, mode, { payload, images: given = [], ...options } = {}) {
+      // Without a Blob nothing is waited for: rows stand in the order in which they were committed.
+      const images = hasOnlyText(given) ? given : await encodeSwarmImages(given)
       // Only what a user says himself carries what the call knew of him.
       const context =
         mode === 'user' && payload !== undefined ? { payload: payload as NonNullable<SwarmMessage['payload']> } : {}
-      const row = { role: 'user', content, mode, ...context, ...(images && images.length > 0 && { images }) } as const
+      const row = { role: 'user', content, mode, ...context, ...(images.length > 0 && { images }) } as const
       return commit({ ...options, type: 'commit-user-message', row, input: { message: content } })
     },
     commitAssistantMessage: commitText('assistant'),
@@ -143,7 +147,7 @@ export function createSwarmCommits(deps: CommitDeps): SwarmCommits {
     commitStopTools: commitBare('commit-stop-tools'),
     commitCancelOutput: commitBare('commit-cancel-output'),
     commitAgentChange: commitBare('commit-agent-change'),
-    async commitRescue(reason, restart, { agentName, isForced = false }) {
+    async commitRescue(reason, restart, { agentName = activeAgent(), isForced = false } = {}) {
       if (!isForced && agentName !== activeAgent()) return false
       await history.push({ role: 'resque', content: reason, mode: 'tool', agentName })
       await history.push({ role: 'user', content: restart, mode: 'tool', agentName })

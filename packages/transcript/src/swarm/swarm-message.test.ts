@@ -69,6 +69,10 @@ describe('ISwarmMessage', () => {
   it('W-05: images as bytes, Blob and base64 are the same bytes, and a file of the type they have', async () => {
     const images = await encodeSwarmImages([png, new Blob([png]), png.toString('base64')])
     expect(new Set(images).size).toBe(1)
+    const several = [new Blob([png]), new Uint8Array(png), png.toString('base64')]
+    const live = [{ ...row, role: 'user', mode: 'user', images: several }] as const
+    expect(swarmCodec.write(await swarmCodec.readLive(live, context))).toEqual([{ ...row, images }])
+    expect(() => read({ ...row, images: [new Blob([png])] })).toThrow('images.0: must be base64 text or bytes')
     const [entry] = read({ ...row, images: [new Uint8Array(png)] })
     expect(entry?.content).toEqual({
       parts: [

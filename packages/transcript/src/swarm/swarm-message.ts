@@ -12,11 +12,14 @@ export const swarmToolCallSchema = z.looseObject({
   function: z.looseObject({ name: z.string(), arguments: jsonMapSchema }),
 })
 
-/** Bytes become base64 text: that is how an image travels in JSON. */
-const imageSchema = z.union([
-  z.string(),
-  z.instanceof(Uint8Array).transform(bytes => Buffer.from(bytes).toString('base64')),
-])
+/** An image as a program has it: bytes, or base64 text, which is how it travels in JSON. */
+export type SwarmImage = Blob | Uint8Array | string
+
+/** Bytes become base64 text. */
+const imageSchema = z.union(
+  [z.string(), z.instanceof(Uint8Array).transform(bytes => Buffer.from(bytes).toString('base64'))],
+  'must be base64 text or bytes; swarmCodec.readLive() reads a Blob',
+)
 
 export const swarmMessageSchema = z.looseObject({
   role: z.enum(swarmRoles),
@@ -58,8 +61,12 @@ export function parseSwarmMessage(value: unknown): SwarmMessage {
   return parseForeign(swarmMessageSchema as unknown as z.ZodType<SwarmMessage>, value, 'swarm message')
 }
 
+export function hasOnlyText(images: readonly SwarmImage[]): images is readonly string[] {
+  return images.every(image => typeof image === 'string')
+}
+
 /** Images of any kind a caller may have, as base64 text. */
-export async function encodeSwarmImages(images: readonly (Blob | Uint8Array | string)[]): Promise<readonly string[]> {
+export async function encodeSwarmImages(images: readonly SwarmImage[]): Promise<readonly string[]> {
   const encoded = images.map(async image => {
     if (typeof image === 'string') return image
     const bytes = image instanceof Uint8Array ? image : new Uint8Array(await image.arrayBuffer())

@@ -5,7 +5,7 @@ import { defaultAnswerChecks, findAnswerFault } from './answer-checks.ts'
 import type { SwarmCommits } from './swarm-commits.ts'
 import type { SwarmData } from './swarm-data.ts'
 import type { SwarmHistory } from './swarm-history.ts'
-import type { ExecutionMode, SwarmToolCall } from './swarm-message.ts'
+import type { ExecutionMode, SwarmImage, SwarmToolCall } from './swarm-message.ts'
 import type { SwarmNavigation } from './swarm-navigation.ts'
 import { askOperator } from './swarm-operator.ts'
 import { rescueAnswer } from './swarm-rescue.ts'
@@ -35,7 +35,7 @@ export interface TurnRequest {
   readonly message: string
   readonly mode: ExecutionMode
   readonly payload?: JsonMap | null | undefined
-  readonly images?: readonly string[] | undefined
+  readonly images?: readonly SwarmImage[] | undefined
   readonly isStored?: boolean | undefined
   /** Where the words go while they are made. */
   readonly voice?: SwarmVoice | undefined
