@@ -38,6 +38,43 @@ test.each([handleHost, 'agents.test'])('WebFinger at %s answers with the one sub
   })
 })
 
+const gatewayNames = [handleHost, 'agents.test'].flatMap(host => [
+  [`acct:${handleHost}@${host}`, host],
+  [`acct:agents.test@${host}`, host],
+])
+
+test.each([...gatewayNames, [`${origin}/actor`, 'agents.test']])(
+  'WebFinger answers %s at %s with the account that signs what the gateway fetches',
+  async (resource, host) => {
+    const { request } = house.world.loopback
+    const first = await request(`https://${host}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`)
+    const answer = first.status === 302 ? await request(first.headers.get('location') ?? '') : first
+    const jrd = JSON.parse(answer.body.toString())
+    expect(jrd).toEqual({
+      subject: `acct:${handleHost}@${handleHost}`,
+      aliases: [`${origin}/actor`],
+      links: [{ rel: 'self', type: 'application/activity+json', href: `${origin}/actor` }],
+    })
+    const actor = JSON.parse((await request(jrd.links[0].href)).body.toString())
+    expect(jrd.subject).toBe(`acct:${actor.preferredUsername}@${handleHost}`)
+  },
+)
+
+test.each(['acct:other.test@example.test', 'acct:example.test@other.test', `${origin}/actor/outbox`, `${origin}/`])(
+  'WebFinger knows no account of the gateway by %s',
+  async resource => {
+    const url = `${origin}/.well-known/webfinger?resource=${encodeURIComponent(resource)}`
+    expect((await house.world.loopback.request(url)).status).toBe(404)
+  },
+)
+
+test('a server that looks up the name of whoever reads there is answered, and its proof checked', async () => {
+  const from = 'alice@gotosocial.test'
+  const sent = await house.world.send({ via: 'activitypub', to: `@echo@${handleHost}`, text: 'who reads me?', from })
+  expect(sent).toMatchObject({ status: 'answered', reply: { text: expect.stringContaining('who reads me?') } })
+  expect((await house.show(sent.id)).message.sender).toMatchObject({ address: `@${from}`, verified: true })
+})
+
 test('host-meta says where WebFinger is', async () => {
   const answer = await house.world.loopback.request(`${origin}/.well-known/host-meta`)
   expect(answer.headers.get('content-type')).toBe('application/xrd+xml')

@@ -140,6 +140,7 @@ export function openActivityPub(
       inbound,
     }),
     fetchBackground: createBackground({ ...shared, posts: createRemotePosts({ fetchDocument, isBlocked, now }) }),
+    gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     decideFollow: createFollowDecision(desk, origin),

@@ -141,8 +141,9 @@ function createApp(channel: Channel<Hono>, agents: AgentDirectory): Hono {
   const app = new Hono()
   app.get('/.well-known/webfinger', context => {
     const name = /^acct:([^@]+)@/.exec(context.req.query('resource') ?? '')?.[1] ?? ''
-    if (!agents.find(name)) return context.notFound()
-    const jrd = { subject: `acct:${name}@${domain}`, links: channel.links(name) }
+    const links = name === domain ? channel.gatewayLinks : agents.find(name) && channel.links(name)
+    if (!links) return context.notFound()
+    const jrd = { subject: `acct:${name}@${domain}`, links }
     return context.body(JSON.stringify(jrd), 200, { 'content-type': 'application/jrd+json' })
   })
   return app.route('/', channel.routes)

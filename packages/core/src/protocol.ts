@@ -129,6 +129,8 @@ export interface Channel<Routes = unknown> {
   /** The principal behind an address, when both say so; undefined: nobody. @throws Unavailable, Undeliverable, Rejection */
   findPrincipal?(address: string): Promise<string | undefined>
   links(agent: string): readonly WebLink[]
+  /** Of the gateway's own account, where it has one (`acct:HOST@HOST`). */
+  readonly gatewayLinks?: readonly WebLink[] | undefined
   publishedKeys(): Promise<readonly PublishedKey[]>
   /**
    * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while, unless

@@ -5,6 +5,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Face } from './agent-card.ts'
 import { describeAgentCard, describeDirectory } from './agent-card.ts'
+import { describeGateway } from './gateway-account.ts'
 import { renderHostMeta } from './host-meta.ts'
 import { guardProfilePage, renderProfilePage } from './profile-page.ts'
 import { describeResource, readAgentName } from './webfinger.ts'
@@ -20,12 +21,16 @@ export interface DiscoveryOptions extends Face {
 export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face }: DiscoveryOptions): Hono {
   const open = channels.filter(({ name }) => face.inbound.includes(name))
   const linksOf = (agent: string) => open.flatMap(channel => channel.links(agent))
+  const gatewayLinks = open.flatMap(channel => channel.gatewayLinks ?? [])
   const publicly = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' }
   return new Hono()
     .get('/.well-known/webfinger', async context => {
       const resources = context.req.queries('resource') ?? []
-      if (await isFormerAgent(readAgentName(resources, agents) ?? '')) return answerGone(context)
-      const jrd = describeResource(resources, agents, linksOf, context.req.queries('rel'))
+      const rels = context.req.queries('rel')
+      const name = readAgentName(resources, agents) ?? ''
+      if (await isFormerAgent(name)) return answerGone(context)
+      const ofGateway = agents.find(name) ? undefined : describeGateway(resources[0] ?? '', agents, gatewayLinks, rels)
+      const jrd = ofGateway ?? describeResource(resources, agents, linksOf, rels)
       return context.body(JSON.stringify(jrd), 200, { ...publicly, 'content-type': 'application/jrd+json' })
     })
     .get('/.well-known/host-meta', context =>

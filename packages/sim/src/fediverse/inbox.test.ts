@@ -149,6 +149,17 @@ test('GoToSocial shows its actors to signed requests only, and its key to everyb
   expect(stub.inbox).toBeUndefined()
 })
 
+test('GoToSocial shows nothing, not even its key, to a signer whose name WebFinger does not know', async () => {
+  const { fediverse, loopback } = world
+  const url = 'https://gotosocial.test/users/alice'
+  const { host: _, ...headers } = await fediverse.sign({ method: 'GET', url: `${url}/main-key` }, 'alice@mastodon.test')
+  expect((await loopback.request(`${url}/main-key`, { headers })).status).toBe(200)
+  const nameless = fediverse.disturb('mastodon.test', { ...disturbances.gone, path: /webfinger/ })
+  const answer = await loopback.request(`${url}/main-key`, { headers })
+  expect([answer.status, answer.body.toString()]).toEqual([500, expect.stringContaining('webfinger')])
+  nameless()
+})
+
 test('WebFinger, actor and NodeInfo answer, for those who live there', async () => {
   const get = async (url: string) => {
     const { status, headers, body } = await world.loopback.request(url)

@@ -19,6 +19,8 @@ export interface Persona {
   readonly keyDocument: 'stub' | 'bare'
   /** Actors are shown to signed requests only; the key document stays open. */
   readonly secureMode: boolean
+  /** Before it answers a signed GET, it looks up the name of who signed: 500 when WebFinger does not know it. */
+  readonly asksForReadersName: boolean
   /** Answers 202 before it has looked at the signature. */
   readonly verifiesLater: boolean
   /** Looks a key up once and never again. */
@@ -35,11 +37,12 @@ export const mastodonLike: Persona = {
   keyIdOf: actorId => `${actorId}#main-key`,
   keyDocument: 'stub',
   secureMode: false,
+  asksForReadersName: false,
   verifiesLater: false,
   keepsKeys: false,
 }
 
-/** The key has an address of its own, and the actor behind it is shown to signed requests only. */
+/** The key has an address of its own, and the actor behind it is shown only to signers that have a name. */
 export const gotosocialLike: Persona = {
   ...mastodonLike,
   software: 'gotosocial',
@@ -48,6 +51,7 @@ export const gotosocialLike: Persona = {
   algorithm: 'hs2019',
   keyIdOf: actorId => `${actorId}/main-key`,
   secureMode: true,
+  asksForReadersName: true,
 }
 
 /** Takes everything and looks at it later; a signature it cannot read, or a key that has changed, is a message lost. */

@@ -21,6 +21,12 @@ export async function resolveRecipient(asked: string, fetchDocument: FetchDocume
   return { id, url, address, inbox: actor.inbox, sharedInbox }
 }
 
+/** That the name of an actor leads back to it, as GoToSocial wants it of who reads there. @throws Error */
+export async function checkName(id: string, fetchDocument: FetchDocument): Promise<void> {
+  const { preferredUsername } = await fetchDocument(id)
+  await confirmName(`${preferredUsername}@${new URL(id).hostname}`, id, fetchDocument)
+}
+
 /** The name's domain may differ from the actor's host: then that domain has to say the same. */
 async function confirmName(asked: string, id: string, fetchDocument: FetchDocument): Promise<string> {
   const first = await finger(asked, fetchDocument)

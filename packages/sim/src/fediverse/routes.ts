@@ -83,15 +83,16 @@ async function answerFile({ host, path }: SimRequest, { media }: FediverseRooms)
 async function answerActor(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
   const actor = findActor(request, rooms, name)
   if (!actor) return notFound
-  if (actor.persona.secureMode && !(await isSigned(request, rooms))) {
-    return answerJson({ error: 'Unauthorized: request signature required' }, undefined, 401)
-  }
+  const refusal = await refuseReader(request, actor.persona, rooms)
+  if (refusal) return refusal
   return answerJson(await describeActor(actor), `${activityType}; charset=utf-8`)
 }
 
 async function answerKey(request: SimRequest, rooms: FediverseRooms, [, name]: RegExpMatchArray): Promise<SimAnswer> {
   const actor = findActor(request, rooms, name)
   if (!actor?.keyId.endsWith(request.path)) return notFound
+  const refusal = request.headers.signature ? await refuseReader(request, actor.persona, rooms) : undefined
+  if (refusal) return refusal
   return answerJson(await keyDocuments[actor.persona.keyDocument](actor), activityType)
 }
 
@@ -100,12 +101,19 @@ const keyDocuments: Readonly<Record<Persona['keyDocument'], typeof describeKeySt
   bare: describeBareKey,
 }
 
-async function isSigned(request: SimRequest, { checks }: FediverseRooms): Promise<boolean> {
+/** In secure mode only signers read, and GoToSocial wants to know their names, too. */
+async function refuseReader(
+  request: SimRequest,
+  { secureMode }: Persona,
+  { checks }: FediverseRooms,
+): Promise<SimAnswer | undefined> {
   const ofHost = checks.get(request.host)
-  if (!ofHost) return false
-  return verifySigner(request, ofHost).then(
-    () => true,
-    () => false,
+  if (!secureMode || !ofHost) return undefined
+  const signer = await verifySigner(request, ofHost).catch(() => undefined)
+  if (!signer) return answerJson({ error: 'Unauthorized: request signature required' }, undefined, 401)
+  return ofHost.checkReader(signer).then(
+    () => undefined,
+    error => answerJson({ error: `Internal Server Error: ${error}` }, undefined, 500),
   )
 }
 

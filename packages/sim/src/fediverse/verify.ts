@@ -2,6 +2,7 @@ import type { SimRequest } from '../net/loopback-server.ts'
 import type { FetchDocument, FoundKey } from './find-key.ts'
 import { findKey } from './find-key.ts'
 import type { HostPlan, SignatureScheme } from './persona.ts'
+import { checkName } from './recipient.ts'
 import { verifyCavage } from './verify-cavage.ts'
 import { verifyRfc9421 } from './verify-rfc9421.ts'
 
@@ -11,6 +12,8 @@ export interface SignatureChecks {
   readonly reads: readonly SignatureScheme[]
   /** @throws Error with the reason */
   findKey(keyId: string): Promise<FoundKey>
+  /** That WebFinger knows this actor, where the server wants to know. @throws Error with the reason */
+  checkReader(actor: string): Promise<void>
 }
 
 /** Header fields with one value each. */
@@ -34,7 +37,12 @@ export function createChecks(
   return new Map(
     Object.entries(hosts).map(([host, { persona }]) => [
       host,
-      { now, reads: persona.reads, findKey: persona.keepsKeys ? keepFirst(find) : find },
+      {
+        now,
+        reads: persona.reads,
+        findKey: persona.keepsKeys ? keepFirst(find) : find,
+        checkReader: async actor => (persona.asksForReadersName ? checkName(actor, fetchDocument) : undefined),
+      },
     ]),
   )
 }
