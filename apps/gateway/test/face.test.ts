@@ -49,6 +49,26 @@ test('people see the same on the page', async () => {
   expect(page).toContain('<a href="https://example.com/code" rel="me nofollow noopener">')
 })
 
+test('a browser that opens a post of the agent sees it, and the page of the agent lists it', async () => {
+  const text = 'Is the library open?'
+  await house.world.send({ via: 'activitypub', to: 'echo', text })
+  const outbox = JSON.parse(
+    (await ask(`${origin}/agents/echo/outbox?page=true`, 'application/activity+json')).body.toString(),
+  )
+  const post = String(outbox.orderedItems[0].object.id)
+  const shown = await ask(post, 'text/html,application/xhtml+xml,*/*;q=0.8')
+  expect({ status: shown.status, type: shown.headers.get('content-type') }).toEqual({
+    status: 200,
+    type: 'text/html; charset=UTF-8',
+  })
+  expect(shown.body.toString()).toContain(`<p>${text}</p>`)
+  const page = await ask(`${origin}/agents/echo`, 'text/html')
+  expect(page.body.toString()).toContain(`<a rel="nofollow noopener noreferrer" href="${post}">`)
+  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'none'; /)
+  const feed = await ask(`${origin}/agents/echo/feed.atom`, '*/*')
+  expect(feed.body.toString()).toContain(`<id>${post}</id>`)
+})
+
 test('who is suspended on the list is refused, and who is only silenced is not', async () => {
   const send = (from: string) => house.world.send({ via: 'activitypub', to: 'echo', text: 'hello', from })
   expect(await send('mallory@evil.test')).toMatchObject({ status: 'refused', refusal: { answer: 403 } })

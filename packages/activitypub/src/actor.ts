@@ -4,7 +4,7 @@ import { escapeHtml, isLinkField } from '@postern/core'
 import type { ActivityPubConfig } from './config.ts'
 import type { ActorKeys } from './keys.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
-import { partsToHtml } from './parts-to-html.ts'
+import { describeInHtml } from './parts-to-html.ts'
 import type { JsonMembers } from './render.ts'
 import { formatRsaMultikey } from './signature/multikey.ts'
 import { activityStreams, multikeyContexts, publicCollection, securityContext } from './vocabulary.ts'
@@ -40,10 +40,7 @@ export function renderActor(agent: AgentProfile, keys: ActorKeys, { origin, foll
     type: 'Service',
     preferredUsername: agent.name,
     name: agent.displayName,
-    summary: partsToHtml({
-      status: 'completed',
-      parts: [{ kind: 'text', mime: 'text/plain', content: agent.description }],
-    }),
+    summary: describeInHtml(agent.description),
     url: actor,
     ...collections,
     endpoints: { sharedInbox: `${origin}/inbox` },

@@ -1,7 +1,8 @@
 import type { Json, LookupDesk, RelationDesk } from '@postern/core'
 import { agentIris } from './own-iris.ts'
+import type { PostsParts } from './posts.ts'
+import { toAnswered } from './posts.ts'
 import { renderCreate } from './render.ts'
-import { readRendering } from './rendering.ts'
 import { activityStreams } from './vocabulary.ts'
 
 type Listed = Awaited<ReturnType<LookupDesk['listResponses']>>[number]
@@ -16,9 +17,15 @@ export type CollectionName = 'outbox' | 'followers' | 'following' | 'featured'
 
 type CollectionDesk = Pick<LookupDesk & RelationDesk, 'listResponses' | 'countListed' | 'countRelations'>
 
-export function createCollections(desk: CollectionDesk, origin: string): Readonly<Record<CollectionName, Collection>> {
+export type OutboxHouse = Pick<PostsParts, 'origin' | 'fileAddress'>
+
+export function createCollections(
+  desk: CollectionDesk,
+  house: OutboxHouse,
+): Readonly<Record<CollectionName, Collection>> {
+  const { origin } = house
   return {
-    outbox: createOutbox(desk, origin),
+    outbox: createOutbox(desk, house),
     followers: createPeople('followers', desk, origin),
     following: createPeople('following', desk, origin),
     // Nothing is pinned.
@@ -32,7 +39,8 @@ export function createCollections(desk: CollectionDesk, origin: string): Readonl
 const pageSize = 20
 
 /** Posts everybody may read, newest first. */
-function createOutbox(desk: CollectionDesk, origin: string): Collection {
+function createOutbox(desk: CollectionDesk, house: OutboxHouse): Collection {
+  const { origin } = house
   return {
     async describe(agent) {
       const { outbox } = agentIris(origin, agent)
@@ -50,7 +58,7 @@ function createOutbox(desk: CollectionDesk, origin: string): Collection {
         ...place,
       })
       const next = listed.length === pageSize ? listed.at(-1)?.place : undefined
-      const orderedItems = listed.map(item => toItem(item, agent, origin))
+      const orderedItems = listed.map(item => toItem(item, house))
       return { ...page(outbox, orderedItems, after), ...(next !== undefined && { next: pageIri(outbox, next) }) }
     },
   }
@@ -84,8 +92,7 @@ function pageIri(collectionIri: string, after?: number): string {
 }
 
 /** A long answer is listed by its first post. */
-function toItem({ response, target, rendering: json, editedAt }: Listed, agent: string, origin: string): Json {
-  const rendering = readRendering(json, target, response)
-  const { '@context': _, ...activity } = renderCreate({ origin, agent, response, rendering, editedAt })
+function toItem(listed: Listed, house: OutboxHouse): Json {
+  const { '@context': _, ...activity } = renderCreate(toAnswered(listed, house))
   return activity
 }

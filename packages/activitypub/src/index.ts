@@ -31,6 +31,7 @@ import type { OutgoingActivity } from './outgoing.ts'
 import { createDeliveryRenderer, describeOutgoing } from './outgoing.ts'
 import { createOutgoingProof } from './outgoing-proof.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
+import { createPublicProfiles } from './pages/public-profile.ts'
 import type { PeerLimits } from './peer-limits.ts'
 import { createPeerLimits } from './peer-limits.ts'
 import { createPrincipalFinder } from './principal.ts'
@@ -132,16 +133,24 @@ export function openActivityPub(
       desk,
       world,
       keys,
-      collections: createCollections(desk, origin),
+      collections: createCollections(desk, { origin, fileAddress }),
       follows: config.follows,
       posts,
       readers,
+      pages: { desk, agents, domain: agents.domain, origin, isBlocked, fileAddress },
       isFormerAgent: createFormerAgents(desk, agents),
       inbound,
     }),
     fetchBackground: createBackground({ ...shared, posts: createRemotePosts({ fetchDocument, isBlocked, now }) }),
     gatewayLinks: [{ rel: 'self', type: activityJson, href: instanceActorIri(origin) }],
     links: agent => [{ rel: 'self', type: activityJson, href: agentIris(origin, agent).actor }],
+    readProfile: createPublicProfiles({
+      desk,
+      agents,
+      fileAddress,
+      follows: config.follows,
+      isSignedOnly: readers.isSignedOnly,
+    }),
     publishedKeys: () => listPublishedKeys(keys, findActors(agents)),
     decideFollow: createFollowDecision(desk, origin),
     async rotateKeys(agent, options) {

@@ -47,6 +47,11 @@ export function partsToHtml({ parts, status }: Pick<NormalizedResponse, 'parts' 
   return html || paragraph(escapeHtml(stateTexts[status]))
 }
 
+/** An agent's description: paragraphs, and addresses as links. Pure. */
+export function describeInHtml(description: string): string {
+  return partsToHtml({ status: 'completed', parts: [{ kind: 'text', mime: 'text/plain', content: description }] })
+}
+
 /** A kind that is not known here has no reading. */
 function writePart(part: Part): string {
   const write = Object.hasOwn(partWriters, part.kind) ? (partWriters[part.kind] as (part: Part) => string) : () => ''

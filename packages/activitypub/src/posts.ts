@@ -1,4 +1,4 @@
-import type { LookupDesk, ShowDemand, Visibility } from '@postern/core'
+import type { FoundResponse, LookupDesk, ShowDemand, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
 import { othersMentioned } from './address-answer.ts'
 import { parsePieceId, partsOfPiece } from './pieces.ts'
@@ -29,14 +29,14 @@ export interface FoundPost {
 export async function findPost(
   agent: string,
   id: string,
-  { desk, handles, origin, fileAddress, showDemand }: PostsParts,
+  { desk, handles, ...house }: PostsParts,
 ): Promise<FoundPost | undefined> {
   const { responseId, piece } = parsePieceId(id)
   const found = await desk.findResponse(responseId)
   if (!found || found.agent !== agent || found.via !== 'activitypub') return undefined
   const { message, editedAt, retractedAt } = found
-  const rendering = readRendering(found.rendering, found.target, found.response)
-  const response = presentPost(found.response, message, rendering, showDemand)
+  const answered = toAnswered(found, house)
+  const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
   const others = othersMentioned(response.mentions, [reply?.address, message.recipient])
@@ -46,7 +46,7 @@ export async function findPost(
   })
   const isLeft = partsOfPiece(response.parts, rendering, piece) !== undefined
   return {
-    answered: { origin, agent, response, rendering, piece, mentions, editedAt, fileAddress },
+    answered: { ...answered, piece, mentions },
     visibility,
     retractedAt: retractedAt ?? (isLeft ? undefined : editedAt),
     async isFor(reader) {
@@ -66,4 +66,14 @@ async function nameReader(reader: RemoteActor, handles: Pick<Handles, 'confirm'>
     if (error instanceof Rejection) return undefined
     throw error
   }
+}
+
+/** A response as it is published. */
+export function toAnswered(
+  { response, message, target, agent, rendering: json, editedAt }: FoundResponse,
+  { origin, fileAddress, showDemand }: Pick<PostsParts, 'origin' | 'fileAddress' | 'showDemand'>,
+): Answered {
+  const rendering = readRendering(json, target, response)
+  const shown = presentPost(response, message, rendering, showDemand)
+  return { origin, agent, response: shown, rendering, editedAt, fileAddress }
 }

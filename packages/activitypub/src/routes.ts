@@ -1,6 +1,6 @@
 import type { AgentDirectory, AgentProfile, Desk, Inbound, Json, World } from '@postern/core'
 import { Rejection, receive } from '@postern/core'
-import { acceptsType, peerAddress, toProblem } from '@postern/http'
+import { peerAddress, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { renderActor, renderInstanceActor, renderInstanceOutbox } from './actor.ts'
@@ -12,6 +12,11 @@ import type { KeyRing } from './keys.ts'
 import { mayRead } from './may-read.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
+import { answerPage, serveFeed, servePostPage } from './pages/page-routes.ts'
+import { renderMissingPage } from './pages/post-page.ts'
+import type { PageDeps } from './pages/post-view.ts'
+import type { RecentDeps } from './pages/recent-posts.ts'
+import { asksForActivity, wantsPage } from './pages/wants-page.ts'
 import type { FoundPost, PostsParts } from './posts.ts'
 import { findPost } from './posts.ts'
 import type { Readers } from './readers.ts'
@@ -20,7 +25,7 @@ import { idOfPiece, renderCreate, renderNote } from './render.ts'
 import { renderTombstone } from './tombstone.ts'
 import type { InboxRequest } from './verify.ts'
 import { isOpen } from './visibility.ts'
-import { activityAccept, activityJson, activityJsonUtf8 } from './vocabulary.ts'
+import { activityJsonUtf8 } from './vocabulary.ts'
 
 export interface RouteParts {
   readonly agents: AgentDirectory
@@ -31,6 +36,7 @@ export interface RouteParts {
   readonly collections: Readonly<Record<CollectionName, Collection>>
   readonly posts: PostsParts
   readonly readers: Readers
+  readonly pages: PageDeps & RecentDeps
   readonly isFormerAgent: IsFormerAgent
   readonly inbound: Inbound<InboxRequest, UnderstoodDelivery>
 }
@@ -43,13 +49,14 @@ export function createRoutes(parts: RouteParts): Hono {
   addInboxes(app, parts)
   addActors(app, parts)
   addPosts(app, parts)
+  addFeeds(app, parts)
   addCollections(app, parts)
   addNodeInfo(app, parts)
   return app
 }
 
 /** What an agent had here; other protocols' routes lie beside. */
-const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/posts/*']
+const agentPlaces = ['', '/inbox', '/outbox', '/followers', '/following', '/featured', '/feed.atom', '/posts/*']
 
 /** An agent that is no more is gone with all it had: 410 lets peers forget it, where 404 would have them ask again. */
 function addTombstones(app: Hono, { agents, isFormerAgent }: RouteParts): void {
@@ -57,8 +64,10 @@ function addTombstones(app: Hono, { agents, isFormerAgent }: RouteParts): void {
     app.use(`/agents/:agent${place}`, async function answerForFormer(context, next) {
       const { path } = context.req
       // People get the gateway's page from the address of the actor.
-      const isPage = place === '' && !asksForActivity(context.req.header('accept'))
-      if (isPage || !(await isFormerAgent(context.req.param('agent') ?? ''))) return next()
+      const accept = context.req.header('accept')
+      const isProfile = place === '' && !asksForActivity(accept)
+      if (isProfile || !(await isFormerAgent(context.req.param('agent') ?? ''))) return next()
+      if (place === '/posts/*' && wantsPage(accept)) return answerPage(context, renderMissingPage(true), 410)
       return answerGone(context, renderTombstone(agents.origin + path, place === '' ? 'Service' : undefined))
     })
   }
@@ -102,7 +111,8 @@ function addActors(app: Hono, { agents, keys, readers, follows }: RouteParts): v
   })
 }
 
-function addPosts(app: Hono, { posts, readers, desk }: RouteParts): void {
+function addPosts(app: Hono, parts: RouteParts): void {
+  const { agents, posts, readers, desk } = parts
   async function requirePost({ req }: Context): Promise<FoundPost> {
     await readers.admit(req.raw)
     const found = await findPost(req.param('agent') ?? '', req.param('id') ?? '', posts)
@@ -119,8 +129,18 @@ function addPosts(app: Hono, { posts, readers, desk }: RouteParts): void {
     return answerGone(context, renderTombstone(idOfPiece(answered, answered.piece ?? 0), 'Note', retractedAt), audience)
   }
 
-  app.get('/agents/:agent/posts/:id', context => servePost(context, renderNote))
+  app.get('/agents/:agent/posts/:id', context =>
+    wantsPage(context.req.header('accept'))
+      ? servePostPage(context, agents.find(context.req.param('agent')), parts)
+      : servePost(context, renderNote),
+  )
   app.get('/agents/:agent/posts/:id/activity', context => servePost(context, renderCreate))
+}
+
+function addFeeds(app: Hono, parts: RouteParts): void {
+  app.get('/agents/:agent/feed.atom', context =>
+    serveFeed(context, parts.agents.find(context.req.param('agent')), parts),
+  )
 }
 
 function addCollections(app: Hono, { agents, collections, readers }: RouteParts): void {
@@ -153,13 +173,6 @@ function readPlace(context: Context): number | undefined {
   if (after === undefined) return undefined
   if (!/^\d{1,15}$/.test(after)) throw new Rejection('malformed', 'Cannot read page: "after" is not a place')
   return Number(after)
-}
-
-/** An AS2 type has to be named: `*\/*` is what people's tools send. */
-function asksForActivity(accept: string | undefined): boolean {
-  if (!accept || !/(activity|ld)\+json/i.test(accept)) return false
-  const [, ldJson = ''] = activityAccept.split(', ')
-  return acceptsType(accept, [activityJson, ldJson, 'application/ld+json', 'text/html']) !== 'text/html'
 }
 
 type Audience = 'everybody' | 'signers'

@@ -109,6 +109,22 @@ export interface FoundMessage {
   readonly target: Json
 }
 
+/** What somebody else said, in the words of its latest edit. */
+export interface CurrentMessage {
+  readonly message: NormalizedMessage
+  readonly target: Json
+  /** Id of the agent's response to it, where everybody may read that. */
+  readonly response?: string | undefined
+}
+
+/** The place of a response in its conversation. */
+export interface ResponseContext {
+  /** What it answers; absent where its author took it back, and for a post of the agent's own. */
+  readonly answered?: CurrentMessage | undefined
+  /** What answers it, oldest first. */
+  readonly replies: readonly CurrentMessage[]
+}
+
 export interface LookupDesk {
   /** Of an answer that an agent gave to some only (`visibility`), in a thread for everybody, that it was given and not its words. */
   readHistory(request: HistoryRequest): Promise<readonly Entry[]>
@@ -122,6 +138,14 @@ export interface LookupDesk {
   hasSecret(name: string): Promise<boolean>
   /** A response of ours by its id, with what it answered (an object route, a task). */
   findResponse(id: string): Promise<FoundResponse | undefined>
+  /**
+   * What stands before and behind a response. A reply names one of `names` in `in_reply_to`; it is sought among the 500 messages that follow in
+   * the thread. No reply is listed that its author took back, or that was kept from the agent.
+   */
+  readResponseContext(
+    id: string,
+    filter: { readonly names: readonly string[]; readonly limit: number },
+  ): Promise<ResponseContext>
   /** What a turn has said meanwhile, when it is taken up once more. */
   findAnswer(message: number): Promise<FoundResponse | undefined>
   /** A message to an agent, by one of the ids it is known by; the newest of several. */

@@ -72,6 +72,19 @@ export interface WebLink {
   readonly href: string
 }
 
+/** What an agent's page shows of it beside its profile. HTML is safe to show as it is. */
+export interface PublicProfile {
+  /** The description as HTML, its addresses as links. */
+  readonly bio: string
+  readonly followers: number
+  /** Who may follow: everybody, whom the operator lets, nobody. */
+  readonly follows: 'open' | 'manual' | 'closed'
+  /** Recent public posts as HTML, newest first. */
+  readonly posts: readonly string[]
+  /** Address of an Atom feed of them. */
+  readonly feed?: string | undefined
+}
+
 /** A public key or DNS record to publish (`postern keys`). */
 export interface PublishedKey {
   readonly purpose: string
@@ -131,6 +144,8 @@ export interface Channel<Routes = unknown> {
   links(agent: string): readonly WebLink[]
   /** Of the gateway's own account, where it has one (`acct:HOST@HOST`). */
   readonly gatewayLinks?: readonly WebLink[] | undefined
+  /** Absent where agents have no public life. @throws Rejection `no_recipient` */
+  readProfile?(agent: string): Promise<PublicProfile>
   publishedKeys(): Promise<readonly PublishedKey[]>
   /**
    * Makes new keys for one agent, or for all; gives those that sign from now on. The old ones stay valid for a while, unless

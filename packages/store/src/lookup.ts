@@ -4,6 +4,7 @@ import type { Database } from './database.ts'
 import { parseJson, prepareQuery } from './database.ts'
 import { createHistoryLookup } from './history.ts'
 import { createNoteLookup } from './notes.ts'
+import { createContextLookup } from './response-context.ts'
 import { createResponseLookup } from './responses.ts'
 import { createSecrets } from './secrets.ts'
 import type { Store } from './store.ts'
@@ -16,6 +17,7 @@ export function createLookupDesk(store: Store, { readMessage }: Tables): LookupD
     ...createStateLookup(store.db),
     ...createBlobLookup(store),
     ...createResponseLookup(store.db, readMessage),
+    ...createContextLookup(store.db, readMessage),
     ...createMessageLookup(store.db),
     ...createSecrets(store),
   }

@@ -1,57 +1,103 @@
-import type { AgentDirectory, AgentProfile, ProfileField } from '@postern/core'
+import type { AgentDirectory, AgentProfile, ProfileField, PublicProfile } from '@postern/core'
 import { isLinkField } from '@postern/core'
+import type { PageMarkup } from '@postern/http'
+import { htmlPageHeaders, renderHtmlPage } from '@postern/http'
 import { html, raw } from 'hono/html'
 import type { Face } from './agent-card.ts'
 import { describeDirectory } from './agent-card.ts'
 
-type Markup = ReturnType<typeof html>
+export interface ProfilePage extends Pick<Face, 'inbound'> {
+  readonly agents: AgentDirectory
+  /** Absent where agents have no public life. */
+  readonly life?: PublicProfile | undefined
+}
 
 /** What a person sees who opens an agent's address. */
-export function renderProfilePage(
-  agent: AgentProfile,
-  agents: AgentDirectory,
-  { inbound }: Pick<Face, 'inbound'>,
-): Markup {
-  const { name, displayName, description, iconUrl, fields = [], isIndexable } = agent
-  const { domain, origin } = agents
-  const address = `@${name}@${domain}`
-  return html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-${isIndexable ? '' : html`<meta name="robots" content="noindex">`}
-<title>${displayName} (${address})</title>
-${renderJsonLd(agent, agents, inbound)}
-<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}code{background:#8882;padding:.1em .3em}img{border-radius:1rem}dt{font-weight:bold}</style>
-${iconUrl ? html`<img src="${iconUrl}" alt="" width="96" height="96">` : ''}
-<h1>${displayName}</h1>
-<p>${description}</p>
+export function renderProfilePage(agent: AgentProfile, page: ProfilePage): PageMarkup {
+  const { displayName, iconUrl, isIndexable } = agent
+  const address = `@${agent.name}@${page.agents.domain}`
+  return renderHtmlPage({
+    title: `${displayName} (${address})`,
+    icon: iconUrl,
+    isIndexable,
+    head: html`${renderLinks(agent, page)}${renderPreview(agent, page)}${renderJsonLd(agent, page)}`,
+    body: html`${renderHead(agent, address, page.life)}
+${renderWays(agent, page)}
+${renderPosts(page.life)}
+<footer>${displayName} is an automated agent on ${page.agents.domain}.</footer>`,
+  })
+}
+
+function renderHead(
+  { displayName, description, iconUrl, fields = [] }: AgentProfile,
+  address: string,
+  life?: PublicProfile,
+) {
+  return html`<header class="who">${iconUrl ? html`<img src="${iconUrl}" alt="" width="72" height="72">` : ''}<div>
+<h1>${displayName}</h1><span class="handle">${address}</span></div></header>
+<div class="bio words">${life ? raw(life.bio) : html`<p>${description}</p>`}</div>
 ${fields.length > 0 ? html`<dl>${fields.map(renderFieldLine)}</dl>` : ''}
-<p>This is an automated agent. Speak to it at <code>${address}</code>:</p>
-<ul>
-<li>from the fediverse: mention <code>${address}</code></li>
-${inbound.includes('email') ? html`<li>by email: <a href="mailto:${name}@${domain}">${name}@${domain}</a></li>` : ''}
-<li>from another agent (A2A): <a href="${origin}/agents/${name}/.well-known/agent-card.json">agent card</a></li>
-</ul>
-</html>`
+${life ? html`<p class="meta bio">${countFollowers(life.followers)}</p>` : ''}`
+}
+
+function countFollowers(count: number): string {
+  return count === 1 ? '1 follower' : `${count.toLocaleString('en')} followers`
+}
+
+const followWords: Readonly<Record<PublicProfile['follows'], string>> = {
+  open: 'Follow it from there, too.',
+  manual: 'You may ask to follow it from there; its operator decides.',
+  closed: 'It takes no followers.',
+}
+
+function renderWays({ name }: AgentProfile, { agents, inbound, life }: ProfilePage): PageMarkup {
+  const { domain, origin } = agents
+  return html`<h2>Talk to it</h2>
+<ul class="ways">
+<li>From the fediverse: search for <code>@${name}@${domain}</code> on your own server, then mention it in a post. ${life ? followWords[life.follows] : ''}</li>
+${inbound.includes('email') ? html`<li>By email: <a href="mailto:${name}@${domain}">${name}@${domain}</a></li>` : ''}
+<li>From another agent (A2A): <a href="${origin}/agents/${name}/.well-known/agent-card.json">agent card</a></li>
+${life?.feed ? html`<li>Read along: <a href="${life.feed}">Atom feed</a> of its public posts</li>` : ''}
+</ul>`
+}
+
+function renderPosts(life: PublicProfile | undefined): PageMarkup | '' {
+  return life && life.posts.length > 0 ? html`<h2>Recent posts</h2>${life.posts.map(post => raw(post))}` : ''
+}
+
+function renderLinks({ name }: AgentProfile, { agents: { origin }, life }: ProfilePage): PageMarkup {
+  const actor = `${origin}/agents/${name}`
+  const feed = html`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${life?.feed ?? ''}">`
+  return html`<link rel="canonical" href="${actor}">
+<link rel="alternate" type="application/activity+json" href="${actor}">
+${life?.feed ? feed : ''}`
+}
+
+function renderPreview({ name, displayName, description, iconUrl }: AgentProfile, { agents }: ProfilePage): PageMarkup {
+  return html`<meta property="og:type" content="profile">
+<meta property="og:site_name" content="${agents.domain}">
+<meta property="og:title" content="${displayName} (@${name}@${agents.domain})">
+<meta property="og:description" content="${description}">
+<meta name="description" content="${description}">
+<meta property="og:url" content="${agents.origin}/agents/${name}">
+${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
 /** The same as the directory: of this agent, and on the page that stands for the whole host of all of them (Mentionable §1.5). */
-function renderJsonLd(agent: AgentProfile, agents: AgentDirectory, inbound: Face['inbound']): Markup {
+function renderJsonLd(agent: AgentProfile, { agents, inbound }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
   const list = () => (agent.name === defaultAgent ? agents.list() : [agent])
   const text = JSON.stringify(describeDirectory({ domain, origin, list }, { inbound })).replaceAll('<', '\\u003c')
   return html`<script type="application/ld+json">${raw(text)}</script>`
 }
 
-function renderFieldLine(field: ProfileField): Markup {
+function renderFieldLine(field: ProfileField): PageMarkup {
   const { name, value } = field
   const shown = isLinkField(field) ? html`<a href="${value}" rel="me nofollow noopener">${value}</a>` : value
   return html`<dt>${name}</dt><dd>${shown}</dd>`
 }
 
 /** What the page may load: its own style, and the picture from where it is. */
-export function guardProfilePage({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): string {
-  const pictures = iconUrl && URL.canParse(iconUrl) ? `; img-src ${new URL(iconUrl).origin}` : ''
-  return `default-src 'none'; style-src 'unsafe-inline'${pictures}`
+export function guardProfilePage({ iconUrl }: Pick<AgentProfile, 'iconUrl'>): Readonly<Record<string, string>> {
+  return { ...htmlPageHeaders([iconUrl]), vary: 'Accept' }
 }

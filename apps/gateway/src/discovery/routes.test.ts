@@ -1,4 +1,4 @@
-import type { AgentProfile, Channel, ChannelName } from '@postern/core'
+import type { AgentProfile, Channel, ChannelName, PublicProfile } from '@postern/core'
 import { expect, test } from 'vitest'
 import { createDiscoveryRoutes } from './routes.ts'
 
@@ -9,7 +9,11 @@ const mail = {
 } as unknown as Channel
 const plain: AgentProfile = { name: 'echo', displayName: 'Echo', description: 'Echoes', version: '1.0.0' }
 
-function openRoutes(face: Partial<AgentProfile> = {}, inbound: readonly ChannelName[] = ['email']) {
+function openRoutes(
+  face: Partial<AgentProfile> = {},
+  inbound: readonly ChannelName[] = ['email'],
+  life?: PublicProfile,
+) {
   const echo = { ...plain, ...face }
   const agents = {
     domain: 'agents.example',
@@ -21,7 +25,7 @@ function openRoutes(face: Partial<AgentProfile> = {}, inbound: readonly ChannelN
   }
   const app = createDiscoveryRoutes({
     agents,
-    channels: [mail],
+    channels: [{ ...mail, ...(life && { readProfile: async () => life }) }],
     auth: {},
     inbound,
     extensions: [],
@@ -42,15 +46,32 @@ test('the page shows picture and fields, escaped', async () => {
   const href = 'https://example.com/?a=1&amp;b=&quot;2&quot;'
   expect(page).toContain(`<dt>Source</dt><dd><a href="${href}" rel="me nofollow noopener">${href}</a></dd>`)
   expect(page).toContain('<img src="https://cdn.example/a&quot;b.png"')
-  expect(answer.headers.get('content-security-policy')).toBe(
-    "default-src 'none'; style-src 'unsafe-inline'; img-src https://cdn.example",
+  const policy = answer.headers.get('content-security-policy')
+  expect(policy).toMatch(
+    /^default-src 'none'; script-src 'none'; style-src 'sha256-[^']+'; img-src 'self' https:\/\/cdn\.example; /,
   )
 })
 
 test('a page without picture loads nothing and says so', async () => {
   const answer = await openRoutes().request('/agents/echo')
-  expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'unsafe-inline'")
-  expect(await answer.text()).not.toMatch(/<img|<dl/)
+  expect(answer.headers.get('content-security-policy')).toContain("; img-src 'self'; ")
+  expect(await answer.text()).not.toMatch(/<img|<dl>/)
+})
+
+test('the page shows what the agent does in public, and how to follow it', async () => {
+  const life = { bio: '<p>Echoes</p>', followers: 1, follows: 'manual', posts: ['<article>first</article>'] } as const
+  const feed = 'https://agents.example/agents/echo/feed.atom'
+  const page = await (await openRoutes({}, ['email'], { ...life, feed }).request('/agents/echo')).text()
+  expect(page).toContain('1 follower<')
+  expect(page).toContain('<article>first</article>')
+  expect(page).toContain('its operator decides')
+  expect(page).toContain(`<link rel="alternate" type="application/atom+xml" title="Public posts" href="${feed}">`)
+  expect(page).toContain(
+    '<link rel="alternate" type="application/activity+json" href="https://agents.example/agents/echo">',
+  )
+  expect(page).toContain('<link rel="icon" href="/favicon.svg">')
+  const icon = await openRoutes().request('/favicon.svg')
+  expect(icon.headers.get('content-type')).toBe('image/svg+xml')
 })
 
 test('search engines are kept out unless the agent wants them', async () => {

@@ -1,6 +1,7 @@
 import type { AgentHouse } from '@postern/agents'
 import type { AgentDirectory, Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { favicon, faviconPath } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { Face } from './agent-card.ts'
@@ -49,8 +50,9 @@ export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face
     .get('/agents/:agent', async context => {
       if (await isFormerAgent(context.req.param('agent').toLowerCase())) return answerGone(context)
       const agent = requireAgent(agents, context.req.param('agent'))
-      const guarded = { 'content-security-policy': guardProfilePage(agent), vary: 'Accept' }
-      return context.html(renderProfilePage(agent, agents, face), 200, guarded)
+      const [life] = await Promise.all(channels.flatMap(channel => channel.readProfile?.(agent.name) ?? []))
+      const page = renderProfilePage(agent, { agents, inbound: face.inbound, life })
+      return context.html(page, 200, guardProfilePage(agent))
     })
     .get('/agents/:agent/icon/:file', context => {
       const icon = agents.findIcon(context.req.param('agent'))
@@ -62,6 +64,8 @@ export function createDiscoveryRoutes({ agents, channels, isFormerAgent, ...face
         'x-content-type-options': 'nosniff',
       })
     })
+    .get(faviconPath, context => context.body(favicon, 200, { ...publicly, 'content-type': 'image/svg+xml' }))
+    .get('/favicon.ico', context => context.redirect(faviconPath, 301))
     .get('/', context => context.redirect(`/agents/${agents.defaultAgent ?? agents.list()[0]?.name ?? ''}`))
 }
 

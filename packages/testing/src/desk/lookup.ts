@@ -1,6 +1,6 @@
-import type { Desk, Entry } from '@postern/core'
+import type { Desk, Entry, Part } from '@postern/core'
 import { describe, expect, test } from 'vitest'
-import type { OpenDesk } from './under-test.ts'
+import type { IntakeSketch, OpenDesk } from './under-test.ts'
 import { inThread, leaseOnlyTurn, sketchAnswer, sketchIntake, sketchResponse, withDesk } from './under-test.ts'
 
 export function lookupContract(open: OpenDesk): void {
@@ -9,6 +9,7 @@ export function lookupContract(open: OpenDesk): void {
     describeConversationOrder(open)
     describeSecrets(open)
     describeResponses(open)
+    describeResponseContext(open)
   })
 }
 
@@ -172,6 +173,65 @@ function describeResponses(open: OpenDesk): void {
       expect(second).toMatchObject([{ response: { id: 'answer to m1' }, target: { answerTo: 'm1' } }])
       expect(await desk.listResponses({ agent: 'echo', via: 'email', limit: 2 })).toEqual([])
       expect(await desk.listResponses({ agent: 'help', via: 'a2a', limit: 2 })).toEqual([])
+    }),
+  )
+}
+
+/** Words of an author, which may be edited and taken back. */
+function authored(object: string, message: IntakeSketch['message'] = {}, rest: IntakeSketch = {}): IntakeSketch {
+  return inThread('t', { ...rest, authorship: { author: 'https://peer.test/ada', object }, message })
+}
+
+const reply = { in_reply_to: 'answer to m1' }
+
+/** A message, its answer that everybody may read, and two replies to it, of which the first is answered. */
+async function converse(desk: Desk): Promise<void> {
+  await desk.admit(sketchIntake('m1', authored('o1')), 'c')
+  const turn = await leaseOnlyTurn(desk)
+  await desk.commit(turn, sketchAnswer(turn, 'first', [], { aliases: ['answer to m1'], isListed: true }))
+  await desk.admit(sketchIntake('m2', authored('o2', reply)), 'c')
+  const second = await leaseOnlyTurn(desk)
+  await desk.commit(second, sketchAnswer(second, 'second', [], { isListed: true }))
+  await desk.admit(sketchIntake('m3', authored('o3', reply)), 'c')
+  const third = await leaseOnlyTurn(desk)
+  await desk.commit(third, sketchAnswer(third, 'third'))
+}
+
+const context = { names: ['answer to m1'], limit: 9 }
+
+function describeResponseContext(open: OpenDesk): void {
+  test(
+    'readResponseContext() gives what a response answers, and what answers it with the answers everybody may read',
+    withDesk(open, async ({ desk }) => {
+      await converse(desk)
+      await desk.admit(sketchIntake('m4', authored('o4', { in_reply_to: 'answer to m2' })), 'c')
+      const found = await desk.readResponseContext('answer to m1', context)
+      expect(found.answered).toMatchObject({ message: { id: 'm1' }, target: { answerTo: 'm1' } })
+      expect(found.replies).toMatchObject([
+        { message: { id: 'm2' }, response: 'answer to m2' },
+        { message: { id: 'm3' } },
+      ])
+      expect(found.replies[1]?.response).toBeUndefined()
+      expect((await desk.readResponseContext('answer to m1', { ...context, limit: 1 })).replies).toHaveLength(1)
+      expect(await desk.readResponseContext('unknown', context)).toEqual({ replies: [] })
+    }),
+  )
+  test(
+    'readResponseContext() gives the words of the latest edit, and nothing that was taken back or kept',
+    withDesk(open, async ({ desk }) => {
+      await converse(desk)
+      const parts: Part[] = [{ kind: 'text', mime: 'text/plain', content: 'reworded' }]
+      const edit = { kind: 'edit', in_reply_to: 'o2', parts } as const
+      await desk.admit(sketchIntake('edit of m2', authored('o2', edit)), 'c')
+      await desk.admit(sketchIntake('m4', authored('o4', reply, { disposition: 'keep' })), 'c')
+      const withdrawals = ['o1', 'o3'].map(
+        object => ({ kind: 'forget', author: 'https://peer.test/ada', object }) as const,
+      )
+      await desk.withdraw('a2a', withdrawals)
+      const found = await desk.readResponseContext('answer to m1', context)
+      expect(found.answered).toBeUndefined()
+      expect(found.replies).toMatchObject([{ message: { parts }, response: 'answer to m2' }])
+      expect(found.replies).toHaveLength(1)
     }),
   )
 }

@@ -1,0 +1,41 @@
+import type { CurrentMessage, Part } from '@postern/core'
+import type { IsBlocked } from '../blocklist.ts'
+import { isBlockedAddress } from '../blocklist.ts'
+import { findWebAddress } from '../iri.ts'
+import { partsToHtml } from '../parts-to-html.ts'
+import { readReplyTarget } from '../reply-target.ts'
+import { isOpen } from '../visibility.ts'
+import type { PostCard } from './post-card.ts'
+
+/** UTF-16 code units; the rest is where the post is. */
+const maxWords = 2_000
+
+/**
+ * Somebody else's post beside one of ours; undefined when it is not for everybody, is no post, or its author is blocked. Its words stand as the
+ * agent read them: plain text. Pure.
+ */
+export function describePeerPost({ message, target }: CurrentMessage, isBlocked: IsBlocked): PostCard | undefined {
+  const reply = readReplyTarget(target)
+  const isPost = message.kind === undefined || message.kind === 'message' || message.kind === 'edit'
+  if (!isPost || !reply.object || !isOpen(reply.visibility) || isBlockedAddress(reply.actor, isBlocked))
+    return undefined
+  const handle = reply.address ?? reply.actor
+  return {
+    author: {
+      name: message.sender.display_name ?? handle,
+      handle,
+      url: findWebAddress(reply.url ?? reply.actor),
+    },
+    url: findWebAddress(reply.object),
+    publishedAt: message.received_at,
+    language: reply.language,
+    ...(reply.summary !== undefined && { warning: reply.summary }),
+    words: partsToHtml({ status: 'completed', parts: message.parts.map(shorten) }),
+    media: [],
+  }
+}
+
+function shorten(part: Part): Part {
+  if (part.kind !== 'text' || part.content.length <= maxWords) return part
+  return { ...part, content: `${part.content.slice(0, maxWords).toWellFormed()}…` }
+}

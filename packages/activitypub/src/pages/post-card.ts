@@ -1,0 +1,86 @@
+import type { PageMarkup } from '@postern/http'
+import { html, raw } from 'hono/html'
+import { describePost } from './describe-post.ts'
+
+/** Somebody a page names. */
+export interface Author {
+  readonly name: string
+  /** `@user@host`, or an IRI. */
+  readonly handle: string
+  readonly url: string | undefined
+  readonly icon?: string | undefined
+}
+
+export interface Media {
+  readonly url: string
+  readonly mediaType: string
+  /** Alternative text. */
+  readonly name: string
+}
+
+/** A post as a page shows it. */
+export interface PostCard {
+  readonly author: Author
+  readonly url: string | undefined
+  /** ISO 8601 UTC. */
+  readonly publishedAt: string
+  readonly editedAt?: string | undefined
+  /** BCP 47. */
+  readonly language?: string | undefined
+  /** Content warning: the words are shown when the reader asks for them. */
+  readonly warning?: string | undefined
+  /** Sanitized HTML. */
+  readonly words: string
+  readonly media: readonly Media[]
+}
+
+/** UTF-16 code units of HTML: of a longer post a list shows the beginning. */
+const maxListed = 6_000
+
+/** `focus`: the post that the page is about; `near`: one beside it. */
+export function renderCard(card: PostCard, role: 'focus' | 'near' | 'listed'): PageMarkup {
+  const words = role === 'listed' && card.words.length > maxListed ? renderBeginning(card) : raw(card.words)
+  const shown = html`<div class="words">${words}</div>${card.media.map(renderMedia)}`
+  const { warning } = card
+  return html`<article class="${role}"${card.language ? html` lang="${card.language}"` : ''}>
+${role === 'listed' ? '' : renderAuthor(card.author)}
+${warning === undefined ? shown : html`<details><summary>${warning}</summary>${shown}</details>`}
+<p class="meta">${renderDate(card)}</p>
+</article>`
+}
+
+function renderBeginning(card: PostCard): PageMarkup {
+  return html`<p>${describePost(card)}</p><p><a href="${card.url ?? ''}">Read on</a></p>`
+}
+
+function renderAuthor({ name, handle, url, icon }: Author): PageMarkup {
+  const shown = html`<strong>${name}</strong><span class="handle">${handle}</span>`
+  return html`<div class="who small">${icon ? html`<img src="${icon}" alt="" width="40" height="40">` : ''}<div>${
+    url
+      ? html`<a rel="nofollow noopener noreferrer" href="${url}"><strong>${name}</strong></a><span class="handle">${handle}</span>`
+      : shown
+  }</div></div>`
+}
+
+function renderDate({ url, publishedAt, editedAt }: PostCard): PageMarkup {
+  const date = renderTime(publishedAt)
+  const edited = editedAt ? html` · edited ${renderTime(editedAt)}` : ''
+  return html`${url ? html`<a rel="nofollow noopener noreferrer" href="${url}">${date}</a>` : date}${edited}`
+}
+
+const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
+
+export function renderTime(iso: string): PageMarkup {
+  return html`<time datetime="${iso}">${dates.format(new Date(iso))} UTC</time>`
+}
+
+const players: Readonly<Record<string, (media: Media) => PageMarkup>> = {
+  image: ({ url, name }) => html`<img class="media" src="${url}" alt="${name}" loading="lazy">`,
+  video: ({ url, name }) => html`<video controls preload="metadata" src="${url}" aria-label="${name}"></video>`,
+  audio: ({ url, name }) => html`<audio controls preload="none" src="${url}" aria-label="${name}"></audio>`,
+}
+
+function renderMedia(media: Media): PageMarkup {
+  const play = players[media.mediaType.split('/')[0] ?? '']
+  return play ? play(media) : html``
+}
