@@ -56,6 +56,7 @@ const toldFlags: ReadonlySet<string> = new Set([
   'unsigned_in_reply_to',
   'unsigned_references',
   'unsigned_content_type',
+  'unsigned_structure',
   'unsigned_content_transfer_encoding',
   'auto_reply',
 ])

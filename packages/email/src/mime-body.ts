@@ -11,9 +11,13 @@ import type { MailText } from './mail-text.ts'
 import { readMailText } from './mail-text.ts'
 import type { MailBody, MailFile } from './mime-job.ts'
 import { isBeyond, measureMime } from './mime-shape.ts'
+import type { UnsignedStructure } from './unsigned-structure.ts'
+import { readUnsignedStructure } from './unsigned-structure.ts'
 
 export interface BodyOptions {
   readonly keepsQuotes: boolean
+  /** What says how the body is put together is not signed, and the body is. */
+  readonly isLoose: boolean
   readonly limits: MailLimits
 }
 
@@ -28,15 +32,17 @@ const maxEvents = 5
  */
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
   if (isBeyond(measureMime(octets, header, options.limits), options.limits)) return emptyBody('mime_limits')
+  const structure = options.isLoose ? readUnsignedStructure(octets, header, options.limits) : undefined
   try {
-    const mail = await simpleParser(withBareHeader(octets, header), {
+    const mail = await simpleParser(withBareHeader(octets, header, structure), {
       skipHtmlToText: true,
       skipTextToHtml: true,
       keepCidLinks: true,
       checksumAlgo: false,
       ignoreEmbedded: true,
     })
-    return readParsed(mail, header, options)
+    const read = readParsed(mail, header, options)
+    return structure ? noteStructure(read, mail, structure) : read
   } catch {
     return emptyBody('unparsable')
   }
@@ -46,7 +52,11 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
 const bareLimit = 64 * 1024
 
 /** Who wrote it and about what was read before; the parser is only told how the body is put together. */
-function withBareHeader(octets: Buffer, { fields, bodyStart }: HeaderBlock): Buffer {
+function withBareHeader(octets: Buffer, { fields, bodyStart }: HeaderBlock, structure?: UnsignedStructure): Buffer {
+  if (structure) {
+    const lines = structure.fields.map(field => `${field}\r\n`).join('')
+    return Buffer.concat([Buffer.from(lines, 'latin1'), lineEnd, octets.subarray(bodyStart)])
+  }
   if (octets.length > bareLimit) return octets
   const own = fields.filter(({ name }) => name.startsWith('content-') || name === 'mime-version')
   const lines = own.map(({ start, end }) => octets.subarray(start, end))
@@ -54,6 +64,13 @@ function withBareHeader(octets: Buffer, { fields, bodyStart }: HeaderBlock): Buf
 }
 
 const lineEnd = Buffer.from('\r\n')
+
+/** HTML that may have been made of a plain text hides what the text shows. */
+function noteStructure(read: ReadBody, { html }: ParsedMail, structure: UnsignedStructure): ReadBody {
+  const source = structure.keepsSource && html ? keepText(html, 'html_source') : []
+  const flags = structure.isIgnored ? [...read.flags, 'unsigned_structure'] : read.flags
+  return { ...read, files: [...read.files, ...source], flags }
+}
 
 function emptyBody(flag: string): ReadBody {
   return { text: '', files: [], details: {}, flags: [flag] }
@@ -105,7 +122,7 @@ function withoutTags(name: string): string {
 }
 
 /** Beside the newest text, but not in it: stored once, and not handed on again with every later message. */
-function keepText(text: string | undefined, role: 'full_text' | 'html_text'): MailFile[] {
+function keepText(text: string | undefined, role: NonNullable<MailFile['role']>): MailFile[] {
   if (text === undefined) return []
   const bytes = Buffer.from(text)
   const name = `${role.replace('_', '-')}.txt`

@@ -11,8 +11,8 @@ export interface MailFile {
   /** SHA-256, lower-case hex. */
   readonly digest: string
   readonly bytes: Uint8Array
-  /** Set for a text of the message that is kept as a file: everything with what it quotes, or what the HTML says. */
-  readonly role?: 'full_text' | 'html_text' | undefined
+  /** Set for a text of the message that is kept as a file: everything with what it quotes, what the HTML says, or the HTML itself. */
+  readonly role?: 'full_text' | 'html_text' | 'html_source' | undefined
 }
 
 /** What a message says. */
@@ -76,6 +76,10 @@ export interface MimeJob {
   readonly isSigned: boolean
   /** Whether there is a chain to judge. */
   readonly isSealed?: boolean | undefined
+  /** Somebody who is believed proves the author, whatever becomes of his signature here. */
+  readonly isVouched?: boolean | undefined
+  /** A signature covers the body, and not how it is put together. */
+  readonly isLoose?: boolean | undefined
   /** Forwarded mail keeps what it quotes. */
   readonly keepsQuotes: boolean
   /** ms since the epoch */

@@ -88,7 +88,8 @@ function passDelimiter(octets: Buffer, start: number, shape: OpenShape, limits: 
   return enterPart(octets, end, shape, limits)
 }
 
-function readBoundary(type: string): string | undefined {
+/** The boundary parameter of a multipart type. */
+export function readBoundary(type: string): string | undefined {
   const match = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]+))/i.exec(type)
   return match?.[1]?.replace(/\\(.)/g, '$1') ?? match?.[2]
 }

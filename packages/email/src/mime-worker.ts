@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import type { SignatureReports } from './authenticate/dkim-verify.ts'
 import { judgeSignatures } from './authenticate/dkim-verify.ts'
 import type { MailLimits } from './config.ts'
 import { scanHeaders, toBuffer, withoutRanges } from './header-scan.ts'
@@ -45,7 +46,17 @@ async function workMail(job: MimeJob): Promise<MimeResult> {
   const octets = toCrlf(withoutRanges(toBuffer(job.octets), job.ignored))
   const header = scanHeaders(octets, widened)
   const judged = job.isSigned || job.isSealed ? await judgeSignatures(octets, job) : { signatures: [] }
-  const body = await readMailBody(octets, header, { keepsQuotes: job.keepsQuotes, limits: widened })
+  const isLoose = job.isLoose === true && (job.isVouched === true || hasProof(judged))
+  const body = await readMailBody(octets, header, {
+    keepsQuotes: job.keepsQuotes,
+    isLoose,
+    limits: widened,
+  })
   const files = body.files.map(file => ({ ...file, bytes: ownBytes(file.bytes) }))
   return { ...judged, body: { ...body, files, digest: digestContent(octets, header) } }
+}
+
+/** Where no signature holds, nobody is promised that all of the body is seen. */
+function hasProof({ signatures, chain }: SignatureReports): boolean {
+  return chain?.result === 'pass' || signatures.some(({ result }) => result === 'pass')
 }

@@ -2,7 +2,7 @@ import { Rejection } from '@postern/core'
 import type { Mailbox } from './addresses.ts'
 import { formatMailbox } from './addresses.ts'
 import { planChain } from './authenticate/chain.ts'
-import { leavesEndOpen, readSharedCoverage } from './authenticate/coverage.ts'
+import { keepCovered, leavesEndOpen, readSharedCoverage } from './authenticate/coverage.ts'
 import { mayBeDamaged } from './authenticate/damage.ts'
 import { classifySignature, fetchKeys, planSignatures } from './authenticate/dkim.ts'
 import { checkDmarc } from './authenticate/dmarc.ts'
@@ -19,7 +19,7 @@ import { readCovered } from './covered-mail.ts'
 import type { Deferrals } from './deferral.ts'
 import { hidesInHeader } from './encoded-words.ts'
 import type { HeaderBlock } from './header-scan.ts'
-import { findField, findRepeatedFields, toBuffer } from './header-scan.ts'
+import { fieldValues, findField, findRepeatedFields, toBuffer } from './header-scan.ts'
 import { findLookAlikes } from './look-alikes.ts'
 import type { ProvenMail, RawMail } from './mail.ts'
 import type { MailBody, MimeResult } from './mime-job.ts'
@@ -59,15 +59,18 @@ export async function verifyMail(raw: RawMail, verifying: MailVerifying): Promis
   const { ignored, isSigned } = plan
   const { isSealed } = chain
   const now = house.world.now()
-  const job = { octets: raw.octets, ignored, keys, isSigned, isSealed, keepsQuotes: keepsQuotes(mail.header), now }
-  const read = await pool.run(job)
-  const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
-  const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
   const { door } = raw.envelope
   const authorDomain = mail.addresses.author.domain
   const upstream = readUpstream(mail.header, { door, authorDomain, trust })
+  const believed = findBelieved(mail, upstream)
+  const isLoose = isStructureOpen(mail, { isSealed, believed })
+  const reading = { isLoose, isVouched: believed !== undefined, keepsQuotes: keepsQuotes(mail.header) }
+  const job = { octets: raw.octets, ignored, keys, isSigned, isSealed, ...reading, now }
+  const read = await pool.run(job)
+  const judging = { now, minKeyBits: trust.min_key_bits, isDamaged: mayBeDamaged(mail) }
+  const signatures = read?.signatures.map(report => classifySignature(report, judging)) ?? []
   const authentication = read
-    ? await judge(mail, { signatures, spf, chain: read.chain }, read, upstream, verifying)
+    ? await judge(mail, { signatures, spf, chain: read.chain, upstream, believed }, read, verifying)
     : unjudgedMail('the parser was stopped')
   refuseImpostors(mail.addresses.author, authentication, verifying)
   const body = read?.body ?? withoutBody(mail)
@@ -150,9 +153,8 @@ function runSpf({ envelope }: RawMail, { dns, house, limits }: MailVerifying) {
 
 async function judge(
   mail: ReadMail,
-  found: Pick<MailEvidence, 'signatures' | 'spf' | 'chain'>,
+  found: Omit<MailEvidence, 'authorDomain' | 'dmarc'>,
   { body }: MimeResult,
-  upstream: UpstreamVerdict | undefined,
   { deferrals, dns, trust }: MailVerifying,
 ): Promise<Authentication> {
   // Its own questions: whoever makes us look for many keys must not keep us from the policy.
@@ -161,7 +163,7 @@ async function judge(
   const dmarc = await checkDmarc({ authorDomain, ...found }, budget)
   const canDefer = async () => !budget.isExhausted() && (await deferrals.canDefer(body.digest))
   return judgeMail(
-    { ...found, authorDomain, dmarc, upstream, believed: findBelieved(mail, upstream) },
+    { ...found, authorDomain, dmarc },
     { canDefer, isReport: mail.isReport, spfOnly: trust.spf_only, onReject: trust.dmarc_reject },
   )
 }
@@ -181,6 +183,19 @@ function findBelieved(
     return { issuer, coverage: shared ?? (upstream.isBySpf ? 'all' : ['from']) }
   }
   return envelope.source?.hasDmarcPass ? { issuer: envelope.source.name, coverage: shared ?? 'all' } : undefined
+}
+
+interface StructureProof {
+  readonly isSealed: boolean
+  readonly believed: BelievedVerdict | undefined
+}
+
+/** Before it is known which proof holds: whether one that may hold leaves open how the body is put together. */
+function isStructureOpen({ header, addresses: { author } }: ReadMail, { isSealed, believed }: StructureProof): boolean {
+  const coverage = readSharedCoverage(header, author.domain, isSealed) ?? believed?.coverage ?? 'all'
+  const covered = keepCovered(header, coverage)
+  const names = ['content-type', 'content-transfer-encoding']
+  return names.some(name => fieldValues(covered, name).length < fieldValues(header, name).length)
 }
 
 /** Mail in the name of one of our agents counts only when we signed it ourselves. */

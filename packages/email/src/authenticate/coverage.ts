@@ -22,10 +22,17 @@ export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBloc
 
 /**
  * What every signature that might speak for the author says it covers (`h=`), judged or not; undefined where there is none. For a verdict that does
- * not tell which of them it rests on.
+ * not tell which of them it rests on. `isSealed`: the message signatures of an ARC chain might prove him, too.
  */
-export function readSharedCoverage(header: HeaderBlock, authorDomain: string): readonly string[] | undefined {
-  const lists = listCandidates(header, authorDomain).map(field => readTag(field, 'h').toLowerCase().split(':'))
+export function readSharedCoverage(
+  header: HeaderBlock,
+  authorDomain: string,
+  isSealed = false,
+): readonly string[] | undefined {
+  const seals = isSealed ? header.fields.filter(({ name }) => name === 'arc-message-signature') : []
+  const lists = [...listCandidates(header, authorDomain), ...seals].map(field =>
+    readTag(field, 'h').toLowerCase().split(':'),
+  )
   return lists.length === 0 ? undefined : lists.reduce<readonly string[]>(intersect, lists[0] ?? [])
 }
 

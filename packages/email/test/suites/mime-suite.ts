@@ -28,7 +28,7 @@ async function scoreMessage(name: string, octets: Buffer): Promise<Scored> {
   try {
     const header = scanHeaders(octets, limits)
     // Its body is read whoever wrote it, and before we know whether we take it at all.
-    const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, limits })
+    const { text, flags } = await readMailBody(octets, header, { keepsQuotes: false, isLoose: false, limits })
     const ms = Math.round(performance.now() - start)
     if (flags.includes('unparsable') && text === '') return { name, isRight: false, note: 'not parsed' }
     const problem = await compareAuthor(fieldValues(header, 'from'))
