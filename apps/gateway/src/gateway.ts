@@ -8,6 +8,7 @@ import type { Channel, ChannelName, Desk, Listening, Log } from '@postern/core'
 import { ConfigError, guardAccess, guardLoops } from '@postern/core'
 import { joinTokenRules } from '@postern/http/tokens'
 import { openIdentity } from '@postern/identity'
+import { createByteBudget } from '@postern/limits'
 import { openPolicy, watchOverdue } from '@postern/policy'
 import type { StoreDesk } from '@postern/store'
 import { isPostgresUrl, openPostgresDesk, openSqliteDesk } from '@postern/store'
@@ -131,7 +132,12 @@ export async function openGateway(
     app: { fetch: (request, env) => app.fetch(request, env) },
     origins: [config.origin, `https://${domain}`],
   })
+  const bodies = createByteBudget({
+    total: config.limits.held_bytes,
+    refusal: 'Cannot take request: too many large ones are on their way',
+  })
   const house = {
+    bodies,
     world: { ...world, ...ways },
     desk: guardLoops(limits.guardDesk(guarded), readLoopLimits(loop)),
     identity: openIdentity(config.identity, { world, desk }),
@@ -198,6 +204,7 @@ export async function openGateway(
     channels,
     rooms,
     limits,
+    bodies,
     metrics,
     log,
     trustedProxies,

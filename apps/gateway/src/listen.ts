@@ -4,11 +4,14 @@ import { getRequestListener } from '@hono/node-server'
 import type { Listening } from '@postern/core'
 import { ConfigError } from '@postern/core'
 import type { Hono } from 'hono'
+import type { PaceOptions } from './slow-bodies.ts'
+import { cutSlowBodies } from './slow-bodies.ts'
 
 /** Limits of the socket itself: slow and endless requests end here. */
 const socketLimits = {
   requestTimeout: 60_000,
   headersTimeout: 15_000,
+  connectionsCheckingInterval: 5_000,
   keepAliveTimeout: 65_000,
   maxHeaderSize: 32 * 1024,
 }
@@ -21,12 +24,14 @@ export interface ListenOptions {
   readonly port: number
   /** Default 60 s. */
   readonly stallMs?: number | undefined
+  /** How fast bodies have to come. */
+  readonly pace?: PaceOptions | undefined
 }
 
 /** @throws ConfigError when the address is taken or not ours */
 export async function listenHttp(
   app: Hono,
-  { host, port, stallMs: patience = stallMs }: ListenOptions,
+  { host, port, stallMs: patience = stallMs, pace }: ListenOptions,
 ): Promise<Listening> {
   const answer = getRequestListener(app.fetch)
   const server = createServer(socketLimits, (request, response) => {
@@ -38,6 +43,7 @@ export async function listenHttp(
   })
   // More is counted and refused by the app; Node would silently drop what exceeds its own count.
   server.maxHeadersCount = 0
+  cutSlowBodies(server, pace)
   await new Promise<void>((resolve, reject) => {
     server.once('error', cause => reject(toListenError('listen', cause)))
     server.listen(port, host, resolve)

@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
 import { Hono } from 'hono'
 import { expect, test } from 'vitest'
 import { createServer } from './server.ts'
@@ -17,6 +18,7 @@ function openFullServer() {
     channels: [],
     rooms,
     limits,
+    bodies: createByteBudget({ total: 1_000, refusal: 'Too much' }),
     metrics,
     log,
     trustedProxies: { isTrusted: () => false },

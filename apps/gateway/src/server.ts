@@ -1,6 +1,6 @@
-import type { Channel, Log } from '@postern/core'
+import type { ByteBudget, Channel, Log } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { toProblem } from '@postern/http'
+import { countBodyIn, networkOf, toProblem } from '@postern/http'
 import type { HonoRequest } from 'hono'
 import { Hono } from 'hono'
 import { findClientAddress } from './client-address.ts'
@@ -14,6 +14,8 @@ export interface ServerParts {
   readonly channels: readonly Channel<Hono>[]
   readonly rooms: readonly Hono[]
   readonly limits: Limits
+  /** What all bodies together may take. */
+  readonly bodies: ByteBudget
   readonly metrics: Metrics
   readonly log: Log
   readonly trustedProxies: TrustedProxies
@@ -26,7 +28,7 @@ const maxHeaders = 100
 
 /** Mounts every room's routes behind the cheap checks, and turns errors into answers once. */
 export function createServer(parts: ServerParts): Hono {
-  const { channels, rooms, limits, metrics, log, trustedProxies, unknownProxies, isReady } = parts
+  const { channels, rooms, limits, bodies, metrics, log, trustedProxies, unknownProxies, isReady } = parts
   const app = new Hono()
   app.use(async function checkAtTheDoor(context, next) {
     if (countHeaders(context.env) > maxHeaders)
@@ -35,8 +37,10 @@ export function createServer(parts: ServerParts): Hono {
     unknownProxies.notice(context.env, context.req.raw.headers)
     context.env = { ...(context.env as object | undefined), clientAddress }
     if (isCounted(context.req) && !isOwnVisit(context.env)) limits.takeAddress(clientAddress)
-    await next()
-    return undefined
+    if (context.req.method === 'GET') return next()
+    const hold = bodies.hold(networkOf(clientAddress))
+    countBodyIn(context.req.raw, hold)
+    return next().finally(hold.release)
   })
   app.get('/healthz', context => context.json({ status: 'ok' }))
   app.get('/readyz', async context =>

@@ -1,8 +1,7 @@
 import type { AgentProfile, House } from '@postern/core'
 import { Rejection, recordRefusal } from '@postern/core'
-import { parseMediaType } from '@postern/http'
+import { parseMediaType, readBody } from '@postern/http'
 import type { Authenticate } from './authenticate.ts'
-import type { BodySender, TakeBody } from './body-room.ts'
 import type { A2aConfig } from './config.ts'
 import type { FaultName } from './errors.ts'
 import { A2aRejection } from './errors.ts'
@@ -20,7 +19,6 @@ export interface DoorRooms {
   readonly config: A2aConfig
   readonly house: House
   readonly authenticate: Authenticate
-  readonly takeBody: TakeBody
 }
 
 /** What came to the endpoint of an agent. */
@@ -65,7 +63,7 @@ async function openCall(knock: Knock, rooms: DoorRooms): Promise<EnteredCall> {
   const agent = findAddressee(knock.agent, house)
   checkContentType(headers.get('content-type'), 'mediaTypeNotSupported')
   const caller = await authenticate(request)
-  const bytes = await readCallBody(request, { caller, from }, rooms)
+  const bytes = await readCallBody(request, rooms)
   const document = parseRpcBody(bytes)
   knock.id = readRpcId(document)
   const envelope = readRpcRequest(document)
@@ -111,13 +109,9 @@ export function readReplay(headers: Headers, extensions: readonly string[]): Pic
 }
 
 /** @throws Rejection; A2aRejection `mediaTypeNotSupported` for a content coding */
-export async function readCallBody(
-  request: Request,
-  sender: BodySender,
-  { takeBody, config }: DoorRooms,
-): Promise<Uint8Array> {
+export async function readCallBody(request: Request, { config }: Pick<DoorRooms, 'config'>): Promise<Uint8Array> {
   try {
-    return await takeBody(request, config.limits.body_bytes, sender)
+    return await readBody(request, config.limits.body_bytes)
   } catch (error) {
     if (!(error instanceof Rejection) || error.code !== 'unsupported') throw error
     throw new A2aRejection('mediaTypeNotSupported', error.message, { cause: error })

@@ -9,12 +9,12 @@ import { describeKey } from './auth/published-keys.ts'
 import { guardOperations, readScopeTable } from './auth/scopes.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTaskWaiter } from './await-task.ts'
-import { createBodyRoom } from './body-room.ts'
 import { createCards } from './cards.ts'
 import type { A2aConfig } from './config.ts'
 import { createCursors } from './cursor.ts'
 import { createTaskDelivery } from './deliver.ts'
 import { createExpiry } from './expire-tasks.ts'
+import { createLargeAnswers } from './large-answers.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { addressAnswer, describeTask, renderDelivery } from './render.ts'
 import { createRoutes } from './routes.ts'
@@ -55,7 +55,7 @@ export function openA2a(config: A2aConfig, given: House): Channel<Hono> {
   const rooms = {
     config,
     house,
-    takeBody: createBodyRoom(),
+    largeAnswers: createLargeAnswers(),
     cards,
     authenticate: createAuthenticate(config, house, challenger, createOwnIssuer(keys, agents.origin)),
     operations: guardOperations(

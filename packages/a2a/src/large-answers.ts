@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
 
 /**
  * Answers that are large are held until the client has taken them, which it may put off: so many bytes are held for one
@@ -28,45 +28,26 @@ export interface AnswerBounds {
   readonly all: number
 }
 
-const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 96 * 1024 * 1024, all: 384 * 1024 * 1024 }
+const mib = 1024 * 1024
+const usualBounds: AnswerBounds = { largeFrom: 512 * 1024, perCaller: 64 * mib, all: 128 * mib }
 const pieceBytes = 256 * 1024
 const noHeaders: Lengths = {}
+const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
-const usualRefusal = 'Cannot answer: earlier answers have not been taken yet'
-
-export function createLargeAnswers(
-  { largeFrom, perCaller, all }: AnswerBounds = usualBounds,
-  refusal = usualRefusal,
-): LargeAnswers {
-  const heldFor = new Map<string, number>()
-  let held = 0
-
-  /** A first answer is given however large it is: else it could never be had. */
-  function take(owner: string, bytes: number): void {
-    const before = heldFor.get(owner) ?? 0
-    if (before > 0 && (before + bytes > perCaller || held + bytes > all)) {
-      const retryAfter = 5
-      throw new Rejection('rate_limited', refusal, { retryAfter })
-    }
-    heldFor.set(owner, before + bytes)
-    held += bytes
-  }
-
-  function giveBack(owner: string, bytes: number): void {
-    held -= bytes
-    const left = (heldFor.get(owner) ?? 0) - bytes
-    if (left > 0) heldFor.set(owner, left)
-    else heldFor.delete(owner)
-  }
+/** A caller's first answer is given however large it is: else it could never be had. */
+export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
+  const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
 
   function hold(bytes: number, owner: string): () => void {
     if (bytes < largeFrom) return () => {}
-    take(owner, bytes)
-    let isHeld = true
-    return () => {
-      if (isHeld) giveBack(owner, bytes)
-      isHeld = false
+    const held = budget.hold(owner)
+    try {
+      held.add(bytes)
+    } catch (error) {
+      held.release()
+      throw error
     }
+    return held.release
   }
 
   return {
@@ -74,8 +55,7 @@ export function createLargeAnswers(
     open(text, owner) {
       if (text.length < largeFrom) return { body: text, headers: noHeaders }
       const bytes = Buffer.from(text)
-      take(owner, bytes.length)
-      const body = pour(bytes, () => giveBack(owner, bytes.length))
+      const body = pour(bytes, hold(bytes.length, owner))
       return { body, headers: { 'content-length': String(bytes.length) } }
     },
   }

@@ -9,7 +9,6 @@ import type { Cards } from './cards.ts'
 import type { DoorRooms, EnteredCall, Knock } from './door.ts'
 import { enterRpc, extensionHeaders } from './door.ts'
 import type { LargeAnswers } from './large-answers.ts'
-import { createLargeAnswers } from './large-answers.ts'
 import { renderLegacyCard } from './legacy/card.ts'
 import { writeLegacyEvent, writeLegacyResult } from './legacy/write-results.ts'
 import type { Operations } from './operations/operation.ts'
@@ -26,17 +25,13 @@ import type { ProtocolVersion } from './version.ts'
 export interface RouteRooms extends DoorRooms {
   readonly operations: Operations
   readonly cards: Cards
-}
-
-export interface AnswerRooms extends RouteRooms {
   readonly largeAnswers: LargeAnswers
 }
 
 const cardSeconds = 300
 
 /** The JSON-RPC and HTTP+JSON endpoints and the cards of all agents (`interface.md`, routes). */
-export function createRoutes(routeRooms: RouteRooms): Hono {
-  const rooms = { ...routeRooms, largeAnswers: createLargeAnswers() }
+export function createRoutes(rooms: RouteRooms): Hono {
   const routes = new Hono()
   const answerRpc = createRpcAnswer(rooms)
   const answerCard = createCardAnswer(rooms)
@@ -57,7 +52,7 @@ export function createRoutes(routeRooms: RouteRooms): Hono {
   return routes
 }
 
-function createRpcAnswer(rooms: AnswerRooms) {
+function createRpcAnswer(rooms: RouteRooms) {
   return async (c: Context): Promise<Response> => {
     const knock: Knock = {
       request: c.req.raw,

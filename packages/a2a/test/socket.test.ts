@@ -62,39 +62,6 @@ async function isAlive(): Promise<void> {
   expect((await house.rpc('ListTasks', {})).status).toBe(200)
 }
 
-describe('E17 many large bodies that do not come', () => {
-  const size = 4 * 1024 * 1024
-  const lie = (first: string, part: Buffer) =>
-    new Promise<{ readonly socket: Socket; readonly heard: () => string }>(resolve => {
-      let heard = ''
-      const socket = connect(port, '127.0.0.1', () => {
-        socket.write(first)
-        socket.write(part, () => resolve({ socket, heard: () => heard }))
-      })
-      socket.on('data', data => {
-        heard += data
-      })
-      socket.on('error', () => undefined)
-    })
-
-  test('a caller has so much room, others have theirs, and small ones are taken', async () => {
-    const begun = await Promise.all(Array.from({ length: 40 }, () => lie(head(size), Buffer.alloc(1024, 32))))
-    await expect.poll(() => begun.filter(({ heard }) => heard().includes('429')).length).toBeGreaterThan(10)
-    expect(begun.find(({ heard }) => heard().includes('429'))?.heard()).toContain(
-      'Cannot take request: too many large ones are on their way',
-    )
-    await isAlive()
-    const large = `{"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{}${' '.repeat(100_000)}}`
-    const length = { 'content-length': String(large.length) }
-    const bob = { token: await house.issuer.sign({ sub: 'bob' }), headers: length }
-    expect((await house.post(large, bob)).status).toBe(200)
-    expect((await house.post(large, { headers: length })).status).toBe(429)
-    for (const { socket } of begun) socket.destroy()
-    // Whoever has gone gives his room back.
-    await expect.poll(async () => (await house.post(large, { headers: length })).status).toBe(200)
-  })
-})
-
 describe('E17 a Content-Length that lies, and a body that does not come', () => {
   test('longer than what comes: the connection is closed after a while, and nothing is done', async () => {
     const heard = await converse(socket => socket.write(head(body.length + 100) + body))

@@ -1,6 +1,6 @@
 import type { AgentDirectory, Desk, Proof } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { parseBoundedJson, readBody } from '@postern/http'
+import { checkDeclaredBody, parseBoundedJson, readBody } from '@postern/http'
 import type { Activity } from './activity.ts'
 import { parseActivity } from './activity.ts'
 import type { RemoteActors } from './actor-cache.ts'
@@ -75,9 +75,10 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   const { headers } = request
   checkAddressee(raw, parts.agents)
   checkMediaType(headers)
-  const bytes = await readBody(request, maxBodyBytes)
+  checkDeclaredBody(headers, maxBodyBytes)
   const proof = readRequestProof(toSignedRequest(request, parts.origin))
   proof.checkTimes({ now: parts.now(), windowMs: parts.windowMs })
+  const bytes = await readBody(request, maxBodyBytes)
   proof.checkBody(bytes)
   const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
   if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'

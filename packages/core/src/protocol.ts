@@ -1,4 +1,5 @@
 import type { AgentDirectory } from './agent.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import type { Deed, PostDeed } from './deed.ts'
 import type { DemandClaims } from './demand.ts'
 import type { Desk } from './desk.ts'
@@ -183,6 +184,8 @@ export interface House {
   readonly world: World
   readonly desk: Desk
   readonly agents: AgentDirectory
+  /** What peers bring that comes by another way than the HTTP server, which counts by itself. Absent: not bounded. */
+  readonly bodies?: ByteBudget | undefined
   /** The signed, expiring address of stored bytes. */
   readonly fileAddress?: ((digest: string) => string) | undefined
   /** Ceiling for chains of agents; default: `defaultMaxHops`. */

@@ -54,12 +54,6 @@ export const mailLimitsSchema = z.strictObject({
     .int()
     .positive()
     .default(25 * 1024 * 1024),
-  /** All messages that SMTP clients are bringing at a time; over it they are asked to come back. */
-  held_bytes: z
-    .number()
-    .int()
-    .positive()
-    .default(256 * 1024 * 1024),
   header_bytes: z
     .number()
     .int()

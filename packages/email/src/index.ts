@@ -1,4 +1,4 @@
-import type { Channel, House, Inbound } from '@postern/core'
+import type { ByteBudget, Channel, House, Inbound } from '@postern/core'
 import { defaultMaxHops } from '@postern/core'
 import type { Hono } from 'hono'
 import type { AddressReader } from './addresses.ts'
@@ -44,7 +44,7 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
         return openSmtpListener({
           config: listen,
           maxBytes: limits.message_bytes,
-          maxHeld: limits.held_bytes,
+          bodies: house.bodies ?? unboundedBodies,
           sleep: world.sleep,
           domain: agents.domain,
           checkRecipient: intake.checkRecipient,
@@ -60,6 +60,9 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
     },
   }
 }
+
+/** For a channel that stands alone. */
+const unboundedBodies: ByteBudget = { hold: () => ({ add() {}, release() {} }) }
 
 function openProviderWorld({ world, desk }: House): ProviderWorld {
   return {

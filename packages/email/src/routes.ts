@@ -5,8 +5,6 @@ import { parseMediaType, peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { EmailConfig } from './config.ts'
-import type { HeldOctets } from './held-octets.ts'
-import { createHeldOctets, expectedOctets } from './held-octets.ts'
 import type { MailIntake } from './intake.ts'
 import type { IntakeProof } from './intake-proof.ts'
 import { createIntakeProof } from './intake-proof.ts'
@@ -27,26 +25,22 @@ export function createMailRoutes(routing: MailRouting): Hono {
   const { config, intake, world } = routing
   const proof = createIntakeProof(config.intake?.secret, world)
   const maxBytes = config.limits.message_bytes
-  const held = createHeldOctets(config.limits.held_bytes)
   return new Hono()
-    .post('/email/inbound', context => answerInbound(context, { ...routing, proof, held }))
-    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes, held }))
+    .post('/email/inbound', context => answerInbound(context, { ...routing, proof }))
+    .route('/', createProviderRoutes({ config: config.providers, intake, world, maxBytes }))
 }
 
 interface InboundRouting extends MailRouting {
   readonly proof: IntakeProof
-  readonly held: HeldOctets
 }
 
 async function answerInbound(context: Context, routing: InboundRouting): Promise<Response> {
-  const { config, proof, held, world, intake } = routing
+  const { proof, world, intake } = routing
   const { headers } = context.req.raw
   try {
-    // Before room is kept for a body that a stranger announces.
+    // Before a stranger's body is read.
     checkAsked(headers, proof, error => intake.recordRefusal(error, peerAddress(context.env)))
-    const admitted = await held.hold(expectedOctets(headers, config.limits.message_bytes), () =>
-      takeInbound(context, routing),
-    )
+    const admitted = await takeInbound(context, routing)
     proof.remember(headers)
     return Response.json({ status: 'accepted', messages: admitted.map(({ outcome }) => ({ outcome })) })
   } catch (error) {

@@ -1,16 +1,17 @@
-import type { World } from '@postern/core'
+import type { ByteBudget, ByteHold, World } from '@postern/core'
 import { Rejection, Unavailable } from '@postern/core'
 
 /** Reads messages from clients that all send at a time. */
 export interface DataReader {
   /**
-   * Reads one message to its end, whatever happens, because the reply comes after it, and hands it on. What must not go on to
+   * Reads one message of a peer, known by its network, to its end, whatever happens, because the reply comes after it, and hands it on. What must not go on to
    * its end is cut off by `cut`.
    * @throws Rejection `too_large`
-   * @throws Unavailable when all that is being read or judged now is more than may be held
+   * @throws Rejection `rate_limited`, Unavailable when all that is being read or judged now is more than may be held
    */
   read<T>(
     stream: AsyncIterable<Uint8Array>,
+    peer: string,
     take: (octets: Uint8Array) => Promise<T>,
     cut: (error: unknown) => void,
   ): Promise<T>
@@ -19,8 +20,8 @@ export interface DataReader {
 export interface DataLimits {
   /** Octets of one message. */
   readonly maxBytes: number
-  /** Octets of all messages together; one alone may always be as large as it may. */
-  readonly maxHeld: number
+  /** Of all messages together. */
+  readonly bodies: ByteBudget
   readonly sleep: World['sleep']
   /** Until the last octet of a message, ms. */
   readonly transferMs: number
@@ -35,16 +36,14 @@ const gathered = 512
 const maxPieces = 100_000
 
 interface Receiving {
-  octets: number
+  readonly hold: ByteHold
   pieces: number
   /** Why it is cut off: whatever of it still comes is nothing. */
   fault?: Rejection | Unavailable
 }
 
-export function createDataReader({ maxBytes, maxHeld, sleep, transferMs }: DataLimits): DataReader {
-  let held = 0
-
-  /** How many octets are held for it grows with what comes and is counted in `mine`. */
+export function createDataReader({ maxBytes, bodies, sleep, transferMs }: DataLimits): DataReader {
+  /** What is held for it grows with what comes. */
   async function collect(
     stream: AsyncIterable<Uint8Array>,
     mine: Receiving,
@@ -52,22 +51,17 @@ export function createDataReader({ maxBytes, maxHeld, sleep, transferMs }: DataL
   ): Promise<Uint8Array> {
     const collection = createCollection()
     let size = 0
-    let isCrowded = false
+    let crowded: unknown
     for await (const chunk of stream) {
       size += chunk.length
       mine.pieces += 1
       if (mine.pieces === maxPieces) cut(new Rejection('malformed', 'Cannot accept mail: it comes in too many pieces'))
-      isCrowded ||= held > mine.octets && held + chunk.length > maxHeld
-      if (isCrowded || size > maxBytes || mine.fault) {
-        collection.clear()
-        continue
-      }
-      held += chunk.length
-      mine.octets += chunk.length
-      collection.add(chunk)
+      crowded ??= findFault(() => mine.hold.add(chunk.length))
+      if (crowded || size > maxBytes || mine.fault) collection.clear()
+      else collection.add(chunk)
     }
     if (size > maxBytes) throw new Rejection('too_large', `Cannot accept mail: larger than ${maxBytes} bytes`)
-    if (isCrowded) throw new Unavailable('Cannot accept mail: too much comes at once', { retryAfter: 30 })
+    if (crowded) throw crowded
     return collection.join()
   }
 
@@ -96,14 +90,22 @@ export function createDataReader({ maxBytes, maxHeld, sleep, transferMs }: DataL
   }
 
   return {
-    async read(stream, take, cut) {
-      const mine: Receiving = { octets: 0, pieces: 0 }
+    async read(stream, peer, take, cut) {
+      const mine: Receiving = { hold: bodies.hold(peer), pieces: 0 }
       try {
         return await take(await collectInTime(stream, mine, cut))
       } finally {
-        held -= mine.octets
+        mine.hold.release()
       }
     },
+  }
+}
+
+function findFault(run: () => void): unknown {
+  try {
+    return run()
+  } catch (error) {
+    return error
   }
 }
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
-import type { Listening, World } from '@postern/core'
+import type { ByteBudget, Listening, World } from '@postern/core'
 import { Rejection } from '@postern/core'
+import { networkOf } from '@postern/http'
 import type { SMTPServer, SMTPServerSession } from 'smtp-server'
 import type { MailListenConfig } from './config.ts'
 import type { MailEnvelopeIn } from './mail.ts'
@@ -11,8 +12,8 @@ import { openListenPlace } from './smtp-socket.ts'
 export interface SmtpListening {
   readonly config: MailListenConfig
   readonly maxBytes: number
-  /** Octets of all messages that are being taken at a time. */
-  readonly maxHeld: number
+  /** Of all messages that are being taken at a time. */
+  readonly bodies: ByteBudget
   readonly sleep: World['sleep']
   /** The name we greet with. */
   readonly domain: string
@@ -69,8 +70,8 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
   const isLmtp = config.protocol === 'lmtp'
   // A socket in the file system is opened only by who may: he has no address to be known by.
   const trustedPeers = config.path === undefined ? config.trusted_peers : true
-  const { maxHeld, sleep } = listening
-  const reader = createDataReader({ maxBytes, maxHeld, sleep, transferMs: config.transfer_ms })
+  const { bodies, sleep } = listening
+  const reader = createDataReader({ maxBytes, bodies, sleep, transferMs: config.transfer_ms })
   const server = new SMTPServer({
     lmtp: isLmtp,
     name: domain,
@@ -97,8 +98,9 @@ async function createSmtpServer(listening: SmtpListening, busy: Set<Promise<void
     onClose: session => recordAnnounced(session, listening),
     onData(stream, session, done) {
       const cut = (error: unknown) => cutOff(server, session, error, listening)
+      const peer = networkOf(withoutPrefix(session.remoteAddress))
       const taking = reader
-        .read(stream as AsyncIterable<Uint8Array>, octets => takeData(octets, session, listening), cut)
+        .read(stream as AsyncIterable<Uint8Array>, peer, octets => takeData(octets, session, listening), cut)
         .then(outcome => done(null, outcome))
         .catch(error => done(asSmtpError(error)))
         .finally(() => busy.delete(taking))

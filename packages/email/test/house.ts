@@ -63,6 +63,7 @@ export interface MailHouseOptions {
   readonly agents?: Readonly<Record<string, Agent>> | undefined
   /** Default false: nobody works, messages stay as they came. */
   readonly works?: boolean | undefined
+  readonly bodies?: House['bodies']
   watchDesk?(desk: Desk): Desk
   /** Hosts that are fetched from a port of this machine. */
   readonly loopback?: Readonly<Record<string, number>> | undefined
@@ -116,7 +117,12 @@ export async function openMailHouse(options: MailHouseOptions = {}): Promise<Mai
   const desk = await openSqliteDesk({ path: ':memory:', now: world.now, log })
   const heard: NormalizedMessage[] = []
   const agents = new Map(Object.entries(options.agents ?? { echo, helper: echo }))
-  const house: House = { world, desk: options.watchDesk?.(desk) ?? desk, agents: createDirectory([...agents.keys()]) }
+  const house: House = {
+    world,
+    desk: options.watchDesk?.(desk) ?? desk,
+    agents: createDirectory([...agents.keys()]),
+    bodies: options.bodies,
+  }
   const config = emailConfigSchema.parse({
     intake: { secret: intakeSecret },
     budgets: noBudgets,

@@ -213,15 +213,6 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
   })
 })
 
-test('bodies that together are too large are put off', async () => {
-  const narrow = await openAt({}, { held_bytes: 500 })
-  const request = readRecorded('forwardemail', 'good')
-  const both = await Promise.all([deliver('forwardemail', request, narrow), deliver('forwardemail', request, narrow)])
-  expect(both.map(({ status }) => status).toSorted()).toEqual([200, 503])
-  expect((await deliver('forwardemail', request, narrow)).status).toBe(200)
-  await narrow.close()
-})
-
 test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refused', async name => {
   const { status, json } = await replay(name, 'old-timestamp')
   expect({ status, detail: json.detail }).toEqual({

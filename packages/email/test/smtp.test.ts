@@ -1,4 +1,5 @@
 import type { Desk } from '@postern/core'
+import { createByteBudget } from '@postern/limits'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
@@ -154,7 +155,8 @@ describe('the SMTP listener', () => {
   })
 
   test('more than may be held at a time is put off, and taken once there is room', async () => {
-    const narrow = await openMailHouse({ config: { listen: { port: 0 }, limits: { held_bytes: 5_000 } } })
+    const bodies = createByteBudget({ total: 5_000, perOwner: 5_000, refusal: 'Cannot take mail: too much at once' })
+    const narrow = await openMailHouse({ config: { listen: { port: 0 } }, bodies })
     const open = async () => (await greet(narrow.listening?.port ?? 0)).client
     const message = `${write()}${'x'.repeat(98).concat('\r\n').repeat(60)}`
     const begin = async (client: SmtpClient) => {
@@ -170,7 +172,7 @@ describe('the SMTP listener', () => {
     await begin(first)
     first.write(message)
     await vi.waitFor(async () =>
-      expect(await offer(second)).toBe('451 4.4.3 Cannot accept mail: too much comes at once'),
+      expect(await offer(second)).toBe('450 4.7.1 Cannot take mail: too much at once; try again in 5 s'),
     )
     expect(await first.say('.')).toMatch(/^250 /)
     expect(await offer(second)).toMatch(/^250 /)

@@ -1,6 +1,6 @@
-import { Rejection } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
 import { expect, test } from 'vitest'
-import { readBody } from './body.ts'
+import { countBodyIn, readBody } from './body.ts'
 
 function post(body: BodyInit | null, headers: Readonly<Record<string, string>> = {}): Request {
   return new Request('https://agents.example/inbox', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
@@ -86,4 +86,43 @@ test.each([{ 'content-length': '5' }, {}])('readBody() calls a broken connection
   await expect(readBody(post(body, headers), 10)).rejects.toThrow(
     new Rejection('malformed', 'Cannot read body: connection was cut', { cause }),
   )
+})
+
+/** A hold that has room for so many bytes. */
+function openHold(room: number) {
+  let held = 0
+  const add = (bytes: number) => {
+    if (held + bytes > room) throw new Unavailable('no room')
+    held += bytes
+  }
+  return { add, release() {}, held: () => held }
+}
+
+test.each([
+  ['small and declared', { 'content-length': '1000' }, 1_000],
+  ['large and declared', { 'content-length': '100000' }, 100_000],
+  ['undeclared', {}, 1_000],
+])('readBody() counts a %s body in the hold of its request', async (_, headers, size) => {
+  const hold = openHold(size)
+  const request = post(new Uint8Array(size), headers)
+  countBodyIn(request, hold)
+  expect(await readBody(request, 1_000_000)).toHaveLength(size)
+  expect(hold.held()).toBe(size)
+})
+
+test('readBody() stops reading where there is no room for what comes', async () => {
+  const { body, pulled } = stream(Array.from({ length: 100 }, () => new Uint8Array(1_000)))
+  const request = post(body)
+  countBodyIn(request, openHold(2_500))
+  await expect(readBody(request, 1_000_000)).rejects.toThrow(new Unavailable('no room'))
+  expect(pulled).toEqual({ chunks: 3, isCanceled: true })
+})
+
+test('readBody() holds of a large body what has come, and not what it declares', async () => {
+  const hold = openHold(1_000_000)
+  const { body } = stream([new Uint8Array(1_000)])
+  const request = post(body, { 'content-length': '900000' })
+  countBodyIn(request, hold)
+  await readBody(request, 1_000_000)
+  expect(hold.held()).toBe(1_000)
 })

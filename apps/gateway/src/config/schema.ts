@@ -41,6 +41,11 @@ export const limitsConfigSchema = z.strictObject({
   per_unverified: perMinute.optional(),
   /** Messages to one agent per minute; half of them from senders who prove nothing. */
   per_agent: perMinute.optional(),
+  /** Bytes of all bodies of requests and mails that are read and judged at a time; of one network address half of it. */
+  held_bytes: z
+    .int()
+    .positive()
+    .default(64 * 1024 * 1024),
   /** What ends conversations of agents with each other. */
   loop: loopConfigSchema.prefault({}),
 })

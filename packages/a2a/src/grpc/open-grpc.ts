@@ -7,7 +7,6 @@ import { createRateLimit, networkOf } from '@postern/http'
 import type { GrpcConfig } from '../config.ts'
 import type { DoorRooms, EnteredCall } from '../door.ts'
 import type { LargeAnswers } from '../large-answers.ts'
-import { createLargeAnswers } from '../large-answers.ts'
 import type { Operations } from '../operations/operation.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
@@ -24,11 +23,11 @@ import { tellGrpcStream } from './stream-grpc.ts'
 
 export interface GrpcRooms extends DoorRooms {
   readonly operations: Operations
+  readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }
 
 interface ServiceRooms extends GrpcRooms {
   readonly door: CallerDoor
-  readonly largeAnswers: Pick<LargeAnswers, 'hold'>
 }
 
 /** Calls that one connection may have open. */
@@ -54,7 +53,7 @@ export async function openGrpcListener(config: GrpcConfig, rooms: GrpcRooms): Pr
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleMs,
   })
-  server.addService(defineService(), createHandlers({ ...rooms, door, largeAnswers: createLargeAnswers() }))
+  server.addService(defineService(), createHandlers({ ...rooms, door }))
   const port = await bind(server, config)
   return {
     description: `A2A gRPC ${config.host}:${port}`,
@@ -128,12 +127,16 @@ function createHandler(method: GrpcMethod, rooms: ServiceRooms) {
     call.end()
   }
   return async (call: GrpcCall): Promise<void> => {
+    const held = rooms.house.bodies?.hold(networkOf(readPeer(call.getPeer())))
     try {
+      held?.add(call.request.length)
       const { result, owner } = await takeCall(call, method, rooms)
       if (!(result instanceof EventStream)) tellOne(result, call, owner)
       else tellGrpcStream(result, call, { writeEvent: event => method.writeResult(event), writeError })
     } catch (error) {
       call.emit('error', writeError(error))
+    } finally {
+      held?.release()
     }
   }
 }

@@ -7,7 +7,7 @@ import { faultHeaders, openFault, renderStatus } from '../answer-fault.ts'
 import type { EnteredCall } from '../door.ts'
 import { findOperation } from '../operations/operation.ts'
 import { listenerKeyOf } from '../operations/subscribe-to-task.ts'
-import type { AnswerRooms } from '../routes.ts'
+import type { RouteRooms } from '../routes.ts'
 import { EventStream } from '../streams/event.ts'
 import type { SseFormat } from '../streams/sse.ts'
 import { renderSse, writePlainEvent } from '../streams/sse.ts'
@@ -19,7 +19,7 @@ import { chooseRestType } from './media.ts'
 const endpoint = /^(?:\/agents\/[^/]+)?\/a2a\/rest/
 
 /** The HTTP+JSON binding (A2A §11) of one agent, at every path behind its endpoint. */
-export function createRestAnswer(rooms: AnswerRooms) {
+export function createRestAnswer(rooms: RouteRooms) {
   return async (c: Context): Promise<Response> => {
     const url = new URL(c.req.url)
     const knock: RestKnock = {

@@ -40,7 +40,7 @@ async function openRestCall(knock: RestKnock, rooms: DoorRooms): Promise<Entered
   const caller = await authenticate(request)
   const version = negotiateVersion({ header: headers.get('a2a-version'), query: knock.versionQuery, offered })
   const extensions = negotiateExtensions(headers.get('a2a-extensions'), listExtensions(house))
-  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, { caller, from }, rooms)
+  const bytes = found.route.input === 'query' ? noBytes : await readCallBody(request, rooms)
   const document = readInput(found, knock.query, bytes)
   const params = mergePath(readProtoNames(document), found)
   const call = {

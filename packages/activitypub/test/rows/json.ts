@@ -90,7 +90,8 @@ export const json: readonly Row[] = [
         const tag = Array.from({ length: 50_000 }, (_, at) => ({ type: 'Mention', href: `https://other.test/${at}` }))
         return postActivity(house, alice, composeNote(alice, { tag }), { isUnsigned })
       },
-      expect: { status: 413, code: 'too_large', turns: 0, fetches: 0 },
+      // Without a signature its body is not read at all.
+      expect: isUnsigned ? unsigned : { status: 413, code: 'too_large', turns: 0, fetches: 0 },
     })),
     shownBy: bodies('48: 50 000 mentions are refused before anything is fetched'),
   },

@@ -4,8 +4,6 @@ import { peerAddress, readBody, toProblem } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { toBuffer } from '../header-scan.ts'
-import type { HeldOctets } from '../held-octets.ts'
-import { expectedOctets } from '../held-octets.ts'
 import type { MailIntake } from '../intake.ts'
 import type { ProvidersConfig } from './config.ts'
 import type { DecodedMail, MailProvider, ProviderLanguage, ProviderSize, ProviderWorld } from './provider.ts'
@@ -18,7 +16,6 @@ export interface ProviderRouting {
   readonly world: ProviderWorld
   /** Octets of one mail. */
   readonly maxBytes: number
-  readonly held: HeldOctets
 }
 
 interface OpenProvider {
@@ -51,9 +48,7 @@ async function answerWebhook(context: Context, open: OpenProvider, routing: Prov
   const from = peerAddress(context.env)
   try {
     open.provider.checkHeaders?.(raw.headers)
-    return await routing.held.hold(expectedOctets(raw.headers, limit), () =>
-      takeWebhook(raw, { open, routing, from, limit }),
-    )
+    return await takeWebhook(raw, { open, routing, from, limit })
   } catch (error) {
     routing.intake.recordRefusal(error, from)
     return answerUnread(error, open.language, routing.world.log)

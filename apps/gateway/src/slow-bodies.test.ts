@@ -1,0 +1,79 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Hono } from 'hono'
+import { expect, onTestFinished, test } from 'vitest'
+import { listenHttp } from './listen.ts'
+import { cutSlowBodies } from './slow-bodies.ts'
+
+const pace = { everyMs: 500, minBytes: 1_000 }
+
+async function listen(app: Hono): Promise<number> {
+  const listening = await listenHttp(app, { host: '127.0.0.1', port: 0, pace })
+  onTestFinished(() => listening.close())
+  return listening.port
+}
+
+/** Sends `bytes` of a body of 100 000 every 50 ms, and hears what comes until the connection ends. */
+function drip(port: number, bytes: number): Promise<string> {
+  return new Promise(resolve => {
+    let heard = ''
+    let left = 100_000
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`POST / HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\ncontent-length: ${left}\r\n\r\n`)
+    const timer = setInterval(() => {
+      const piece = Math.min(bytes, left)
+      left -= piece
+      if (piece > 0) socket.write(Buffer.alloc(piece, 32))
+    }, 50)
+    socket.on('data', data => (heard += data.toString()))
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve(heard)
+    })
+  })
+}
+
+const echoSize = () => new Hono().post('/', async c => c.text(`took ${(await c.req.arrayBuffer()).byteLength}`))
+
+test('a body that trickles in is cut with 408', async () => {
+  expect(await drip(await listen(echoSize()), 1)).toMatch(/^HTTP\/1\.1 408 /)
+})
+
+test('a body of which nothing comes is cut with 408, also where nobody reads it', async () => {
+  const deaf = new Hono().post('/', () => new Promise<Response>(() => undefined))
+  for (const app of [echoSize(), deaf]) expect(await drip(await listen(app), 0)).toMatch(/^HTTP\/1\.1 408 /)
+})
+
+test('a body that comes fast enough is read to its end', async () => {
+  expect(await drip(await listen(echoSize()), 5_000)).toContain('took 100000')
+})
+
+test('a body that has come waits for us as long as we like', async () => {
+  const app = new Hono().post('/', async c => {
+    await delay(3 * pace.everyMs)
+    return c.text(`took ${(await c.req.arrayBuffer()).byteLength}`)
+  })
+  expect(await drip(await listen(app), 100_000)).toContain('took 100000')
+})
+
+test('a connection that is kept is not cut for the request before', async () => {
+  const server = createServer((incoming, outgoing) => void incoming.resume().on('end', () => outgoing.end('ok')))
+  cutSlowBodies(server, pace)
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const ask = () =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const sent = request({ port, method: 'POST', agent: undefined, headers: { 'content-length': 2 } }, answer => {
+        answer.resume().on('end', () => resolve(answer.statusCode))
+      })
+      sent.on('error', reject)
+      sent.end('{}')
+    })
+  expect(await ask()).toBe(200)
+  await delay(3 * pace.everyMs)
+  expect(await ask()).toBe(200)
+})

@@ -1,0 +1,55 @@
+import { Rejection, Unavailable } from '@postern/core'
+import { expect, test } from 'vitest'
+import { createByteBudget } from './byte-budget.ts'
+
+const refusal = 'Cannot take request: too much at once'
+const openBudget = () => createByteBudget({ total: 1_000, perOwner: 600, refusal })
+
+test('one owner holds so much at a time, and others go on', () => {
+  const budget = openBudget()
+  budget.hold('a').add(500)
+  const second = budget.hold('a')
+  expect(() => second.add(101)).toThrow(new Rejection('rate_limited', refusal, { retryAfter: 5 }))
+  second.add(100)
+  budget.hold('b').add(400)
+})
+
+test('all owners together hold so much', () => {
+  const budget = openBudget()
+  budget.hold('a').add(500)
+  budget.hold('b').add(400)
+  const third = budget.hold('c')
+  expect(() => third.add(101)).toThrow(new Unavailable(refusal, { retryAfter: 30 }))
+  third.add(100)
+})
+
+test('one hold alone may be as large as it is, in one step or in many', () => {
+  const budget = openBudget()
+  const large = budget.hold('a')
+  large.add(900)
+  large.add(900)
+  expect(() => budget.hold('b').add(1)).toThrow(refusal)
+  large.release()
+  budget.hold('b').add(1)
+})
+
+test('what is given back can be held again, and is given back once', () => {
+  const budget = openBudget()
+  const first = budget.hold('a')
+  const second = budget.hold('a')
+  first.add(300)
+  second.add(300)
+  first.release()
+  first.release()
+  budget.hold('a').add(300)
+  expect(() => budget.hold('a').add(1)).toThrow(refusal)
+})
+
+test('what was refused is not counted', () => {
+  const budget = openBudget()
+  budget.hold('a').add(600)
+  const refused = budget.hold('b')
+  expect(() => refused.add(401)).toThrow(refusal)
+  refused.release()
+  budget.hold('c').add(400)
+})

@@ -1,0 +1,8 @@
+export type { ByteBudgetOptions } from './byte-budget.ts'
+export { createByteBudget } from './byte-budget.ts'
+export type { Gate, GateOptions } from './gate.ts'
+export { createGate } from './gate.ts'
+export type { RateLimit, RateLimitOptions } from './rate-limit.ts'
+export { createRateLimit } from './rate-limit.ts'
+export type { Turnstile, TurnstileOptions } from './turnstile.ts'
+export { createTurnstile } from './turnstile.ts'
