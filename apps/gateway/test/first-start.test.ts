@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { createDocsFolder } from './docs/folder.ts'
 import { createGatewayProcess } from './gateway-process.ts'
 
 // Each step is a process of its own, and a busy machine starts them slowly.
@@ -12,15 +11,6 @@ vi.setConfig({ testTimeout: 240_000 })
 // What people meet in their first minutes: their own folder, with or without files, and the program in it.
 
 const program = fileURLToPath(new URL('../bin/postern.mjs', import.meta.url))
-
-function createFolder(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'postern-first-'))
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-  }
-  return folder
-}
 
 interface Program {
   readonly printed: () => string
@@ -54,7 +44,7 @@ async function startDev(folder: string): Promise<Program> {
 }
 
 test('"dev" in an empty folder answers with the built-in agents, and "show 1" shows the message', async () => {
-  const folder = createFolder({})
+  const folder = createDocsFolder({})
   await startDev(folder)
   expect(await run(folder, 'send', '--via', 'activitypub', '--to', 'echo', 'hello')).toContain('answered')
   for (const id of ['1', '#1']) expect(await run(folder, 'show', id)).toMatch(/^message\n {2}#1 /)
@@ -71,7 +61,7 @@ test('agents and configuration load as modules in a folder whose package.json sa
       old: { use: './agents/old.js' },
     },
   }
-  const folder = createFolder({
+  const folder = createDocsFolder({
     'package.json': '{ "name": "theirs", "type": "commonjs" }',
     'postern.config.ts': `import type {} from 'node:path'\nexport default ${JSON.stringify(config)}\n`,
     'agents/a.ts': esAgent('.ts'),
@@ -118,7 +108,7 @@ test.each([
     'no database (thrown at agents/e.ts:3:9)',
   ],
 ])('an agent file that does not load is named with file, line and column (%s)', async (name, source, problem) => {
-  const folder = createFolder({
+  const folder = createDocsFolder({
     'package.json': '{ "type": "commonjs" }',
     'postern.config.json': JSON.stringify({ agents: { desk: { use: `./agents/${name}` } } }),
     [`agents/${name}`]: source,
@@ -128,7 +118,7 @@ test.each([
 })
 
 test('"dev" makes up the secrets that are not set, says so, and the commands beside it work', async () => {
-  const folder = createFolder({
+  const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({
       origin: { env: 'FIRST_ORIGIN' },
       operator_token: { env: 'FIRST_TOKEN' },
@@ -148,7 +138,7 @@ test('"dev" makes up the secrets that are not set, says so, and the commands bes
 })
 
 test('"start" tells everything that is missing at once, each with its fix', async () => {
-  const folder = createFolder({
+  const folder = createDocsFolder({
     'postern.config.json': JSON.stringify({
       agents: {
         py: { use: 'webhook', url: 'http://127.0.0.1:9/', secret: { env: 'FIRST_SECRET' } },

@@ -1,0 +1,104 @@
+import { pathToFileURL } from 'node:url'
+import type { ToolDefinition } from '@postern/agents'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { askShop, callShop, policyOf, wordsOf } from '../demand-steps.ts'
+import type { TestHouse } from '../house.ts'
+import { eventually, openTestHouse } from '../house.ts'
+import { findBlock } from './blocks.ts'
+import { agentBlocks } from './cases.ts'
+import { createDocsFolder } from './folder.ts'
+
+const codeOf = (name: keyof typeof agentBlocks) => findBlock(agentBlocks[name]).code
+
+/** What an example leaves to its reader. */
+const files = {
+  'readme.ts': codeOf('readme'),
+  'streaming.ts': `const search = async () => 'Nine to five.'\n${codeOf('streaming')}`,
+  'acting.ts': codeOf('acting'),
+  'asking.ts': codeOf('asking'),
+  'refusing.ts': `export function handle(message, context) {
+${codeOf('refusing').replace('…', "{ message: 'Members only.' }")}
+return 'Welcome.'
+}`,
+  'tools.ts': `const hours = { sunday: 'closed' }\n${codeOf('tool')}`,
+}
+
+describe('agents in the docs', () => {
+  const folder = createDocsFolder(files)
+  let house: TestHouse
+
+  beforeAll(async () => {
+    const use = (name: string) => ({ use: `${folder}/${name}.ts` })
+    house = await openTestHouse(() => ({
+      agents: {
+        readme: use('readme'),
+        streaming: use('streaming'),
+        acting: use('acting'),
+        refusing: use('refusing'),
+        shop: use('asking'),
+      },
+    }))
+  })
+  afterAll(() => house.close())
+
+  it.each([
+    ['readme', 'You said: hello'],
+    ['streaming', 'Looking that up… Nine to five.'],
+    ['acting', 'From nine to five.'],
+    ['refusing', 'Members only.'],
+  ])('%s answers as its page says', async (to, words) => {
+    const { reply } = await house.world.send({ via: 'activitypub', to, text: 'hello' })
+    expect(reply?.text).toContain(words)
+  })
+
+  it('the one that asks for consent goes on when it is given', async () => {
+    const asked = await askShop(house, 'one cake')
+    const { state } = policyOf(asked)
+    const resolution = { in_reply_to_state: state, outcome: 'granted' }
+    await askShop(house, 'yes', { taskId: asked.task?.id ?? '', resolution })
+    const done = () => askShopTask(house, asked.task?.id ?? '')
+    expect(await eventually(done)).toContain('Handed on.')
+  })
+})
+
+interface Cart {
+  readonly items: readonly string[]
+}
+
+async function askShopTask(house: TestHouse, id: string): Promise<string | false> {
+  const { task, status } = await callShop(house, 'GetTask', { id })
+  return task?.status.state === 'TASK_STATE_COMPLETED' && wordsOf({ status, task })
+}
+
+async function importFrom(folder: string, name: string): Promise<Record<string, unknown>> {
+  return (await import(pathToFileURL(`${folder}/${name}`).href)) as Record<string, unknown>
+}
+
+describe('tools in the docs', () => {
+  it('the tool of a model runs', async () => {
+    const folder = createDocsFolder(files)
+    const { opening_hours } = (await importFrom(folder, 'tools.ts')) as { opening_hours: ToolDefinition }
+    const run = opening_hours.run as (given: { readonly day: string }) => unknown
+    expect([run({ day: 'Sunday' }), run({ day: 'Monday' })]).toEqual([{ open: 'closed' }, { open: 'nine to six' }])
+  })
+
+  it('the tool of a swarm and its compute run', async () => {
+    const [, till = '', computes = ''] = codeOf('swarmTool').split(/^\/\/ \.\/\w+\.ts.*$/m)
+    const folder = createDocsFolder({ 'till.ts': till, 'computes.ts': computes })
+    const { total } = (await importFrom(folder, 'computes.ts')) as {
+      total: { compute(states: { cart: Cart }): number }
+    }
+    const { add } = (await importFrom(folder, 'till.ts')) as { add: ToolDefinition }
+    let cart: Cart = { items: [] }
+    const set = async (change: (before: Cart) => Cart) => {
+      cart = change(cart)
+    }
+    const swarm = {
+      state: () => ({ set }),
+      compute: () => ({ get: async () => total.compute({ cart }) }),
+    }
+    const run = add.run as (given: object, context: object) => Promise<unknown>
+    await run({ item: 'cake' }, { swarm })
+    expect(await run({ item: 'tea' }, { swarm })).toEqual({ total: 2 })
+  })
+})

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process'
+import { chmodSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Running } from '../../src/cli/run.ts'
+import { runDev } from '../../src/cli/run.ts'
+import { openTestHouse } from '../house.ts'
+import { findBlock } from './blocks.ts'
+import { commandBlocks } from './cases.ts'
+import { createDocsFolder } from './folder.ts'
+
+// Each command is a process of its own, and a busy machine starts them slowly.
+vi.setConfig({ testTimeout: 240_000 })
+
+const codeOf = (name: keyof typeof commandBlocks) => findBlock(commandBlocks[name]).code
+const program = fileURLToPath(new URL('../../bin/postern.mjs', import.meta.url))
+const run = promisify(execFile)
+const token = 'token-of-the-docs-0123456789'
+
+/** `npx postern` as it is where the package is installed. */
+const tools = createDocsFolder({ npx: `#!/bin/sh\nshift\nexec "${process.execPath}" "${program}" "$@"\n` })
+chmodSync(join(tools, 'npx'), 0o755)
+
+describe('commands in the docs', () => {
+  const folder = createDocsFolder({})
+  let dev: Running
+  let url: string
+
+  beforeAll(async () => {
+    const tree = {
+      operator_token: token,
+      listen: { port: 0 },
+      email: { listen: { port: 0, protocol: 'smtp' }, intake: { secret: token } },
+      log: { level: 'silent' },
+    }
+    // The first steps, the chat and one more message: "#5" in the docs is the last of them.
+    dev = await runDev({ tree, missing: [], baseDir: folder, path: undefined })
+    url = dev.listening[0]?.description ?? ''
+  })
+  afterAll(() => dev.stop())
+
+  /** Runs a block in the folder of the gateway, line by line as it stands but for where the gateway is. */
+  async function runBlock(code: string, ...args: readonly string[]): Promise<string> {
+    const here = code.replace(/https:\/\/agents\.example|http:\/\/127\.0\.0\.1:8787/g, url)
+    const env = {
+      ...process.env,
+      PATH: `${tools}:${process.env.PATH}`,
+      TOKEN: token,
+      SECRET: token,
+      POSTERN_OPERATOR_TOKEN: token,
+    }
+    const { stdout } = await run('sh', ['-e', '-c', here, 'sh', ...args], { cwd: folder, env })
+    return stdout
+  }
+
+  it('the first steps of the README send by three channels, list and show', async () => {
+    const printed = await runBlock(codeOf('first').replace('<id>', '1'))
+    expect(printed.match(/^answered /gm)).toHaveLength(3)
+    expect(printed).toContain('#3')
+    expect(printed).toMatch(/^message\n {2}#1 /m)
+  })
+
+  it('the chat answers in a stream, and its conversation is exported; one by message is imported again', async () => {
+    const send = 'npx postern send --via activitypub --to echo "hello"\n'
+    const [first = '', second = '', third = ''] = codeOf('export').trim().split('\n')
+    expect(await runBlock(`${codeOf('chat')}\n${send}`)).toContain('"type":"RUN_FINISHED"')
+    await runBlock(`${first}\n${second}\n`)
+    const owner = third
+      .replace('https://id.example', 'https://agents.test')
+      .replace('ann', 'operator')
+      .replace('desk', 'echo')
+    expect(JSON.parse((await runBlock(owner)).split('\n')[0] ?? '')).toMatchObject({ role: 'user' })
+  })
+
+  it.each([
+    ['echo@agents.test', 0],
+    ['nobody@agents.test', 67],
+  ])('a mail server hands mail for %s to the pipe, which ends with %i', async (to, code) => {
+    const here = codeOf('pipe').replaceAll('https://agents.example', url)
+    const script = createDocsFolder({
+      'to-agents': here,
+      mail: `From: a@nodmarc.test\r\nTo: ${to}\r\nMessage-ID: <1@x>\r\n\r\nhi\r\n`,
+    })
+    const ended = await run('sh', ['-c', `SECRET=${token} sh to-agents a@nodmarc.test ${to} <mail`], {
+      cwd: script,
+    }).then(
+      () => 0,
+      (error: { code: number }) => error.code,
+    )
+    expect(ended).toBe(code)
+  })
+
+  it('what the web server of another domain redirects is answered by the gateway', async () => {
+    const paths = [...codeOf('redirect').matchAll(/^location = (\S+) /gm)].map(([, path]) => path)
+    expect(paths).toHaveLength(2)
+    for (const path of paths) {
+      const answer = await fetch(`${url}${path}?resource=acct:echo@agents.test`)
+      expect([path, answer.status]).toEqual([path, 200])
+    }
+  })
+})
+
+it('an agent is called over A2A', async () => {
+  const house = await openTestHouse()
+  try {
+    const here = codeOf('call').replace('https://agents.example', house.url())
+    const env = { ...process.env, TOKEN: await house.world.a2a.token({ sub: 'ann' }) }
+    expect((await run('sh', ['-c', here], { env })).stdout).toContain('"role":"ROLE_AGENT"')
+  } finally {
+    await house.close()
+  }
+})

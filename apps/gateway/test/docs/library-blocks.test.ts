@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { readWebhookKey, signWebhook } from '../../../../packages/agents/src/webhook-signature.ts'
+import { eventually, intakeSecret, openTestHouse } from '../house.ts'
+import { findBlock } from './blocks.ts'
+import { libraryBlocks } from './cases.ts'
+import { createDocsFolder } from './folder.ts'
+
+const codeOf = (name: keyof typeof libraryBlocks) => findBlock(libraryBlocks[name]).code
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../../../..', import.meta.url))
+
+/** What the examples of docs/transcript.md take as given. */
+const givenToCodecs = `import { aguiCodec, envelopeCodec } from '@postern/transcript'
+let made = 0
+const thread_id = 't', at = '2026-01-02T03:04:05.000Z', newId = () => 'e' + ++made
+const rows = [{ type: 'text', role: 'user', content: 'hello', payload: {}, metadata: {} }]
+`
+
+const givenToSwarm = `import { createMemoryShelf, createMemoryTranscript, createNavigateTool, createSwarm, createSwarmBus } from '@postern/transcript'
+import { randomBytes } from 'node:crypto'
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+const world = { now: Date.now, randomBytes, sleep: async () => {}, log }
+const bus = createSwarmBus({ log }), transcript = createMemoryTranscript(world), shelf = createMemoryShelf()
+const model = { complete: async () => ({ content: 'How can I help?' }) }
+const refund = { name: 'refund', description: '', parameters: {}, call: async () => {} }
+`
+
+/** Runs a program in the repository, as a reader with the packages at hand does. */
+async function runProgram(source: string): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', source], {
+    cwd: `${root}apps/gateway`,
+  })
+  return stdout
+}
+
+describe('libraries in the docs', () => {
+  it('what one codec reads another writes', async () => {
+    const code = codeOf('codecs').replace('aguiCodec.write(entries)', 'const written = aguiCodec.write(entries)')
+    expect(await runProgram(`${givenToCodecs}${code}console.log(written[0].content)`)).toBe('hello\n')
+  })
+
+  it('the swarm answers', async () => {
+    const code = codeOf('swarm').replace('await complete(', 'const answer = await complete(')
+    expect(await runProgram(`${givenToSwarm}${code}console.log(answer); await dispose()`)).toBe('How can I help?\n')
+  })
+
+  it('the Python check of a signature takes a genuine webhook, and no other', async () => {
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    const body = '{"hello":"there"}'
+    const headers = signWebhook({ id: 'msg_1', now: Date.now(), body }, readWebhookKey(secret))
+    const check = `${codeOf('webhook')}
+import json
+headers = json.loads('''${JSON.stringify(headers)}''')
+print(is_genuine("${secret}", headers, b'${body}'), is_genuine("${secret}", headers, b'${body} '))`
+    expect((await run('python3', ['-c', check])).stdout).toBe('True False\n')
+  })
+
+  it('the mail worker hands a mail on, and refuses one for nobody', async () => {
+    const house = await openTestHouse()
+    try {
+      const folder = createDocsFolder({
+        'worker.mjs': codeOf('worker').replaceAll('https://agents.example', house.url()),
+      })
+      const { default: worker } = (await import(pathToFileURL(`${folder}/worker.mjs`).href)) as { default: MailWorker }
+      const send = async (to: string) => {
+        const raw = `From: ann@nodmarc.test\r\nTo: ${to}\r\nSubject: hi\r\nMessage-ID: <${to}>\r\n\r\nhello\r\n`
+        const refused: string[] = []
+        const mail = { from: 'ann@nodmarc.test', to, raw, setReject: (reason: string) => void refused.push(reason) }
+        await worker.email(mail, { SECRET: intakeSecret })
+        return refused
+      }
+      expect(await send('echo@agents.test')).toEqual([])
+      expect(await send('nobody@agents.test')).toEqual(['not accepted'])
+      expect(await eventually(async () => (await house.messages()).length > 0)).toBe(true)
+    } finally {
+      await house.close()
+    }
+  })
+})
+
+interface MailWorker {
+  email(mail: object, environment: object): Promise<void>
+}
