@@ -1,5 +1,5 @@
 import type { ArtifactPart, BytesRef, FilePart, Part, PolicyPart, ResponseStatus, ToolCallPart } from '@postern/core'
-import { textOfHtml } from './html-text.ts'
+import { htmlToText } from '@postern/markup/html'
 import { escapeHtml, renderMarkdownHtml, renderPlainHtml } from './markdown-html.ts'
 
 /** A file that goes with the mail. */
@@ -60,7 +60,7 @@ function blockOf(part: Part): Block | undefined {
 
 function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
   if (mime === 'text/markdown') return { text: content, html: renderMarkdownHtml(content) }
-  return plainBlock(mime === 'text/html' ? textOfHtml(content).text : content)
+  return plainBlock(mime === 'text/html' ? htmlToText(content).text : content)
 }
 
 function plainBlock(text: string): Block {

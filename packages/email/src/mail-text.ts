@@ -1,5 +1,7 @@
-import { textOfHtml } from './html-text.ts'
+import { htmlToText } from '@postern/markup/html'
+import { mailReading, replyReading } from './quoted-html.ts'
 import { trimReply } from './reply-trim.ts'
+import { holdsForward } from './reply-words.ts'
 import { readVisibleText } from './visible-text.ts'
 
 /** The two readings of a message that a parser found. */
@@ -34,18 +36,19 @@ export function readMailText({ text, html }: MailAlternatives, options: TextOpti
 
 function readPlain(text: string, html: string | undefined, options: TextOptions): MailText {
   const { text: full, invisible } = readVisibleText(text)
-  const other = html ? readVisibleText(textOfHtml(html).text).text : ''
+  const other = html ? htmlToText(html, mailReading) : { text: '', hasHidden: false }
   const newest = options.keepsQuotes ? full : trimReply(full)
-  if (!saysElse(full, other)) return finishText({ full, newest, invisible, flags: [] }, options)
-  return finishText({ full, newest, invisible, htmlText: other, flags: ['alternative_mismatch'] }, options)
+  const hidden = other.hasHidden ? ['hidden_text'] : []
+  if (!saysElse(full, other.text)) return finishText({ full, newest, invisible, flags: hidden }, options)
+  const flags = ['alternative_mismatch', ...hidden]
+  return finishText({ full, newest, invisible, htmlText: other.text, flags }, options)
 }
 
 function readHtml(html: string, options: TextOptions): MailText {
-  const whole = textOfHtml(html)
-  const { text: full, invisible } = readVisibleText(whole.text)
-  const unquoted = options.keepsQuotes ? full : readVisibleText(textOfHtml(html, { dropsQuotes: true }).text).text
-  const newest = options.keepsQuotes ? full : trimReply(unquoted || full)
-  return finishText({ full, newest, invisible, flags: whole.hasHidden ? ['hidden_text'] : [] }, options)
+  const { text: full, hasHidden, invisible } = htmlToText(html, mailReading)
+  const newest =
+    options.keepsQuotes || holdsForward(full) ? full : trimReply(htmlToText(html, replyReading).text || full)
+  return finishText({ full, newest, invisible, flags: hasHidden ? ['hidden_text'] : [] }, options)
 }
 
 interface FoundText extends Pick<MailText, 'htmlText' | 'invisible' | 'flags'> {

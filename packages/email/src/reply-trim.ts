@@ -2,7 +2,14 @@ import {
   continuesHeaderBlock,
   endsInWrote,
   isDelimiterLine,
+  isForwardLine,
+  isTrueSignature,
   namesDevice,
+  namesMailbox,
+  namesOneself,
+  namesSending,
+  namesSubject,
+  namesTime,
   namesWriter,
   opensHeaderBlock,
   opensIntroduction,
@@ -27,27 +34,32 @@ interface Opening {
 
 /**
  * The new text of a reply: without the message it answers, the signature and what the program adds. Line by line, and never a
- * line twice as often as it may be wrapped. Whatever is not surely old stays: answers between quoted lines keep everything.
+ * line twice as often as it may be wrapped. Whatever is not surely old stays: answers between quoted lines keep everything, and so
+ * does what was forwarded.
  */
 export function trimReply(text: string): string {
   if (text.length > maxChars) return text
   const lines = text.split('\n')
   if (lines.length > maxLines) return text
-  const kept = keepNew(lines, findSignature(lines)).join('\n')
+  const kept = keepNew(lines).join('\n')
   return kept.trim() ? kept.trimEnd() : text
 }
 
-function keepNew(all: readonly string[], end: number): readonly string[] {
+function keepNew(all: readonly string[]): readonly string[] {
+  const signature = findSignature(all)
   // With the quoted lines at its end, which make an introduction of a name and a verb.
-  const opening = findOpening(all.slice(0, end))
-  const lines = all.slice(0, trimEnd(all, end))
-  if (!opening) return lines
+  const opening = findOpening(all.slice(0, signature))
+  const forward = all.findIndex(isForwardLine)
+  if (forward >= 0 && (!opening || forward <= opening.at)) return all
+  const end = trimEnd(all, signature)
+  if (!opening) return all.slice(0, keepOwnQuote(all, end))
+  const lines = all.slice(0, end)
   const isFirst = lines.slice(0, opening.at).every(isBlank)
   const after = opening.at + opening.lines
   const answer = findAnswer(lines, after)
   if (isFirst) return lines.slice(answer ?? after).some(line => !isBlank(line)) ? lines.slice(answer ?? after) : all
   // Something new below what was quoted: the two belong together.
-  return answer === undefined ? lines.slice(0, trimEnd(lines, opening.at)) : lines
+  return answer === undefined ? lines.slice(0, trimAdded(lines, opening.at)) : lines
 }
 
 /** The first line of new text below quoted lines; undefined where nothing was quoted with marks, or nothing follows. */
@@ -74,44 +86,70 @@ function measureOpening(lines: readonly string[], at: number): number {
   const line = (lines[at] ?? '').trim()
   if (!line || isQuote(line) || line.length > maxIntroduction) return 0
   if (line.length < maxMarkup && separatesMessages.test(line)) return 1
-  return measureHeaderBlock(lines, at) || measureIntroduction(lines, at, line)
+  return measureHeaderBlock(lines, at) || measureIntroduction(lines, at)
 }
 
-/** Outlook quotes without marks, below a block of header lines. */
+/** Fields of a header block that are looked at. */
+const maxFields = 6
+
+/**
+ * Outlook quotes without marks, below a block of header lines: somebody's name, a subject, or a date and recipients, and nothing of the
+ * author's right above it.
+ */
 function measureHeaderBlock(lines: readonly string[], at: number): number {
-  if (!opensHeaderBlock.test((lines[at] ?? '').trim())) return 0
-  const next = lines.slice(at + 1, at + 5).map(line => line.slice(0, 40).trim())
-  return next.filter(line => continuesHeaderBlock.test(line)).length >= 2 ? 1 + next.findIndex(isBlank) || 5 : 0
+  const first = (lines[at] ?? '').trim()
+  const above = lines[at - 1] ?? ''
+  if (!opensHeaderBlock.test(first) || !/\p{L}/u.test(first.replace(opensHeaderBlock, ''))) return 0
+  if (!isBlank(above) && !isDelimiterLine.test(above) && !separatesMessages.test(above.trim())) return 0
+  const next = lines.slice(at + 1, at + 1 + maxFields).map(line => line.slice(0, 80).trim())
+  const end = next.findIndex(isBlank)
+  const fields = (end < 0 ? next : next.slice(0, end)).filter(line => continuesHeaderBlock.test(line))
+  const isWhole = fields.some(line => namesSubject.test(line)) || fields.some(line => namesSending.test(line))
+  return fields.length >= 2 && isWhole ? 1 + (end < 0 ? next.length : end) : 0
 }
 
-function measureIntroduction(lines: readonly string[], at: number, first: string): number {
+function measureIntroduction(lines: readonly string[], at: number): number {
+  const first = (lines[at] ?? '').trim()
+  if (opensWithDate.test(first) && isBareIntroduction(first)) return 1
   const isDated = opensIntroduction.test(first) || opensWithDate.test(first)
-  if (isDated && isBareIntroduction(first)) return 1
   const mayBeWrapped = isDated || /\S@\S|<$/.test(first)
-  return mayBeWrapped ? countWrapped(lines, at, isDated) : Number(isWriter(first))
+  return countWrapped(lines, at, { isDated, most: mayBeWrapped ? maxWrapped : 1 })
 }
 
-function countWrapped(lines: readonly string[], at: number, isDated: boolean): number {
+function countWrapped(
+  lines: readonly string[],
+  at: number,
+  { isDated, most }: { readonly isDated: boolean; readonly most: number },
+): number {
   let joined = ''
-  for (let count = 1; count <= maxWrapped && at + count <= lines.length; count += 1) {
+  for (let count = 1; count <= most && at + count <= lines.length; count += 1) {
     const line = (lines[at + count - 1] ?? '').trim()
     if (isQuote(line)) return 0
     joined = `${joined} ${line}`.trim()
     if (joined.length > maxIntroduction) return 0
-    if (isIntroduction(joined, isDated) && (/[\d@]/.test(joined) || isQuoteNext(lines, at + count))) return count
+    if (!isIntroduction(joined, isDated)) continue
+    if (isByProgram(joined) || isQuoteNext(lines, at + count)) return count
   }
   return 0
 }
 
-/** A name and a verb alone announce something only when it follows. */
+/** A time of day or a mailbox, and nobody speaking of themselves: what stands below is quoted, with marks or without. */
+function isByProgram(introduction: string): boolean {
+  return (namesTime.test(introduction) || namesMailbox.test(introduction)) && !namesOneself.test(introduction)
+}
+
+/** A name and a verb alone announce something only when it follows, or when nothing does. */
 function isQuoteNext(lines: readonly string[], from: number): boolean {
-  return isQuote(lines.slice(from, from + 3).find(line => !isBlank(line)) ?? '')
+  const next = lines.slice(from, from + 3).find(line => !isBlank(line))
+  return next === undefined ? lines.slice(from).every(isBlank) : isQuote(next)
 }
 
 function isIntroduction(text: string, isDated: boolean): boolean {
-  if (endsInWrote.test(text.slice(-60))) return isDated || text.includes('@')
-  if (!text.endsWith(':')) return false
-  return (namesWriter.test(text) && /\d/.test(text)) || (opensWithDate.test(text) && text.endsWith('>:'))
+  // In any language: when, who with a mailbox, and a colon.
+  if (/[:：]$/.test(text) && namesMailbox.test(text) && namesTime.test(text)) return true
+  if (endsInWrote.test(text.slice(-60))) return isDated || text.includes('@') || /\p{Nd}/u.test(text)
+  if (!/[:：]$/.test(text)) return false
+  return (namesWriter.test(text) && /\p{Nd}/u.test(text)) || (opensWithDate.test(text) && /[>＞][:：]$/.test(text))
 }
 
 /** Some programs end it without a colon: a date and time with a name, or a date with a mailbox. */
@@ -122,30 +160,64 @@ function isBareIntroduction(line: string): boolean {
   )
 }
 
-/** `понедельник, 6 октября 2014 г. … написал:` and the like: a date somewhere, and the word at the end. */
-function isWriter(line: string): boolean {
-  return endsInWrote.test(line.slice(-60)) && /\d/.test(line)
-}
+/** Lines of a signature; below a mark that is not the standard's own, fewer, and no sentences. */
+const [maxSignature, maxLooseSignature] = [20, 8]
 
 /** Index of the signature; the number of lines where there is none. */
 function findSignature(lines: readonly string[]): number {
-  const at = lines.findIndex((line, index) => opensSignature.test(line) && !lines.slice(0, index).every(isBlank))
-  return at < 0 ? lines.length : at
+  const last = lines.length
+  for (let at = lines.findIndex(line => !isBlank(line)) + 1; at > 0 && at < last; at += 1) {
+    if (opensSignature.test(lines[at] ?? '') && isSignature(lines, at)) return at
+  }
+  return last
+}
+
+/** What stands between the mark and what is quoted below it. */
+function isSignature(lines: readonly string[], at: number): boolean {
+  const isTrue = isTrueSignature.test(lines[at] ?? '')
+  const most = isTrue ? maxSignature : maxLooseSignature
+  let count = 0
+  for (let next = at + 1; next < lines.length; next += 1) {
+    const line = lines[next] ?? ''
+    if (isBlank(line)) continue
+    if (isQuote(line) || measureOpening(lines, next) > 0) return true
+    count += 1
+    if (count > most || (!isTrue && isSentence(line))) return false
+  }
+  return true
+}
+
+/** Names, places and numbers end otherwise. */
+function isSentence(line: string): boolean {
+  return /[\p{L})][.?!。？！]$/u.test(line.trim()) && line.trim().split(/\s+/).length >= 4
 }
 
 /** Takes away what ends a message and is none of it: blank lines, marks, the names of devices, and quoted lines. */
 function trimEnd(lines: readonly string[], end: number): number {
+  return trimWhile(lines, end, line => isQuote(line) || isAdded(line))
+}
+
+/** The same above what is quoted, where quoted lines are the author's own. */
+function trimAdded(lines: readonly string[], end: number): number {
+  return trimWhile(lines, end, isAdded)
+}
+
+function trimWhile(lines: readonly string[], end: number, isIdle: (line: string) => boolean): number {
   let at = end
   while (at > 0 && isIdle(lines[at - 1] ?? '')) at -= 1
   return at > 0 ? at : end
 }
 
-function isIdle(line: string): boolean {
-  return (
-    isBlank(line) ||
-    isQuote(line) ||
-    (line.length < maxMarkup && (isDelimiterLine.test(line) || namesDevice.test(line)))
-  )
+function isAdded(line: string): boolean {
+  return isBlank(line) || (line.length < maxMarkup && (isDelimiterLine.test(line) || namesDevice.test(line)))
+}
+
+/** Quoted lines that the line above announces, or that follow it without a gap, are what the author shows. */
+function keepOwnQuote(lines: readonly string[], end: number): number {
+  const isShown = isQuote(lines[end] ?? '') || /[:：]\s*$/.test(lines[end - 1] ?? '')
+  const rest = lines.slice(end)
+  if (!isShown || !rest.some(isQuote)) return end
+  return trimAdded(lines, lines.length)
 }
 
 function isQuote(line: string): boolean {

@@ -29,6 +29,7 @@ import { chooseUnreadable } from './out/unreadable.ts'
 import type { MailReading, ReadMail } from './read-mail.ts'
 import { readMail } from './read-mail.ts'
 import { findRecipient, findRecipients } from './recipients.ts'
+import { isForwardSubject } from './subject.ts'
 import { readOwnId, readThread } from './thread.ts'
 import { digestContent } from './trace-fields.ts'
 
@@ -207,7 +208,7 @@ function refuseImpostors(author: Mailbox, { isVerified }: Authentication, { hous
 /** Only a reply quotes what we know already; a forwarding is about what it quotes. */
 function keepsQuotes(header: HeaderBlock): boolean {
   const isReply = findField(header, 'in-reply-to') !== undefined || findField(header, 'references') !== undefined
-  return !isReply || /^\s*(?:fwd?|wg|tr|rv|enc|i)\s*:/i.test(findField(header, 'subject') ?? '')
+  return !isReply || isForwardSubject(findField(header, 'subject') ?? '')
 }
 
 function flagsOf({ header, addresses: { author } }: ReadMail, { house }: MailVerifying): string[] {

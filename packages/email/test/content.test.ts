@@ -198,6 +198,15 @@ describe('row 58: what nobody sees', () => {
     ['no opacity', '<span style="opacity:0">hidden</span>'],
     ['the attribute', '<div hidden>hidden</div>'],
     ['white on white', '<span style="color:#fff;background-color:#fff">hidden</span>'],
+    ['white on the page', '<p style="color:#fefefe">hidden</p>'],
+    ['a box without room', '<div style="max-height:0;overflow:hidden">hidden</div>'],
+    ['a place off the screen', '<div style="position:absolute;left:-9999px">hidden</div>'],
+    ['an indent off the screen', '<p style="text-indent:-9999px">hidden</p>'],
+    ['tiny letters', '<p style="font-size:1px">hidden</p>'],
+    ['a clip', '<p style="clip-path:inset(100%)">hidden</p>'],
+    ['a scale', '<p style="transform:scale(0)">hidden</p>'],
+    ['a style sheet', '<style>@media screen{.a > .b{opacity:0}}</style><div class="a"><i class="b">hidden</i></div>'],
+    ['a closed box', '<details><p>hidden</p></details>'],
     ['the same the other way round', '<span style="background:white; color:white">hidden</span>'],
   ])('HTML hidden by %s', async (_what, markup) => {
     const record = await take(html(`<p>Seen.</p>${markup}`))
@@ -223,9 +232,16 @@ test('row 59: only http, https and mailto targets are named, and nothing is fetc
   const links = markup.map(([href, text]) => `<a href="${href}">${text}</a> `).join('')
   const asked = house.sim.dns.questions.length
   const record = await take(html(`${links}<img src="http://169.254.169.254/latest"><img src="https://x.test/a.png">`))
-  expect(textOf(record)).toBe('a b c d bank.test <https://evil.test/>')
+  expect(textOf(record)).toBe('a b c d bank.test (https://evil.test/)')
   const hosts = house.sim.dns.questions.slice(asked).filter(question => /evil|x\.test|169/.test(question))
   expect(hosts).toEqual([])
+})
+
+describe('the two readings of a mail', () => {
+  test('are flagged when the HTML hides words, also where the plain text is given', async () => {
+    const record = await take(both('Seen.', '<p>Seen.</p><p style="font-size:1px">hidden</p>'))
+    expect({ text: textOf(record), flags: record.flags }).toEqual({ text: 'Seen.', flags: ['hidden_text'] })
+  })
 })
 
 describe('row 60: two readings', () => {
@@ -379,6 +395,36 @@ describe('the newest text', () => {
     const record = await take({ ...draft, fields: `${draft.fields}${reply}` })
     expect(textOf(record)).toBe('Yes.')
     expect(await readKept(record, 'email.full_text')).toContain('Shall we?')
+  })
+
+  test.each([
+    [
+      'whose subject is encoded',
+      'Subject: =?UTF-8?B?6L2s5Y+ROiDmiqXku7c=?=\n',
+      'See below.\r\n\r\nOn 2026-11-21 10:00 Ann <a@x.test> wrote:\r\n> Help.',
+    ],
+    ['in Swedish', 'Subject: VB: erbjudande\n', 'See below.\r\n\r\n> Help.'],
+    [
+      'by its separator alone',
+      'Subject: offer\n',
+      'See below.\r\n\r\n---------- Forwarded message ---------\r\nFrom: Ann <a@x.test>\r\nDate: Sat, 21 Nov 2026\r\nSubject: offer\r\nTo: Bob <b@x.test>\r\n\r\nHelp.',
+    ],
+  ])('of a forwarding %s is all of it', async (_what, subject, body) => {
+    const record = await take({ fields: subject + reply, body })
+    expect(textOf(record)).toBe(body.replaceAll('\r\n', '\n'))
+  })
+
+  test('of a reply holds the answers between quoted lines, in HTML too', async () => {
+    const draft = html(
+      '<div class="gmail_quote"><div class="gmail_attr">On Sat, Echo wrote:</div><blockquote class="gmail_quote">Shall we?</blockquote><div>Yes, at noon.</div><blockquote class="gmail_quote">Where?</blockquote><div>Here.</div></div>',
+    )
+    const record = await take({ ...draft, fields: `${draft.fields}${reply}` })
+    expect(textOf(record)).toBe('> Shall we?\n\nYes, at noon.\n\n> Where?\n\nHere.')
+  })
+
+  test('of HTML keeps the lines of pre', async () => {
+    const record = await take(html('<p>Code:</p><pre>if (a) {\n  b()\n}</pre>'))
+    expect(textOf(record)).toBe('Code:\n\nif (a) {\n  b()\n}')
   })
 
   test('of a forwarding is all of it', async () => {

@@ -18,6 +18,8 @@ export interface HtmlTextOptions {
   readonly findAddress?: ((href: string) => string | undefined) | undefined
   /** Classes that hide an element without a style sheet, by what the network agreed on. */
   readonly hidingClasses?: ReadonlySet<string> | undefined
+  /** Does an element hold a quotation, as a `blockquote` does? */
+  readonly isQuote?: ((name: string, attributes: HtmlAttributes) => boolean) | undefined
   /** Leaves out an element, or it and all that comes after it. */
   readonly omit?: ((name: string, attributes: HtmlAttributes) => 'element' | 'rest' | undefined) | undefined
 }

@@ -52,7 +52,8 @@ export function createTextWriter(html: string, options: HtmlTextOptions): TextWr
   function describe(name: string, attributes: HtmlAttributes, outer: TextPlace): TextPlace {
     const isSilent = outer.isSilent || silentElements.has(name) || options.omit?.(name, attributes) === 'element'
     if (isSilent) return { ...outer, isSilent }
-    const quotes = name === 'blockquote' ? Math.min(outer.quotes + 1, maxQuotes) : outer.quotes
+    const isQuote = name === 'blockquote' || options.isQuote?.(name, attributes) === true
+    const quotes = isQuote ? Math.min(outer.quotes + 1, maxQuotes) : outer.quotes
     return { ...outer, ...styles.read(name, attributes, outer), list: openList(name, attributes, outer.list), quotes }
   }
 
@@ -72,9 +73,11 @@ export function createTextWriter(html: string, options: HtmlTextOptions): TextWr
   }
 
   function openElement(name: string, attributes: HtmlAttributes): void {
-    open.enter(name, outer => describe(name, attributes, outer))
-    const { list, isSilent } = open.context()
+    const outer = open.context()
+    open.enter(name, from => describe(name, attributes, from))
+    const { list, isSilent, quotes } = open.context()
     if (isSilent) return
+    if (quotes > outer.quotes) sheet.breakLines(2)
     if (name === 'li') sheet.setMark(nextMark(list))
     if (name === 'td' || name === 'th') sheet.setGap(' ')
     if (name === 'a') hasHidden = links.open(attributes, isHiding(open.context().visual)) || hasHidden
