@@ -117,11 +117,16 @@ export const emailConfigSchema = z.strictObject({
       /** Domains whose ARC seal is believed when it says that DMARC passed before a list changed the mail (RFC 8617). */
       arc_sealers: z.array(z.string().min(1).toLowerCase()).default([]),
       /**
-       * Mail servers of the operator's own that have judged a mail before: their name in `Authentication-Results` (RFC 8601) and the door they bring
-       * it by. Each must take out what others wrote under its name.
+       * Mail servers of the operator's own that have judged a mail before: their name in `Authentication-Results` (RFC 8601), spelled as they spell it, and the
+       * door they bring it by. Each must take out what others wrote under its name.
        */
       upstreams: z
-        .array(z.strictObject({ authserv_id: z.string().min(1).toLowerCase(), door: z.enum(['listen', 'inbound']) }))
+        .array(
+          z.strictObject({
+            authserv_id: z.string().regex(/^[^\s;="()]+$/, 'must be a plain name'),
+            door: z.enum(['listen', 'inbound']),
+          }),
+        )
         .default([]),
       /** Mail without a proof whose author's domain asks for refusal: told so, or taken and kept from the agents. */
       dmarc_reject: z.enum(['refuse', 'quarantine']).default('refuse'),

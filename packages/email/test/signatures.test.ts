@@ -234,6 +234,17 @@ describe('a signature that proves nothing', () => {
     }
   })
 
+  test.each([
+    ['co.uk', 'ann@victim.co.uk', false],
+    ['github.io', 'ann@victim.github.io', false],
+    ['test', 'ann@victim.test', false],
+    ['victim.co.uk', 'ann@mail.victim.co.uk', true],
+  ])('without a policy a key of %s speaks for %s: %s', async (signer, author, isVerified) => {
+    house.sim.dns.set(`s1._domainkey.${signer}`, { TXT: [keyRecord(rsa)] })
+    const { sender } = await take(sign({ domain: signer }, write(author)))
+    expect(sender.verified).toBe(isVerified)
+  })
+
   test('row 23: a forged Authentication-Results has no effect', async () => {
     const forged = `Authentication-Results: ${domain}; dmarc=pass header.from=open.test\n${write()}`
     expect((await take(forged)).sender).toMatchObject({ verified: false, auth_method: 'none' })

@@ -49,6 +49,18 @@ describe('what a signed body says is seen whatever an unsigned field makes of it
   const plain = 'No, do not pay him!\r\n<!-- Mallory wanted a thousand. -->\r\n'
   test.each<[string, readonly string[], string, string]>([
     ['another boundary', ['Content-Type: multipart/mixed; boundary=evil'], quoting, 'No, do not pay him!'],
+    [
+      'a boundary behind which more stands',
+      ['Content-Type: multipart/mixed; boundary=evil'],
+      `--evil\r\n${part('text/plain', 'Pay him.')}--evil--\r\nThat he wrote me. No, do not pay him!\r\n`,
+      'No, do not pay him!',
+    ],
+    [
+      'a boundary above words',
+      ['Content-Type: multipart/mixed; boundary=evil'],
+      '--evil\r\nNote: No, do not pay him!\r\n\r\nPay him.\r\n',
+      'No, do not pay him!',
+    ],
     ['a boundary that is not there', ['Content-Type: multipart/mixed; boundary=none'], quoting, 'No, do not pay him!'],
     ['no boundary', ['Content-Type: multipart/mixed'], quoting, 'No, do not pay him!'],
     ['two boundaries', ['Content-Type: multipart/mixed; boundary=evil; boundary=ann'], quoting, 'No, do not pay him!'],

@@ -15,7 +15,7 @@ let loose: MailHouse
 let plain: MailHouse
 
 beforeAll(async () => {
-  const upstreams = [{ authserv_id: 'MX.front.test', door: 'inbound' as const }]
+  const upstreams = [{ authserv_id: pinned, door: 'inbound' as const }]
   house = await openMailHouse({ config: { trust: { upstreams } } })
   loose = await openMailHouse({ config: { trust: { upstreams, spf_only: true } } })
   plain = await openMailHouse()
@@ -72,6 +72,10 @@ describe('a server that is named for the door', () => {
 
   test.each<[string, readonly string[]]>([
     ['of another name', [`mx.other.test; ${passed}`]],
+    ['of the name in other letters', [`MX.front.test; ${passed}`]],
+    ['of the name in quotes', [`"${pinned}"; ${passed}`]],
+    ['of the name behind a comment', [`(x) ${pinned}; ${passed}`]],
+    ['of the name before a comment', [`${pinned} (x); ${passed}`]],
     ['of a longer name', [`${pinned}.evil.test; ${passed}`]],
     ['under another one', [`mx.other.test; dmarc=none`, `${pinned}; ${passed}`]],
     ['under two Received', [received, received, `${pinned}; ${passed}`]],

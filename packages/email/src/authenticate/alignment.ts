@@ -1,9 +1,17 @@
+import { getPublicSuffix } from 'tldts'
+
 /**
  * Without a DMARC record nobody says where an organization begins. A signature speaks for the author's domain itself and for
- * the names below it, because whoever holds a zone decides about those anyway; never for a sibling or a parent.
+ * the names below it, because whoever holds a zone decides about those anyway; never for a sibling or a parent. Nobody holds a zone under whose
+ * names strangers register theirs (`co.uk`, `github.io`: the Public Suffix List).
  */
 export function alignsWithoutPolicy(signingDomain: string, authorDomain: string): boolean {
-  return signingDomain === authorDomain || authorDomain.endsWith(`.${signingDomain}`)
+  if (signingDomain === authorDomain) return true
+  return authorDomain.endsWith(`.${signingDomain}`) && !isPublicSuffix(signingDomain)
+}
+
+function isPublicSuffix(domain: string): boolean {
+  return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }
 
 /** Might the two turn out to be of one organization? Cheap, and wrong only in saying yes. */

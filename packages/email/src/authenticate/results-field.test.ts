@@ -15,7 +15,11 @@ describe('readResultsField()', () => {
   test.each<[string, unknown]>([
     ['example.org; none', ['example.org']],
     ['example.org 1; none', ['example.org']],
-    ['"Example.org" 1;;', ['example.org']],
+    ['Example.org 1;;', ['Example.org']],
+    ['"example.org"; none', undefined],
+    ['example.org (x); none', undefined],
+    ['(x) example.org; none', undefined],
+    ['example.org', undefined],
     [
       'example.com; auth=pass (cram-md5) smtp.auth=sender@example.net; spf=pass smtp.mailfrom=example.net',
       [

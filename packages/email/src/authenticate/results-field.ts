@@ -7,12 +7,13 @@ export interface MethodResult {
 }
 
 export interface ResultsField {
+  /** As it is written. */
   readonly authservId: string
   readonly results: readonly MethodResult[]
 }
 
 const quoted = String.raw`"(?:[^"\\]|\\.)*"`
-const idPattern = new RegExp(String.raw`^\s*(${quoted}|[^\s;="]+)(?:\s+1)?\s*$`)
+const idPattern = /^\s*([^\s;="()]+)(?:\s+1)?\s*;/
 const methodPattern = /^\s*([a-z][\w-]*)(?:\s*\/\s*1)?\s*=\s*([a-z]+)(?=\s|$)/i
 const propertyPattern = new RegExp(String.raw`\s*([\w.-]+)\s*=\s*((?:${quoted}|[^\s"])+)(?=\s|$)`, 'y')
 const piecePattern = new RegExp(`(?:${quoted}|[^;"])+`, 'g')
@@ -22,15 +23,20 @@ const depthChanges: Readonly<Record<string, number>> = { '(': 1, ')': -1 }
 /** More than a server has to say. */
 const maxField = 16 * 1024
 
-/** Reads a field by RFC 8601 §2.2, version 1; undefined for one that is written in any other way. */
+/**
+ * Reads a field by RFC 8601 §2.2, version 1; undefined for one that is written in any other way. The identifier is taken as it stands: quoted or with
+ * comments it might be one that the server it names does not know as its own, and leaves in a mail.
+ */
 export function readResultsField(value: string): ResultsField | undefined {
   if (value.length > maxField) return undefined
-  const [head = '', ...rest] = splitAtSemicolons(withoutComments(value) ?? '')
-  const id = idPattern.exec(head)?.[1]
+  const id = idPattern.exec(value)?.[1]
+  const bare = withoutComments(value)
+  if (id === undefined || bare === undefined) return undefined
+  const [, ...rest] = splitAtSemicolons(bare)
   const written = rest.filter(text => text.trim() !== '' && text.trim().toLowerCase() !== 'none')
   const results = written.flatMap(text => readMethod(text) ?? [])
-  if (!id || results.length < written.length) return undefined
-  return { authservId: unquote(id), results }
+  if (results.length < written.length) return undefined
+  return { authservId: id, results }
 }
 
 function readMethod(text: string): MethodResult | undefined {
