@@ -27,7 +27,7 @@ beforeAll(async () => {
     }
     return isTool ? say(`${member} has weighed`) : call('weigh', { what: member })
   })
-  const shared = { use: 'openai', base_url: model.baseUrl, model: 'stub', tools: './agents/crew.ts' }
+  const shared = { use: 'openai', base_url: model.baseUrl, model: 'stub', show_tools: true, tools: './agents/crew.ts' }
   const foreman = { use: './agents/foreman.ts' }
   const agents = {
     chief: foreman,

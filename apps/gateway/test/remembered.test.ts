@@ -34,7 +34,14 @@ beforeAll(async () => {
   const { baseUrl } = swarm.model
   const describeShop = (refund: unknown) => {
     const tool_policies = { refund, look_up: 'preview' }
-    return { use: 'openai', base_url: baseUrl, model: 'stub', tools: './agents/till.ts', tool_policies }
+    return {
+      use: 'openai',
+      base_url: baseUrl,
+      model: 'stub',
+      show_tools: true,
+      tools: './agents/till.ts',
+      tool_policies,
+    }
   }
   const token = (name: string, text: string) => ({ name, sha256: hash('sha256', text) })
   await swarm.house.restart({

@@ -16,7 +16,7 @@ beforeAll(async () => {
     const { role, content } = messages.at(-1) ?? {}
     return role === 'tool' ? say('It is heavy.') : call('weigh', { what: String(content).slice(-5) })
   })
-  const scales = { use: 'openai', base_url: model.baseUrl, model: 'stub', tools: './agents/crew.ts' }
+  const scales = { use: 'openai', base_url: model.baseUrl, model: 'stub', show_tools: true, tools: './agents/crew.ts' }
   const foreman = { use: './agents/foreman.ts' }
   web = await openWebHouse(
     { trace: false },

@@ -60,6 +60,25 @@ describe('a webhook agent', () => {
     expect(webhook && isSigned(webhook)).toBe(true)
   })
 
+  test.each(['message', 'conversation'])(
+    'of the format %s is told what was noticed, how earlier writers were proven, and where a cache may break',
+    async format => {
+      const { ask, received } = await openHook(() => ({ status: 204 }), { config: { format } })
+      const sender = { address: '@a@b.test', verified: true, auth_method: 'email-dkim' } as const
+      const turn = { role: 'user', sender, parts: [{ kind: 'text', mime: 'text/plain', content: 'x' }] } as const
+      const history = [{ ...turn, parts: [...turn.parts], timestamp: '2026-01-01T00:00:00Z' }]
+      const view = { turns: history, cacheBreakpointAfter: 0 }
+      await ask(testMessage('hello', { history }), testContext({ flags: ['hidden_text'], history: () => view }))
+      await ask(testMessage('hello'), testContext({ history: () => ({ turns: [] }) }))
+      const [told, plain] = received.map(({ body }) => JSON.parse(body))
+      const past = format === 'message' ? told.history[0].sender : told.messages[0].metadata
+      expect(past).toMatchObject({ verified: true, auth_method: 'email-dkim' })
+      expect((format === 'message' ? told : told.payload).flags).toEqual(['hidden_text'])
+      expect(format === 'message' ? told.cache_breakpoint_after === 0 : past.cache_breakpoint).toBe(true)
+      expect(JSON.stringify(plain)).not.toMatch(/"flags"|cache_breakpoint/)
+    },
+  )
+
   test('is told the time of sending in seconds', async () => {
     const now = () => 1_767_225_600_999
     const { ask, received } = await openHook(() => ({ status: 204 }), { world: { now } })

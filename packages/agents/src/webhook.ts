@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Opening } from './agent-kind.ts'
 import { commonAgentSchema, defineAgentKind } from './agent-kind.ts'
 import { readConversationResult } from './conversation/read-result.ts'
-import { describeConversation } from './conversation/write-request.ts'
+import { describeConversation, describeMoment } from './conversation/write-request.ts'
 import { parseDeadline } from './duration.ts'
 import { readWebhookJson, readWebhookReply } from './webhook-reply.ts'
 import { readWebhookKey, signWebhook } from './webhook-signature.ts'
@@ -77,11 +77,11 @@ type Handler = (
 
 const handlers: Readonly<Record<Webhook['format'], Handler>> = {
   async message(webhook, message, context) {
-    const answer = await postBody(webhook, formatRequestBody(message), { message, context })
+    const answer = await postBody(webhook, formatRequestBody(message, context), { message, context })
     return readWebhookReply(answer, webhook.now())
   },
   async conversation(webhook, message, context) {
-    const request = describeConversation(webhook.name, message)
+    const request = describeConversation(webhook.name, message, describeMoment(context))
     const answer = await postBody(webhook, JSON.stringify(request), { message, context })
     const result = readWebhookJson(answer, webhook.now())
     return result === undefined ? undefined : readConversationResult(request, result)
@@ -116,10 +116,11 @@ function nameTurn(agent: string, message: NormalizedMessage, { correlationId }: 
   return `msg_${createHash('sha256').update(turn).digest('hex').slice(0, 32)}`
 }
 
-function formatRequestBody(message: NormalizedMessage): string {
-  const whole = JSON.stringify(message)
+function formatRequestBody(message: NormalizedMessage, context: AgentContext): string {
+  const told = { ...message, ...describeMoment(context) }
+  const whole = JSON.stringify(told)
   if (Buffer.byteLength(whole) <= maxRequestBytes) return whole
-  const withoutRaw = JSON.stringify({ ...message, raw: undefined })
+  const withoutRaw = JSON.stringify({ ...told, raw: undefined })
   if (Buffer.byteLength(withoutRaw) <= maxRequestBytes) return withoutRaw
   throw new Error(`The message is larger than the ${maxRequestBytes} bytes a webhook is sent`)
 }

@@ -19,7 +19,10 @@ export async function openModelAgent(
     typeof script === 'function' ? script : (_: unknown, index: number) => script[index] ?? { status: 418 }
   const server = await openModelServer(complete)
   onTestFinished(server.close)
-  const opened = await openTestAgent({ use: 'openai', base_url: server.baseUrl, model: 'stub', ...config }, options)
+  const opened = await openTestAgent(
+    { use: 'openai', base_url: server.baseUrl, model: 'stub', show_tools: true, ...config },
+    options,
+  )
   onTestFinished(opened.close)
   return {
     server,

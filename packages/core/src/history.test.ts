@@ -126,6 +126,23 @@ describe('createSlidingWindowPolicy()', () => {
     expect(turn?.parts.map(part => plainTextOf([part]))).toEqual(['u0', 'u1', 'u2'])
   })
 
+  test('says of each writer of a turn how they were proven, and of the turn only what holds for all its words', () => {
+    const identities: NonNullable<Entry['author']['identities']> = []
+    const alice = { address: '@alice@peer.test', verified: true, auth_method: 'email-dkim', identities } as const
+    const forger = { address: '@alice@peer.test', verified: false, auth_method: 'none' } as const
+    const say = (author: Entry['author']) => ({ role: 'user', parts: [text('pay')], author }) as const
+    const [proven] = viewOf(thread([say(alice), say(alice)])).turns
+    expect(proven).toMatchObject({ sender: alice, parts: [text('pay'), text('pay')] })
+    expect(proven).not.toHaveProperty('writers')
+    const [mixed] = viewOf(thread([say(alice), say(forger), say(alice)])).turns
+    expect(mixed?.sender).toEqual({ address: '@alice@peer.test', verified: false, auth_method: 'none' })
+    expect(mixed?.writers).toEqual([alice, forger, alice])
+    const name = text('@alice@peer.test:')
+    expect(mixed?.parts).toEqual([text('pay'), name, text('pay'), name, text('pay')])
+    const unknown = { address: '@bob@peer.test' }
+    expect(viewOf(thread([say(alice), say(unknown)])).turns[0]?.sender.verified).toBe(false)
+  })
+
   test('prefers the id the writer gave to our own', () => {
     const [first] = script('ua')
     const [turn] = viewOf([{ ...(first as Entry), nativeId: 'https://peer.test/1' }, ...script('ua').slice(1)]).turns

@@ -1,4 +1,4 @@
-import type { HistoricalMessage } from './message.ts'
+import type { HistoricalMessage, HistoricalSender } from './message.ts'
 import type { KeptNote } from './note.ts'
 import type { Part } from './part.ts'
 import { plainTextOf } from './part.ts'
@@ -8,7 +8,7 @@ import type { Entry } from './transcript.ts'
 export interface HistoryView {
   /**
    * Oldest first, roles alternating. A turn of several writers bears the first one's name; where another one goes on, a text part names
-   * him. The last may be the other side's: what nobody answered.
+   * them, and `writers` has the proof of each. The last may be the other side's: what nobody answered.
    */
   readonly turns: readonly HistoricalMessage[]
   /** Index of the last turn of the stable head, where a prompt cache may break; absent while there is no closed head. */
@@ -103,16 +103,42 @@ function dropRepeatedCalls(parts: readonly Part[]): Part[] {
 
 function mergeNeighbours(turns: Turns): Turns {
   const merged: HistoricalMessage[] = []
-  let speaker: string | undefined
+  let speaker: HistoricalSender | undefined
   for (const turn of turns) {
     const last = merged.at(-1)
-    const { address } = turn.sender
-    const named = address === speaker ? turn.parts : [announceSpeaker(address), ...turn.parts]
-    if (last?.role === turn.role) merged[merged.length - 1] = { ...last, parts: [...last.parts, ...named] }
+    if (last?.role === turn.role) merged[merged.length - 1] = joinTurns(last, turn, speaker)
     else merged.push(turn)
-    speaker = address
+    speaker = turn.sender
   }
   return merged
+}
+
+/** `speaker` wrote last. One whose words were proven otherwise is another one: a forged name must not stand among proven words. */
+function joinTurns(
+  turn: HistoricalMessage,
+  { sender, parts }: HistoricalMessage,
+  speaker: HistoricalSender | undefined,
+): HistoricalMessage {
+  if (isSameWriter(sender, speaker)) return { ...turn, parts: [...turn.parts, ...parts] }
+  const writers = [...(turn.writers ?? [turn.sender]), sender]
+  return {
+    ...turn,
+    sender: weakenProof(turn.sender, writers),
+    writers,
+    parts: [...turn.parts, announceSpeaker(sender.address), ...parts],
+  }
+}
+
+function isSameWriter(sender: HistoricalSender, speaker: HistoricalSender | undefined): boolean {
+  const { address, verified, auth_method } = speaker ?? {}
+  return address === sender.address && verified === sender.verified && auth_method === sender.auth_method
+}
+
+/** The first writer, and of the proof only what holds for all words of the turn. */
+function weakenProof(first: HistoricalSender, writers: readonly HistoricalSender[]): HistoricalSender {
+  if (writers.every(({ verified }) => verified === first.verified)) return first
+  const { address, display_name } = first
+  return { address, ...(display_name !== undefined && { display_name }), verified: false, auth_method: 'none' }
 }
 
 /** Who said what must not be lost in a turn of several writers. */

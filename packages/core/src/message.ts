@@ -63,11 +63,25 @@ export const recipientCapabilitiesSchema = z.object({
   agent_chain: agentChainSchema.optional(),
 })
 
+/** Who wrote earlier in the thread, and how that was proven then (ours); absent where nobody proved anything. */
+const historicalSenderSchema = z.object({
+  address: z.string(),
+  display_name: z.string().optional(),
+  verified: z.boolean().optional(),
+  auth_method: z.enum(authMethods).optional(),
+  identities: z.array(identityEvidenceSchema).optional(),
+})
+
 /** A turn spoken earlier in the thread, as the agent sees it. */
 export const historicalMessageSchema = z.object({
   id: z.string().optional(),
   role: z.enum(['user', 'assistant']),
-  sender: z.object({ address: z.string(), display_name: z.string().optional() }),
+  sender: historicalSenderSchema,
+  /**
+   * Ours: where a turn holds words of several writers, or of one whose proofs differ, each in order. A text part `@name@domain:` stands
+   * where the next one begins. `sender` is the first, and is verified only if all are.
+   */
+  writers: z.array(historicalSenderSchema).optional(),
   parts: z.array(partSchema),
   timestamp: z.string(),
   /** Ours: by which channel, where it was said in another conversation of a person whose addresses are linked. */
@@ -114,6 +128,7 @@ export type Sender = z.infer<typeof senderSchema>
 export type SenderProfile = z.infer<typeof senderProfileSchema>
 export type MentionRelay = z.infer<typeof mentionRelaySchema>
 export type AgentChain = z.infer<typeof agentChainSchema>
+export type HistoricalSender = z.infer<typeof historicalSenderSchema>
 export type HistoricalMessage = z.infer<typeof historicalMessageSchema>
 export type NormalizedMessage = z.infer<typeof normalizedMessageSchema>
 

@@ -1,5 +1,5 @@
 import type { TaskKey } from './intake.ts'
-import type { ChannelName } from './message.ts'
+import type { ChannelName, HistoricalSender } from './message.ts'
 import type { Part } from './part.ts'
 import type { NormalizedResponse, ResponseStatus } from './response.ts'
 
@@ -10,7 +10,8 @@ export interface Entry {
   /** The id the writer gave: activity IRI, Message-ID, messageId. */
   readonly nativeId?: string | undefined
   readonly role: 'user' | 'assistant'
-  readonly author: { readonly address: string; readonly display_name?: string | undefined }
+  /** With the proof that the message came with, where the reader asks for it. */
+  readonly author: HistoricalSender
   readonly parts: readonly Part[]
   /** ISO 8601 UTC. */
   readonly at: string

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Entry, NormalizedResponse, Part } from '@postern/core'
+import type { Entry, NormalizedResponse, Part, Sender } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, parseJson, prepareInsert, prepareQuery } from './database.ts'
 
@@ -77,7 +77,8 @@ export function formatBoundedParts(column: string, maxBytes: number): string {
 }
 
 /** As `entryColumns`, but what no usual history has room for is not read. */
-export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)}`
+export const recalledColumns = `${ownColumns}, ${formatBoundedParts('content', 256 * 1024)},
+  (SELECT json_extract(m.envelope, '$.sender') FROM messages m WHERE m.number = entries.seq) AS sender`
 
 export interface EntryRow {
   readonly seq: number
@@ -87,6 +88,19 @@ export interface EntryRow {
   readonly author: string
   readonly content: string
   readonly at: string
+}
+
+export interface RecalledRow extends EntryRow {
+  /** JSON of the message's sender; null for what is no message. */
+  readonly sender: string | null
+}
+
+/** With how its sender was proven, as it was when the message came. */
+export function recallRow(row: RecalledRow): Entry {
+  const entry = readEntry(row)
+  if (row.sender === null) return entry
+  const { verified, auth_method, identities } = parseJson<Sender>(row.sender)
+  return { ...entry, author: { ...entry.author, verified, auth_method, ...(identities && { identities }) } }
 }
 
 export function readEntry(row: EntryRow): Entry {

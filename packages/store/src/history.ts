@@ -1,12 +1,12 @@
 import type { Entry, LookupDesk, Part } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { EntryRow } from './entries.ts'
-import { readEntry, recalledColumns } from './entries.ts'
+import type { RecalledRow } from './entries.ts'
+import { readEntry, recalledColumns, recallRow } from './entries.ts'
 import { isOthersChat } from './person-words.ts'
 import { saidToSome } from './private-answers.ts'
 
-interface PlacedEntry extends EntryRow {
+interface PlacedEntry extends RecalledRow {
   /** The message that this is or answers: the order of the conversation. */
   readonly place: number
   readonly is_private: 0 | 1
@@ -45,7 +45,6 @@ export function createHistoryLookup(db: Database): Pick<LookupDesk, 'readHistory
 }
 
 /** Without the words of what is not for who asks. */
-export function recallEntry(row: EntryRow & { readonly is_private: 0 | 1 }): Entry {
-  const entry = readEntry(row)
-  return row.is_private === 1 ? { ...entry, parts: [saidInPrivate[row.role]] } : entry
+export function recallEntry(row: RecalledRow & { readonly is_private: 0 | 1 }): Entry {
+  return row.is_private === 1 ? { ...readEntry(row), parts: [saidInPrivate[row.role]] } : recallRow(row)
 }

@@ -1,7 +1,7 @@
 import type { ChannelName, Entry, PeopleDesk, PersonHistoryRequest } from '@postern/core'
 import type { Database } from './database.ts'
 import { formatJson, prepareQuery } from './database.ts'
-import type { EntryRow } from './entries.ts'
+import type { RecalledRow } from './entries.ts'
 import { recalledColumns } from './entries.ts'
 import { recallEntry } from './history.ts'
 import { isOthersChat } from './person-words.ts'
@@ -15,7 +15,7 @@ interface Place {
   readonly place: number
 }
 
-interface SharedRow extends EntryRow {
+interface SharedRow extends RecalledRow {
   readonly is_private: 0 | 1
   readonly via: ChannelName
 }

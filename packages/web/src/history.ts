@@ -1,4 +1,4 @@
-import type { ArtifactPart, FilePart } from '@postern/core'
+import type { ArtifactPart, FilePart, Part } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { ThreadAlias, ThreadKey, TranscriptEntry } from '@postern/transcript'
 import { contentIsEmpty, textOfContent, writeAguiUsage } from '@postern/transcript'
@@ -6,6 +6,8 @@ import { placeOfDeskFile } from './attachments/desk-files.ts'
 import { showPlace } from './attachments/shelf.ts'
 import { showOpenDemands } from './open-demands.ts'
 import type { WebRooms } from './rooms.ts'
+import type { ShownRefusal } from './runs/refusal.ts'
+import { findRefusal } from './runs/refusal.ts'
 import type { FileAddress } from './runs/write-block.ts'
 import { listFiles, writeBlocks } from './runs/write-block.ts'
 
@@ -97,6 +99,7 @@ async function showEntry(
       ...showStage(entry),
       ...(usage && { usage }),
       ...(entry.is_incomplete && { incomplete: true }),
+      ...showRefusal(parts),
       ...(files.length > 0 ? { files } : await showAttachments(entry, owner, shelf)),
     },
     timestamp: at,
@@ -128,6 +131,11 @@ function showStage(entry: TranscriptEntry) {
     message_id: (kind === 'activity' && metadata?.message_id) || (native_id ?? entry_id),
     ...(tool?.name !== undefined && { tool_name: tool.name }),
   }
+}
+
+function showRefusal(parts: readonly Part[]): { readonly error?: ShownRefusal } {
+  const { message: _, ...error } = findRefusal(parts) ?? {}
+  return 'kind' in error ? { error } : {}
 }
 
 /** That it is no word of his own, and whose; which of the operators it was is their own affair. */

@@ -1,4 +1,4 @@
-import type { HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
+import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
@@ -6,28 +6,58 @@ import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } fro
 /** A turn has no more steps, whoever takes them. */
 const maxTurns = 20
 
+/** What an agent in this process reads from its context, for one elsewhere. */
+export interface TurnMoment {
+  /** What was noticed about the message, such as `hidden_text`. */
+  readonly flags?: readonly string[]
+  /** Index of the last turn of the history's stable head, where a prompt cache may break. */
+  readonly cache_breakpoint_after?: number
+}
+
+export function describeMoment({ flags = [], history }: Pick<AgentContext, 'flags' | 'history'>): TurnMoment {
+  const { cacheBreakpointAfter } = history()
+  return {
+    ...(flags.length > 0 && { flags }),
+    ...(cacheBreakpointAfter !== undefined && { cache_breakpoint_after: cacheBreakpointAfter }),
+  }
+}
+
 /** What another runtime is given of a turn (`agents_api_conversation_runner`): the past and the message as envelopes, the message itself in `payload`. */
-export function describeConversation(agent: string, message: NormalizedMessage): ConversationRequest {
+export function describeConversation(
+  agent: string,
+  message: NormalizedMessage,
+  { flags, cache_breakpoint_after: stable = -1 }: TurnMoment = {},
+): ConversationRequest {
   const { history = [], raw: _, ...rest } = message
   const said = { role: 'user' as const, sender: message.sender, parts: message.parts, timestamp: message.received_at }
   return {
-    messages: [...history, { ...said, id: message.id }].flatMap(writeTurn),
+    messages: [...history, { ...said, id: message.id }].flatMap((turn, index) =>
+      index === stable ? markLast(writeTurn(turn)) : writeTurn(turn),
+    ),
     tools: [],
     // The runtime has its own.
     provider: '',
     model: '',
     mode: 'chat',
-    payload: { agent, message: JSON.parse(JSON.stringify(rest)) as Json },
+    payload: { agent, message: JSON.parse(JSON.stringify(rest)) as Json, ...(flags && { flags: [...flags] }) },
     max_turns: maxTurns,
     single_turn: false,
   }
+}
+
+/** A prompt cache may break behind it. */
+function markLast(envelopes: readonly AgentMessageEnvelope[]): readonly AgentMessageEnvelope[] {
+  const last = envelopes.at(-1)
+  return last ? [...envelopes.slice(0, -1), { ...last, metadata: { ...last.metadata, cache_breakpoint: true } }] : []
 }
 
 function writeTurn(turn: HistoricalMessage): readonly AgentMessageEnvelope[] {
   const { role, sender, parts, timestamp, id } = turn
   const words = plainTextOf(parts.filter(part => part.kind !== 'tool_call'))
   const files = parts.filter(({ kind }) => kind === 'file' || kind === 'artifact')
-  const metadata = { sender: sender.address, ...(files.length > 0 && { files: files.map(nameFile) }) }
+  const { address, verified, auth_method } = sender
+  const proof = { ...(verified !== undefined && { verified }), ...(auth_method && { auth_method }) }
+  const metadata = { sender: address, ...proof, ...(files.length > 0 && { files: files.map(nameFile) }) }
   const text = { ...buildTextEnvelope(role, words, metadata), ...(id !== undefined && { id }), created_at: timestamp }
   return [...(words !== '' || files.length > 0 ? [text] : []), ...parts.filter(isCall).flatMap(writeCall)]
 }

@@ -37,6 +37,8 @@ export interface Model {
   /** How often in one turn it may call tools. */
   readonly maxRounds: number
   readonly showsCalls: boolean
+  /** Whether its endpoint is told where a prompt cache may break. */
+  readonly marksCache: boolean
   readonly seesImages: boolean
   readonly mayStaySilent: boolean
   /** For all rounds of a turn, ms. */
@@ -89,15 +91,17 @@ async function* goOnWithCall(
 }
 
 async function openConversation(model: Model, message: NormalizedMessage, context: AgentContext) {
+  const { turns, cacheBreakpointAfter } = context.history()
   const messages = composePrompt({
     prompt: model.prompt,
-    turns: context.history().turns,
+    turns,
+    cacheBreakpointAfter: model.marksCache ? cacheBreakpointAfter : undefined,
     message,
     flags: context.flags ?? [],
     images: model.seesImages ? await readImages(message, context) : [],
     withCalls: model.tools.size > 0,
   })
-  const asked = await listAskedCalls(context.history().turns, model.approvals)
+  const asked = await listAskedCalls(turns, model.approvals)
   return message.policy_resolution ? messages : messages.toSpliced(-1, 0, ...asked)
 }
 

@@ -39,7 +39,9 @@ export const openaiAgentSchema = commonAgentSchema.extend({
   /** How often in one turn the model may call tools before it has to answer. */
   max_rounds: z.int().min(1).max(50).default(8),
   /** Whether calls and what came of them are part of the answer: peers see them, and later turns know of them. */
-  show_tools: z.boolean().default(true),
+  show_tools: z.boolean().default(false),
+  /** Marks the end of the history's stable head with `cache_control`, for endpoints that cache prompts by such marks. */
+  cache_control: z.boolean().default(false),
   /** Whether the model sees pictures. */
   images: z.boolean().default(false),
   /** Whether an empty answer means to say nothing; else it is a failure. */

@@ -7,7 +7,13 @@ import { call, openModelServer, say, streamOf } from '../../test/model-server.ts
 function openModel(complete: Complete, members: object = {}): AgentMakers['answers'] {
   return async () => {
     const server = await openModelServer(complete)
-    const { agent } = await openTestAgent({ use: 'openai', base_url: server.baseUrl, model: 'stub', ...members })
+    const { agent } = await openTestAgent({
+      use: 'openai',
+      base_url: server.baseUrl,
+      model: 'stub',
+      show_tools: true,
+      ...members,
+    })
     return { agent, close: server.close }
   }
 }

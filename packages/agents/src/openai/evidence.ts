@@ -1,4 +1,4 @@
-import type { Json, NormalizedMessage, Part } from '@postern/core'
+import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/core'
 import { clipText } from './clip-text.ts'
 
 /** Of each kind: how many are named, and the characters of each. */
@@ -24,6 +24,11 @@ export function describeSpeaker(message: NormalizedMessage, flags: readonly stri
     ...(kind !== 'message' && { kind }),
     ...(flags.length > 0 && { flags: [...flags] }),
   }
+}
+
+/** Who spoke earlier, and how that was proven then. */
+export function describeWriter({ address, verified, auth_method }: HistoricalSender): Facts {
+  return { from: clipText(address, most.title), verified, auth_method }
 }
 
 /** What others, whom the operator trusts, say about who it is; what the door itself has proven is said above. */

@@ -30,6 +30,7 @@ async function openModelAgent(config: OpenaiAgentConfig, opening: Opening): Prom
     approvals: openApprovals({ name, shelf: stores.shelf, world }),
     maxRounds: config.max_rounds,
     showsCalls: config.show_tools,
+    marksCache: config.cache_control,
     seesImages: config.images,
     mayStaySilent: config.may_stay_silent,
     // Silence that ends before the turn's own deadline is Unavailable, and therefore tried again.

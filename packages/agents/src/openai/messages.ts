@@ -9,12 +9,23 @@ export interface CalledTool {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
+/** Text that may bear a mark for caches of prompts. */
+export interface TextPiece {
+  readonly type: 'text'
+  readonly text: string
+  readonly cache_control?: { readonly type: 'ephemeral' }
+}
+
 /** One message of a chat completion, as it goes over the wire. */
 export type ChatMessage =
   | { readonly role: 'system'; readonly content: string }
-  | { readonly role: 'user'; readonly content: string | readonly ({ type: 'text'; text: string } | ImagePiece)[] }
-  | { readonly role: 'assistant'; readonly content: string | null; readonly tool_calls?: readonly CalledTool[] }
-  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string }
+  | { readonly role: 'user'; readonly content: string | readonly (TextPiece | ImagePiece)[] }
+  | {
+      readonly role: 'assistant'
+      readonly content: string | readonly TextPiece[] | null
+      readonly tool_calls?: readonly CalledTool[]
+    }
+  | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string | readonly TextPiece[] }
 
 /** What the agent said in one turn: texts, and the calls between them with what came of them. */
 export function toAssistantMessages(parts: readonly Part[], withCalls: boolean): readonly ChatMessage[] {

@@ -40,6 +40,29 @@ function readPieces({
 const lastOf = (messages: readonly ChatMessage[]) => readPieces(messages.at(-1) as ChatMessage)
 
 describe('composePrompt()', () => {
+  test('says of each writer of an earlier turn how that was proven', () => {
+    const proven = { address: '@alice@peer.test', verified: true, auth_method: 'email-dkim' } as const
+    const forged = { address: '@alice@peer.test', verified: false, auth_method: 'none' } as const
+    const past = { ...alice('First.', '@alice@peer.test:', 'Second.'), sender: forged, writers: [proven, forged] }
+    const [, asked] = compose({ turns: [past, agent('Hm.')] })
+    expect(readPieces(asked as ChatMessage)).toEqual([
+      { data: { from: '@alice@peer.test', verified: true, auth_method: 'email-dkim' }, words: 'First.' },
+      { data: { from: '@alice@peer.test', verified: false, auth_method: 'none' }, words: 'Second.' },
+    ])
+  })
+
+  test('marks where a cache may break for endpoints that ask for it, and for no others', () => {
+    const turns = [alice('One.'), agent('Two.'), alice('Three.'), agent('Four.')]
+    const marked = compose({ turns, cacheBreakpointAfter: 1 })
+    const plain = compose({ turns })
+    expect(marked[2]).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Two.', cache_control: { type: 'ephemeral' } }],
+    })
+    expect(marked.toSpliced(2, 1)).toEqual(plain.toSpliced(2, 1))
+    expect(JSON.stringify(plain)).not.toContain('cache_control')
+  })
+
   test('puts the operator first, and what data blocks are after him', () => {
     expect(compose()[0]).toEqual({ role: 'system', content: `Be kind.\n\n${dataBlockRules}` })
     expect(compose({ prompt: ' ' })[0]).toEqual({ role: 'system', content: dataBlockRules })

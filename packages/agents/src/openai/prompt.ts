@@ -1,9 +1,9 @@
-import type { HistoricalMessage, NormalizedMessage, Part } from '@postern/core'
+import type { HistoricalMessage, HistoricalSender, NormalizedMessage, Part } from '@postern/core'
 import { renderAgentChain } from '@postern/core'
 import { readHeardText } from '../heard-text.ts'
 import { clipText } from './clip-text.ts'
 import { dataBlockRules, formatDataBlock, guardWords } from './data-block.ts'
-import { describeSpeaker, describeThings, isQuote } from './evidence.ts'
+import { describeSpeaker, describeThings, describeWriter, isQuote } from './evidence.ts'
 import type { ImagePiece } from './images.ts'
 import type { ChatMessage } from './messages.ts'
 import { toAssistantMessages } from './messages.ts'
@@ -20,6 +20,8 @@ export interface PromptParts {
   readonly images: readonly ImagePiece[]
   /** Whether calls of earlier turns are told. */
   readonly withCalls: boolean
+  /** Index of the turn behind which a mark for the endpoint's cache stands; absent: there is none. */
+  readonly cacheBreakpointAfter?: number | undefined
 }
 
 /**
@@ -33,6 +35,7 @@ export function composePrompt({
   flags,
   images,
   withCalls,
+  cacheBreakpointAfter,
 }: PromptParts): readonly ChatMessage[] {
   const isUnanswered = turns.at(-1)?.role === 'user'
   const before = isUnanswered ? turns.slice(0, -1) : turns
@@ -42,7 +45,10 @@ export function composePrompt({
     { role: 'system', content: [prompt.trim(), dataBlockRules, ...chainCue(message)].filter(Boolean).join('\n\n') },
     // Templates of many models refuse a conversation that an assistant begins.
     ...(before[0]?.role === 'assistant' ? [opener] : []),
-    ...before.flatMap(turn => toMessages(turn, withCalls)),
+    ...before.flatMap((turn, index) => {
+      const messages = toMessages(turn, withCalls)
+      return index === cacheBreakpointAfter ? markLast(messages) : messages
+    }),
     { role: 'user', content: images.length > 0 ? [{ type: 'text', text }, ...images] : text },
   ]
 }
@@ -50,6 +56,14 @@ export function composePrompt({
 /** Behind what is always the same; where no agent speaks there is none (mentionable §8.3). */
 function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
   return chain ? [renderAgentChain(chain)] : []
+}
+
+/** As Anthropic's models, and proxies before them, read it (prompt caching, `cache_control`). */
+function markLast(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  const last = messages.at(-1)
+  if (typeof last?.content !== 'string') return messages
+  const content = [{ type: 'text', text: last.content, cache_control: { type: 'ephemeral' } }] as const
+  return [...messages.slice(0, -1), { ...last, content } as ChatMessage]
 }
 
 const opener: ChatMessage = { role: 'user', content: formatDataBlock({ note: 'You spoke first.' }) }
@@ -65,7 +79,9 @@ export function formatHeardMessage(message: NormalizedMessage, flags: readonly s
 
 /** One piece for each writer of a turn. */
 function formatPieces(turn: HistoricalMessage): readonly string[] {
-  return splitWriters(turn).map(({ from, parts }) => formatPiece({ from, ...describeThings(parts) }, parts))
+  return splitWriters(turn).map(({ writer, parts }) =>
+    formatPiece({ ...describeWriter(writer), ...describeThings(parts) }, parts),
+  )
 }
 
 function formatPiece(facts: Parameters<typeof formatDataBlock>[0], parts: readonly Part[]): string {
@@ -74,18 +90,18 @@ function formatPiece(facts: Parameters<typeof formatDataBlock>[0], parts: readon
 }
 
 interface Piece {
-  readonly from: string
+  readonly writer: HistoricalSender
   readonly parts: Part[]
 }
 
 /** Where another one goes on in a turn, the history names him in a part of its own that nobody else can write (`HistoryView`). */
 const speakerPattern = /^(@[^\s@]+@[^\s@]+):$/u
 
-function splitWriters({ sender, parts }: HistoricalMessage): readonly Piece[] {
-  const pieces: Piece[] = [{ from: sender.address, parts: [] }]
+function splitWriters({ sender, writers = [sender], parts }: HistoricalMessage): readonly Piece[] {
+  const pieces: Piece[] = [{ writer: writers[0] ?? sender, parts: [] }]
   for (const part of parts) {
     const [, from] = (part.kind === 'text' && speakerPattern.exec(part.content)) || []
-    if (from) pieces.push({ from, parts: [] })
+    if (from) pieces.push({ writer: writers[pieces.length] ?? { address: from }, parts: [] })
     else pieces.at(-1)?.parts.push(part)
   }
   return pieces.filter(({ parts }, index) => parts.length > 0 || index === 0)

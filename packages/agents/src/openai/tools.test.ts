@@ -134,9 +134,9 @@ describe('tools', () => {
     }
   })
 
-  test('stay inside where the configuration says so', async () => {
+  test('stay inside, unless the configuration shows them', async () => {
     const replies = [call('look', { where: 'here' }), say('Nothing.')]
-    const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: false } })
+    const { ask, server } = await openModelAgent(replies, { config: { ...config, show_tools: undefined } })
     const { answer, chunks } = await ask()
     expect(JSON.stringify([answer, chunks])).not.toContain('look')
     expect(textOf(answer)).toBe('Nothing.')

@@ -5,6 +5,7 @@ import { plainTextOf, sumUsage } from '@postern/core'
 import type { ChatState } from './chat-state.ts'
 import { diffState } from './chat-state.ts'
 import { createNoteWriter } from './note-events.ts'
+import type { ShownRefusal } from './refusal.ts'
 import type { RunEnding } from './run-ending.ts'
 import { writeCost, writeOutcome } from './run-ending.ts'
 import type { OpenStep } from './run-steps.ts'
@@ -49,8 +50,14 @@ export interface RunWriter {
   /** What the answer has beyond what was told already. */
   complete(response: NormalizedResponse): void
   finish(ending: RunEnding): void
-  /** `response`: the answer that says so. */
-  fail(message: string, code: string, response?: Answered): void
+  fail(message: string, code: string, failed?: FailedRun): void
+}
+
+export interface FailedRun {
+  /** The answer that says so. */
+  readonly response?: Answered | undefined
+  /** What a client may act on. */
+  readonly details?: ShownRefusal | undefined
 }
 
 const stage = 'execution'
@@ -265,6 +272,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       const pendingToolCallIds = [...begun].filter(([, call]) => isLeft(call)).map(([id]) => id)
       end({ type: EventType.RUN_FINISHED, threadId, runId, outcome: writeOutcome(ending, pendingToolCallIds) })
     },
-    fail: (message, code, response) => end({ type: EventType.RUN_ERROR, message, code }, response),
+    fail: (message, code, { response, details } = {}) =>
+      end({ type: EventType.RUN_ERROR, message, code, ...(details && { metadata: { ...details } }) }, response),
   }
 }

@@ -9,6 +9,7 @@ import type { WebRooms } from '../rooms.ts'
 import { maxRead } from '../rooms.ts'
 import { admitRun, RunRepeated } from './admit-run.ts'
 import type { ChatState } from './chat-state.ts'
+import { addLinks, showsInterrupts } from './decision-links.ts'
 import type { Watched } from './follow-turn.ts'
 import { listOpenInterrupts } from './interrupts.ts'
 import type { ReadParts } from './read-parts.ts'
@@ -118,7 +119,7 @@ async function takeSnapshots(
     id,
     role,
     ...(name && { name }),
-    content,
+    content: showsInterrupts(input) ? content : addLinks(content, metadata),
     metadata,
   }))
   return said.length === 0 ? [shown] : [shown, [...shown, ...said]]

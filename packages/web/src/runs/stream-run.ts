@@ -4,9 +4,11 @@ import { plainTextOf, presentResponse } from '@postern/core'
 import { parseThreadName } from '../own-threads.ts'
 import { senderOf } from '../owner.ts'
 import type { WebRooms } from '../rooms.ts'
+import { showsInterrupts, withDecisionLinks } from './decision-links.ts'
 import type { TurnEnding, TurnWatcher } from './follow-turn.ts'
 import { followTurn } from './follow-turn.ts'
 import { listInterrupts } from './interrupts.ts'
+import { describeRefusal } from './refusal.ts'
 import type { RunWriter } from './run-events.ts'
 import { createRunWriter } from './run-events.ts'
 import type { EventSink } from './sse.ts'
@@ -39,7 +41,10 @@ export function streamRun(
     const writer = createRunWriter(place, sink.send)
     // Nobody else reads this stream: with the addresses by which its person decides.
     const sender = senderOf(asked.owner, `@${asked.agent}@${agents.domain}`, world.now())
-    const present: Present = response => presentResponse(response, { sender }, showDemand)
+    const present: Present = response => {
+      const presented = presentResponse(response, { sender }, showDemand)
+      return showsInterrupts(asked.input) ? presented : withDecisionLinks(presented)
+    }
     writer.start()
     for (const snapshot of started.snapshots) writer.snapshot(snapshot)
     if (started.state) writer.behind({ chat_state: started.state })
@@ -129,8 +134,12 @@ async function tellEnding(
   listOpen: StartedRun['listOpen'],
 ): Promise<void> {
   if (isCanceled) return writer.finish({ kind: 'cancelled' })
-  if (response?.status === 'failed') return writer.fail(wordsOf(response), 'agent_failed', response)
+  if (response?.status === 'failed') return writer.fail(wordsOf(response), 'agent_failed', { response })
   if (response) writer.complete(response)
+  if (response?.status === 'rejected') {
+    const { message, code, details } = describeRefusal(response)
+    return writer.fail(message, code, { response, details })
+  }
   const interrupts = response ? listInterrupts(response) : []
   const known = new Set(interrupts.map(({ id }) => id))
   finish(writer, [...interrupts, ...(await listOpen()).filter(({ id }) => !known.has(id))])
