@@ -1,19 +1,19 @@
 import type { Desk, TaskKey, TaskRecord, World } from '@postern/core'
+import { listOpenMessages } from './operations/open-messages.ts'
 import { isAtRest } from './states.ts'
 
 export interface TaskWait {
   readonly key: TaskKey
-  /** Our number of the message whose turn is awaited, and its own id. */
+  /** Our number of the message whose turn is awaited. */
   readonly message: number
-  readonly messageId: string
   /** The turn may have ended before anybody listened. */
   readonly mayBeOver: boolean
   readonly waitMs: number
 }
 
-/** Waits for turns in the calls that caused them. */
+/** Waits for tasks in the calls that caused their turns. */
 export interface TaskWaiter {
-  /** The task once the message's turn has ended, or as it is when the time is up; undefined when it is gone. */
+  /** The task once it is at rest (A2A §3.2.2), or as it is when the time is up; undefined when it is gone. */
   awaitTask(wait: TaskWait): Promise<TaskRecord | undefined>
   /** Ends every wait: each answers with the task as it is. */
   close(): void
@@ -51,20 +51,28 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
     isTicking = false
   }
 
-  function beginWait(
-    { key, message, messageId, mayBeOver, waitMs }: TaskWait,
-    onEnd: (task?: TaskRecord) => void,
-  ): void {
+  function beginWait({ key, message, mayBeOver, waitMs }: TaskWait, onEnd: (task?: TaskRecord) => void): void {
+    const heard = new Map<number, () => void>()
     let ticks = 0
     const look = async () => {
       // An error ends the wait too: the last look, which everybody takes, will tell it.
       const task = await desk.findTask(key).catch(() => undefined)
-      if (!task || isAnswered(task, messageId)) wait.end()
+      if (!task || isSettled(task)) wait.end()
+      else if (open.has(wait)) hearAll(listOpenMessages(task))
     }
-    const unlisten = desk.listen(`message:${message}`, notice => {
+    /** Other messages may go on with the same task meanwhile. */
+    const hearAll = (messages: readonly number[]) => {
+      const others = messages.filter(number => !heard.has(number))
+      for (const number of others) heard.set(number, desk.listen(`message:${number}`, takeNotice))
+      // One of them may have ended in between.
+      if (others.length > 0) void look()
+    }
+    const takeNotice = (notice: unknown) => {
       const { kind, task } = (notice ?? {}) as Notice
-      if (endings.has(kind)) wait.end(task)
-    })
+      if (!endings.has(kind)) return
+      if (task && isSettled(task)) wait.end(task)
+      else void look()
+    }
     const wait: OpenWait = {
       pass() {
         ticks += 1
@@ -72,12 +80,13 @@ export function createTaskWaiter(desk: Pick<Desk, 'listen' | 'findTask'>, world:
         else if (isLookDue(ticks)) void look()
       },
       end(task) {
-        unlisten()
-        open.delete(wait)
+        if (!open.delete(wait)) return
+        for (const unlisten of heard.values()) unlisten()
         onEnd(task)
       },
     }
     open.add(wait)
+    heard.set(message, desk.listen(`message:${message}`, takeNotice))
     if (mayBeOver) void look()
     void tick()
   }
@@ -100,7 +109,10 @@ export function isLookDue(ticks: number): boolean {
   return (ticks & (ticks - 1)) === 0 || ticks % 8 === 0
 }
 
-/** The message has its answer, or none of the task's messages waits for one any more. */
-function isAnswered({ state, response }: TaskRecord, messageId: string): boolean {
-  return isAtRest(state) || response?.in_reply_to === messageId
+/** At rest, or left by an agent that says it goes on outside of any turn: nothing more comes of the messages there are. */
+export function isSettled(task: TaskRecord): boolean {
+  const { state, response } = task
+  if (isAtRest(state)) return true
+  if (state !== 'working' || response?.status !== 'working') return false
+  return task.entries.findLast(({ role }) => role === 'user')?.nativeId === response.in_reply_to
 }

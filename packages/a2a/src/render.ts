@@ -1,8 +1,9 @@
 import type { AnsweredTurn, Delivery, Json, NormalizedResponse, TaskState, WatchTarget } from '@postern/core'
 import { isoTime } from '@postern/core'
 import { countTaskChars } from './count-chars.ts'
+import { writeParts } from './parts/write-parts.ts'
 import { toWireState } from './states.ts'
-import { isResult, renderAnswer } from './tasks.ts'
+import { partsMade, renderAnswer } from './tasks.ts'
 import type { WireTask } from './wire.ts'
 
 interface TaskTarget {
@@ -51,12 +52,9 @@ function renderState({ id, context }: TaskTarget, { state, timestamp, response }
     timestamp: isoTime(Date.parse(timestamp)),
     ...(message && { message }),
   }
-  const artifacts = response && message && isResult(response) ? [toArtifact(message)] : undefined
+  const made = response ? partsMade(response) : []
+  const artifacts = response && made.length > 0 ? [{ artifactId: response.id, parts: writeParts(made) }] : undefined
   return { id, contextId: context, status, ...(artifacts && { artifacts }) }
-}
-
-function toArtifact({ messageId, parts }: NonNullable<WireTask['status']['message']>) {
-  return { artifactId: messageId, parts }
 }
 
 /** A task holds no signature and no secret. */

@@ -28,6 +28,7 @@ function showNotice(notice: unknown, show: ShowDemand): unknown {
 function showRecord(record: TaskRecord, show: ShowDemand): TaskRecord {
   const { owner, id, agent, context, state, updatedAt } = record
   let entries: readonly Entry[] | undefined
+  let earlier: readonly NormalizedResponse[] | undefined
   let response: { readonly read: NormalizedResponse | undefined } | undefined
   return {
     owner,
@@ -43,6 +44,13 @@ function showRecord(record: TaskRecord, show: ShowDemand): TaskRecord {
     get response() {
       response ??= { read: record.response && withParts(record.response, show) }
       return response.read
+    },
+    get earlier() {
+      earlier ??= record.earlier.map(before => withParts(before, show))
+      return earlier
+    },
+    get heard() {
+      return record.heard
     },
   }
 }

@@ -17,8 +17,13 @@ export interface TaskView {
 /** The task as the wire has it (A2A §4.1.1), attachments included. */
 export async function showTask(desk: Pick<Desk, 'findBlob'>, record: TaskRecord, view: TaskView): Promise<WireTask> {
   const history = pickHistory(record, view.historyLength)
-  const shown = [...(record.response?.parts ?? []), ...history.flatMap(({ parts }) => parts)]
-  return renderTask(record, { ...view, history, known: await knownBytes(desk, shown) })
+  const made = view.includeArtifacts ? listMade(record) : []
+  const said = [...made, ...history, ...(record.response ? [record.response] : [])]
+  const known = await knownBytes(
+    desk,
+    said.flatMap(({ parts }) => parts),
+  )
+  return renderTask(record, { made, history, known })
 }
 
 const noBytes: KnownBytes = new Map()
@@ -29,7 +34,7 @@ function knownBytes(desk: Pick<Desk, 'findBlob'>, parts: readonly Part[]): Known
 }
 
 interface RenderView {
-  readonly includeArtifacts: boolean
+  readonly made: readonly Made[]
   readonly history: readonly Entry[]
   readonly known: KnownBytes
 }
@@ -38,19 +43,39 @@ interface RenderView {
  * A completed answer is an artifact, and the status message repeats it for clients that read only that; a question,
  * a refusal or a failure is a status message alone.
  */
-function renderTask(record: TaskRecord, { includeArtifacts, history, known }: RenderView): WireTask {
+function renderTask(record: TaskRecord, { made, history, known }: RenderView): WireTask {
   const { id, context, state, updatedAt, response } = record
   const message = response && response.parts.length > 0 ? renderAnswer(response, record, known) : undefined
   return {
     id,
     contextId: context,
     status: { state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) },
-    ...(response &&
-      message &&
-      isResult(response) &&
-      includeArtifacts && { artifacts: [{ artifactId: message.messageId, parts: message.parts }] }),
+    ...(made.length > 0 && {
+      artifacts: made.map(({ id: artifactId, parts }) => ({ artifactId, parts: writeParts(parts, known) })),
+    }),
     ...(history.length > 0 && { history: history.map(entry => renderEntry(entry, record, known)) }),
   }
+}
+
+/** What an agent has made under the id of the answer that it is, or was to be. */
+interface Made {
+  readonly id: string
+  readonly parts: readonly Part[]
+}
+
+/** Everything that was streamed as an artifact of the task, and the answers that came at once, oldest first. */
+function listMade({ earlier, response, heard }: TaskRecord): readonly Made[] {
+  const answers = [...earlier, ...(response ? [response] : [])].map(answer => ({
+    id: answer.id,
+    parts: partsMade(answer),
+  }))
+  return [...answers, ...heard].filter(({ parts }) => parts.length > 0)
+}
+
+/** Of a question, a refusal or a failure, what was told before it. */
+export function partsMade(response: NormalizedResponse): readonly Part[] {
+  if (isResult(response)) return response.parts
+  return [...response.parts.slice(0, response.results ?? 0), ...(response.unfinished ?? [])]
 }
 
 /** What an agent has made, not what it asks or why it will not. */

@@ -81,13 +81,15 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
   const acts = [...(before.acts ?? []), ...(next.acts ?? [])]
   const notes = [...(before.notes ?? []), ...(next.notes ?? [])]
   const usage = next.usage ? sumUsage([...(before.usage ?? []), ...next.usage]) : before.usage
-  const parts = (next.parts ?? []).reduce(appendPart, before.parts ?? [])
+  const results = countResults(before, next)
+  const parts = appendAll(before.parts ?? [], next.parts ?? [], results === before.parts?.length)
   const known: readonly Part[] = before.trace ?? []
   const trace = (next.trace ?? []).reduce<readonly Part[]>(appendPart, known).filter(isCall)
   return {
     ...before,
     ...next,
     parts,
+    results,
     ...(acts.length > 0 && { acts }),
     // Of each name the last one stands.
     ...(before.chat_metadata && { chat_metadata: { ...before.chat_metadata, ...next.chat_metadata } }),
@@ -95,6 +97,25 @@ function mergePartials(before: PartialResponse, next: PartialResponse): PartialR
     ...(trace.length > 0 && { trace }),
     ...(usage && { usage }),
   }
+}
+
+/** Those who watch have had the pieces before a question, a refusal or a failure as a result (A2A artifacts cannot be taken back). */
+function countResults(before: PartialResponse, { status }: PartialResponse): number | undefined {
+  if (status === undefined) return before.results
+  if (isResultStatus(status)) return undefined
+  const isFirst = before.status === undefined || isResultStatus(before.status)
+  return before.results ?? (isFirst ? before.parts?.length || undefined : undefined)
+}
+
+function isResultStatus(status: PartialResponse['status']): boolean {
+  return status === 'completed' || status === 'working'
+}
+
+/** `staysApart`: text does not run on from what is there. */
+function appendAll(before: readonly Part[], [first, ...others]: readonly Part[], staysApart: boolean): Part[] {
+  if (first === undefined) return [...before]
+  const begun = staysApart && first.kind === 'text' ? [...before, first] : appendPart(before, first)
+  return others.reduce(appendPart, begun)
 }
 
 function isCall(part: Part): part is ToolCallPart {

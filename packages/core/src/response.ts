@@ -42,6 +42,8 @@ export const normalizedResponseSchema = z
     subject: z.string().optional(),
     as: z.literal('message').optional(),
     ...behindShape,
+    /** How many of the parts were a result before the agent asked, refused or failed; those who watched have them as one. */
+    results: z.number().int().positive().optional(),
     /** What was heard of an answer before it failed; those who watched have it, and find it again. */
     unfinished: z.array(partSchema).optional(),
     created_at: z.iso.datetime(),
@@ -58,6 +60,8 @@ export const partialResponseSchema = z.object({
   mentions: z.array(z.string()).optional(),
   visibility: z.enum(visibilities).optional(),
   subject: z.string().optional(),
+  /** Set where the pieces of a stream are put together. */
+  results: z.number().int().positive().optional(),
   /** To another agent that asked: just this, no task to come back to (A2A). Elsewhere it says nothing. */
   as: z.literal('message').optional(),
   acts: z.array(actSchema).max(50).optional(),

@@ -54,6 +54,16 @@ export interface TaskRecord extends TaskKey {
   readonly entries: readonly Entry[]
   /** The last answer, whole. */
   readonly response?: NormalizedResponse | undefined
+  /** The answers before it, oldest first. */
+  readonly earlier: readonly NormalizedResponse[]
+  /** What was heard of answers until the task was canceled. */
+  readonly heard: readonly HeardAnswer[]
+}
+
+/** An answer that came to no end: the id it would have had, and its words. */
+export interface HeardAnswer {
+  readonly id: string
+  readonly parts: readonly Part[]
 }
 
 export interface TaskFilter {

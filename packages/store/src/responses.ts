@@ -44,7 +44,7 @@ export interface ResponsePlace {
   readonly retracted_at: number | null
 }
 
-interface ResponseRow {
+export interface ResponseRow {
   readonly seq: number
   readonly message: number
   readonly envelope: string
@@ -54,7 +54,7 @@ interface ResponseRow {
   readonly retracted_at: number | null
 }
 
-const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
+export const selectResponse = `SELECT r.seq, r.message, r.envelope, e.content, r.rendering, r.edited_at, r.retracted_at
   FROM responses r JOIN entries e ON e.seq = r.seq`
 const byName = 'JOIN names n ON n.message = r.message AND n.name = r.id WHERE n.name = ?'
 
@@ -119,7 +119,7 @@ export function formatEnvelope({ parts: _, ...envelope }: NormalizedResponse): s
   return formatJson(envelope)
 }
 
-function readResponse({ envelope, content, rendering }: ResponseRow): StoredResponse {
+export function readResponse({ envelope, content, rendering }: ResponseRow): StoredResponse {
   const { id, thread_id, in_reply_to, sender, ...rest } = parseJson<Omit<NormalizedResponse, 'parts'>>(envelope)
   const response = { id, thread_id, in_reply_to, sender, parts: parseJson<Part[]>(content), ...rest }
   return { response, rendering: rendering === null ? undefined : parseJson(rendering) }

@@ -12,6 +12,16 @@ const maxEntries = 1_000
  * as stay within `maxBytes`, and the last one however large it is.
  */
 export function createTaskEntryReader(db: Database): (task: number, maxBytes: number) => readonly Entry[] {
+  const findFirst = createFirstEntryFinder(db)
+  const read = prepareQuery<EntryRow>(
+    db,
+    `SELECT ${entryColumns} FROM entries WHERE task_id = ? AND seq >= ? ORDER BY seq`,
+  )
+  return (task, maxBytes) => read.all(task, findFirst(task, maxBytes)).map(readEntry)
+}
+
+/** The oldest of a task's newest entries that stay within `maxBytes`, by its seq. */
+export function createFirstEntryFinder(db: Database): (task: number, maxBytes: number) => number {
   const findFirst = prepareQuery<{ first: number | null }>(
     db,
     `SELECT min(seq) AS first FROM (
@@ -19,9 +29,5 @@ export function createTaskEntryReader(db: Database): (task: number, maxBytes: nu
        FROM (SELECT seq, octet_length(content) AS size FROM entries WHERE task_id = ? ORDER BY seq DESC LIMIT ${maxEntries}))
      WHERE newer = 0 OR newer + size <= ?`,
   )
-  const read = prepareQuery<EntryRow>(
-    db,
-    `SELECT ${entryColumns} FROM entries WHERE task_id = ? AND seq >= ? ORDER BY seq`,
-  )
-  return (task, maxBytes) => read.all(task, findFirst.get(task, maxBytes)?.first ?? 0).map(readEntry)
+  return (task, maxBytes) => findFirst.get(task, maxBytes)?.first ?? 0
 }

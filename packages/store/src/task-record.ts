@@ -1,5 +1,6 @@
 import type { TaskRecord, TaskState } from '@postern/core'
 import type { Database } from './database.ts'
+import { createTaskAnswerReader } from './task-answers.ts'
 import { createTaskEntryReader } from './task-entries.ts'
 
 export interface TaskRow {
@@ -11,9 +12,12 @@ export interface TaskRow {
   readonly state: TaskState
   readonly updated_at: number
   readonly response_seq: number | null
+  /** It has other answers than that one. */
+  readonly has_earlier: 0 | 1
 }
 
-export const taskColumns = 'id, owner, native_id, agent, context, state, updated_at, response_seq'
+export const taskColumns = `id, owner, native_id, agent, context, state, updated_at, response_seq, EXISTS (SELECT 1 FROM entries e
+  WHERE e.task_id = tasks.id AND e.role = 'assistant' AND e.seq <> coalesce(tasks.response_seq, 0)) AS has_earlier`
 
 /** Of what was said in the tasks of one answer, so much is read at most. */
 export const maxEntryBytes = 8 * 1024 * 1024
@@ -23,8 +27,11 @@ export type ToTaskRecord = (row: TaskRow, response: TaskRecord['response'], maxB
 /** What was said is read when it is looked at, and that once: few callers do. */
 export function createTaskRecorder(db: Database): ToTaskRecord {
   const readEntries = createTaskEntryReader(db)
+  const { readEarlier, readHeard } = createTaskAnswerReader(db)
   return (row, response, maxBytes = maxEntryBytes) => {
     let entries: TaskRecord['entries'] | undefined
+    let earlier: TaskRecord['earlier'] | undefined
+    let heard: TaskRecord['heard'] | undefined
     return {
       owner: row.owner,
       id: row.native_id,
@@ -37,6 +44,14 @@ export function createTaskRecorder(db: Database): ToTaskRecord {
         return entries
       },
       response,
+      get earlier() {
+        earlier ??= readEarlier(row, maxBytes)
+        return earlier
+      },
+      get heard() {
+        heard ??= readHeard(row)
+        return heard
+      },
     }
   }
 }

@@ -31,7 +31,6 @@ async function showBareMessage({ context, response }: TaskRecord, desk: Pick<Des
 function findResult(admitted: AdmittedMessage, { house, waiter, config }: Rooms): Promise<TaskRecord | undefined> {
   const { task: key, message, outcome, params } = admitted
   if (params.configuration?.returnImmediately) return house.desk.findTask(key)
-  const { messageId } = params.message
   const waitMs = config.limits.wait_seconds * 1000
-  return waiter.awaitTask({ key, message, messageId, mayBeOver: outcome === 'duplicate', waitMs })
+  return waiter.awaitTask({ key, message, mayBeOver: outcome === 'duplicate', waitMs })
 }

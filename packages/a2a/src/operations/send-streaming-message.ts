@@ -2,7 +2,7 @@ import type { AdmitMessage } from './admit-message.ts'
 import type { Operation, Rooms } from './operation.ts'
 import { listenerKeyOf } from './subscribe-to-task.ts'
 
-/** SendStreamingMessage (A2A §3.1.2): admitted durably, then told from the task as it was submitted to the end of its turn. */
+/** SendStreamingMessage (A2A §3.1.2): admitted durably, then told from the task as it was submitted until it is at rest. */
 export function createSendStreamingMessage({ feeds }: Rooms, admit: AdmitMessage): Operation {
   return async call => {
     const { message, task, params } = await admit(call)
@@ -11,7 +11,7 @@ export function createSendStreamingMessage({ feeds }: Rooms, admit: AdmitMessage
       listenerKey: listenerKeyOf(call),
       canReplay: call.canReplay,
       messages: [message],
-      own: { message, messageId: params.message.messageId },
+      isOwn: true,
       view: { historyLength: params.configuration?.historyLength ?? 0, includeArtifacts: true },
     })
   }

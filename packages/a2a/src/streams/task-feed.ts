@@ -1,8 +1,9 @@
 import type { Desk, NormalizedResponse, Part, TaskKey, TaskRecord, TaskState, World } from '@postern/core'
 import { isoTime, isTurnNews, readAbortKind } from '@postern/core'
-import { isAtRest, isTerminal, toWireState } from '../states.ts'
+import { isSettled } from '../await-task.ts'
+import { isTerminal, toWireState } from '../states.ts'
 import type { TaskView } from '../tasks.ts'
-import { isResult, showParts, showTask, trimHistory } from '../tasks.ts'
+import { partsMade, showParts, showTask, trimHistory } from '../tasks.ts'
 import type { WireMessage, WirePart, WireTask, WireTaskStatus } from '../wire.ts'
 import type { Sink, WireStreamEvent } from './event.ts'
 import type { ChunkNotice, LiveAnswer } from './live-answer.ts'
@@ -19,8 +20,8 @@ export interface Listener {
   readonly sink: Sink
   /** How much of the task its first event shows. */
   readonly view: TaskView
-  /** A subscription lasts until the task has ended; the stream of a message until its own turn has, or the task waits for the client. */
-  readonly own?: { readonly message: number; readonly messageId: string } | undefined
+  /** The stream of a message lasts until the task is at rest, which it may be while it waits for the client; a subscription until it has ended. */
+  readonly isOwn?: boolean | undefined
   /** Where the listener was cut off; told from there on where that is still known. */
   readonly after?: string | undefined
 }
@@ -148,7 +149,7 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     }
   }
 
-  async function lookNow(over?: number): Promise<void> {
+  async function lookNow(): Promise<void> {
     const record = await desk.findTask(key)
     if (!record) {
       for (const listener of listeners) end(listener, new Error('the task is gone'))
@@ -156,18 +157,19 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     }
     await tellDifference(record)
     for (const listener of listeners) {
-      if (isOver(listener, record) || (over !== undefined && listener.own?.message === over)) end(listener)
+      if (isOver(listener, record)) end(listener)
     }
   }
 
   async function tellDifference({ state, response, updatedAt }: TaskRecord): Promise<void> {
     const before = known
     known = { state, response: response?.id }
-    const isAnswered = response !== undefined && response.id !== before?.response
-    if (!before || (!isAnswered && state === before.state)) return
-    const message = isAnswered && response.parts.length > 0 ? await showMessage(response.id, response.parts) : undefined
-    if (isAnswered && message && isResult(response)) await tellResult(response, message.parts)
-    if (isAnswered || isTerminal(state)) forgetLive()
+    if (!before) return
+    const answer = response?.id === before.response ? undefined : response
+    if (!answer && state === before.state) return
+    if (answer) await tellMade(answer)
+    if (answer || isTerminal(state)) forgetLive()
+    const message = answer && (await showMessage(answer.id, answer.parts))
     tellStatus({ state: toWireState(state), timestamp: isoTime(updatedAt), ...(message && { message }) })
   }
 
@@ -181,12 +183,15 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     liveStatus = undefined
   }
 
-  async function tellResult({ id }: NormalizedResponse, parts: readonly WirePart[]): Promise<void> {
-    const pieces = live?.response === id && (live.held || live.told.length > 0) ? live : undefined
-    if (!pieces) tellArtifact(id, parts, { lastChunk: true })
+  /** What was told as an artifact comes to its end; what was not is told whole. */
+  async function tellMade(answer: NormalizedResponse): Promise<void> {
+    const parts = partsMade(answer)
+    if (parts.length === 0) return
+    const pieces = live?.response === answer.id && (live.held || live.told.length > 0) ? live : undefined
+    if (!pieces) tellArtifact(answer.id, await showParts(desk, parts), { lastChunk: true })
     else if (pieces.held) await tellPiece(pieces, { lastChunk: true })
     // All pieces are gone already: an empty one says that it was the last.
-    else tellArtifact(id, [{ text: '' }], { append: true, lastChunk: true })
+    else tellArtifact(answer.id, [{ text: '' }], { append: true, lastChunk: true })
   }
 
   async function tellPiece(from: LiveAnswer, mark: { readonly lastChunk?: true } = {}): Promise<void> {
@@ -210,7 +215,8 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
     tell({ statusUpdate: { taskId: key.id, contextId: context, status } })
   }
 
-  async function showMessage(messageId: string, parts: readonly Part[]): Promise<WireMessage> {
+  async function showMessage(messageId: string, parts: readonly Part[]): Promise<WireMessage | undefined> {
+    if (parts.length === 0) return undefined
     const shown = await showParts(desk, parts)
     return { messageId, role: 'ROLE_AGENT', contextId: context, taskId: key.id, parts: shown }
   }
@@ -262,11 +268,11 @@ export function createTaskFeed({ desk, world }: FeedRooms, { key, epoch, keepsEv
         untrack(message)
         // The task goes on with a newer message, and so does whoever listens.
         if (readAbortKind(notice) === 'interrupted') return
-        queue(() => lookNow(message))
+        queue(lookNow)
       })
       tracked.set(message, unlisten)
     },
-    look: () => queue(() => lookNow()),
+    look: () => queue(lookNow),
     beat() {
       for (const { sink } of listeners) sink.beat()
     },
@@ -286,7 +292,6 @@ function isChunk(notice: unknown): notice is ChunkNotice {
   return (notice as { readonly kind?: unknown } | undefined)?.kind === 'part'
 }
 
-function isOver({ own }: Listener, record: TaskRecord): boolean {
-  if (!own) return isTerminal(record.state)
-  return isAtRest(record.state) || record.response?.in_reply_to === own.messageId
+function isOver({ isOwn }: Listener, record: TaskRecord): boolean {
+  return isOwn ? isSettled(record) : isTerminal(record.state)
 }

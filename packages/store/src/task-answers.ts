@@ -1,0 +1,45 @@
+import type { NormalizedResponse, Part, TaskRecord } from '@postern/core'
+import type { Database } from './database.ts'
+import { parseJson, prepareQuery } from './database.ts'
+import type { ResponseRow } from './responses.ts'
+import { readResponse, selectResponse } from './responses.ts'
+import { createFirstEntryFinder } from './task-entries.ts'
+import type { TaskRow } from './task-record.ts'
+
+export interface TaskAnswerReader {
+  /** The answers before the last one: the newest that stay within `maxBytes`, oldest first. */
+  readEarlier(task: TaskRow, maxBytes: number): readonly NormalizedResponse[]
+  /** What was heard of answers that a cancel broke off. */
+  readHeard(task: TaskRow): TaskRecord['heard']
+}
+
+interface HeardBody {
+  readonly native_id?: string
+  readonly content: { readonly parts: readonly Part[] }
+}
+
+export function createTaskAnswerReader(db: Database): TaskAnswerReader {
+  const findFirst = createFirstEntryFinder(db)
+  const listEarlier = prepareQuery<ResponseRow>(
+    db,
+    `${selectResponse} WHERE e.task_id = ? AND e.seq >= ? AND e.seq <> ? ORDER BY e.seq`,
+  )
+  const listHeard = prepareQuery<{ content: string }>(
+    db,
+    `SELECT h.content FROM entries q JOIN entries h ON h.thread_id = q.thread_id AND h.answers = q.seq AND h.scope = 'trace' AND h.native_id = 'heard'
+     WHERE q.task_id = ? AND q.role = 'user' ORDER BY q.seq`,
+  )
+  return {
+    readEarlier({ id, has_earlier, response_seq }, maxBytes) {
+      if (has_earlier === 0) return []
+      return listEarlier.all(id, findFirst(id, maxBytes), response_seq ?? 0).map(row => readResponse(row).response)
+    },
+    readHeard({ id, state }) {
+      const notes = state === 'canceled' ? listHeard.all(id) : []
+      return notes.flatMap(({ content }) => {
+        const { native_id, content: said } = parseJson<HeardBody>(content)
+        return native_id === undefined ? [] : [{ id: native_id, parts: said.parts }]
+      })
+    },
+  }
+}
