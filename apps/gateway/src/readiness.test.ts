@@ -28,6 +28,7 @@ test('isReady() is false for as long as nothing can be written, and says so once
     'not ready: the database takes no writes now',
     'ready again',
   ])
+  expect(log.warn.mock.calls[0]?.[0]).toEqual({ err: new Error('full') })
 })
 
 test('isReady() does not wait for a database that is silent, and asks it nothing more until it answers', async () => {

@@ -22,11 +22,16 @@ export function createReadiness({ checkWrites, sleep, log }: ReadinessParts): Re
   let isOpen = false
   let wasReady = true
   let checking: Promise<boolean> | undefined
+  /** Why not, the last time. */
+  let reason: unknown
 
   function look(): Promise<boolean> {
     const ended = checkWrites().then(
       () => true,
-      () => false,
+      error => {
+        reason = error
+        return false
+      },
     )
     return ended.finally(() => {
       checking = undefined
@@ -42,9 +47,15 @@ export function createReadiness({ checkWrites, sleep, log }: ReadinessParts): Re
     )
     const isReady = await Promise.race([checking, isLate])
     over.abort()
-    if (isReady !== wasReady) log.warn({}, isReady ? 'ready again' : 'not ready: the database takes no writes now')
+    if (isReady !== wasReady) tell(isReady)
     wasReady = isReady
     return isReady
+  }
+
+  function tell(isReady: boolean): void {
+    if (isReady) log.warn({}, 'ready again')
+    else log.warn({ err: reason }, 'not ready: the database takes no writes now')
+    reason = undefined
   }
 
   return {

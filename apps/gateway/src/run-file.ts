@@ -13,8 +13,9 @@ export interface RunFile {
 const runFileName = 'gateway.json'
 const tokenFileName = 'operator-token'
 
+/** @throws ConfigError `data` */
 export function writeRunFile(directory: string, run: RunFile): void {
-  writeFileSync(join(directory, runFileName), JSON.stringify(run), { mode: 0o600 })
+  writeOwnFile(join(directory, runFileName), JSON.stringify(run))
 }
 
 export function removeRunFile(directory: string): void {
@@ -42,15 +43,25 @@ export function makeDataDirectory(directory: string): void {
   }
 }
 
-/** The token that dev mode made for itself, made now if there is none. */
+/** The token that dev mode made for itself, made now if there is none. @throws ConfigError `data` */
 export function keepOperatorToken(directory: string): string {
   makeDataDirectory(directory)
   const path = join(directory, tokenFileName)
   const kept = readIfThere(path)
   if (kept) return kept.trim()
   const made = randomBytes(24).toString('base64url')
-  writeFileSync(path, made, { mode: 0o600 })
+  writeOwnFile(path, made)
   return made
+}
+
+function writeOwnFile(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600 })
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const mend = code === 'ENOSPC' ? 'The disk is full: make room on it.' : 'Name a directory of your own.'
+    throw new ConfigError('data', `"${path}" cannot be written (${code})`, mend, { cause })
+  }
 }
 
 function readIfThere(path: string): string | undefined {

@@ -19,6 +19,8 @@ export interface Database {
   exec(sql: string): void
   /** Whether a transaction has begun that is neither committed nor undone. */
   readonly isTransaction: boolean
+  /** What runs an INSERT tells its `lastInsertRowid`. */
+  readonly knowsLastInsert?: boolean
   close(): void
 }
 
@@ -35,9 +37,9 @@ export function prepareQuery<Row = unknown>(db: Database, sql: string): Query<Ro
  * its own at every run, which costs as much as the row.
  */
 export function prepareInsert(db: Database, sql: string, id = 'id'): (...values: SqlValue[]) => number {
-  if (db instanceof DatabaseSync) {
+  if (db instanceof DatabaseSync || db.knowsLastInsert) {
     const insert = db.prepare(sql)
-    return (...values) => Number(insert.run(...values).lastInsertRowid)
+    return (...values) => Number((insert.run(...values) as { readonly lastInsertRowid: number }).lastInsertRowid)
   }
   const insert = prepareQuery<{ id: number }>(db, `${sql} RETURNING ${id} AS id`)
   return (...values) => {

@@ -1,12 +1,18 @@
+import type { DatabaseSync } from 'node:sqlite'
 import type { ByteStore, Log, NoticeDesk } from '@postern/core'
 import type { StoreDesk } from './assemble.ts'
 import { assembleDesk } from './assemble.ts'
 import type { Batch } from './batch.ts'
 import { createBlobFiles, noBlobFiles } from './blob-files.ts'
 import { createFileNeed } from './blobs.ts'
+import { watchPages } from './file-check.ts'
+import { guardDatabase } from './guarded-database.ts'
+import { toOpenError } from './inspect-file.ts'
 import { takeExclusiveLock } from './lock.ts'
 import { createNotices } from './notices.ts'
-import { createRewrite, createScrub, openDatabase, stopWaiting } from './sqlite.ts'
+import { noOpenFile, watchOpenFile } from './open-file.ts'
+import { createRewrite, createScrub, openDatabase, readSize, stopWaiting } from './sqlite.ts'
+import { countStart } from './traces.ts'
 import { createSqliteTransactions } from './transactions.ts'
 import { endAllLeases } from './work.ts'
 
@@ -18,6 +24,8 @@ export interface SqliteDeskOptions {
   readonly log: Log
   /** Nobody else may have this desk open with `exclusive`; whatever an earlier process held is due at once. */
   readonly exclusive?: boolean | undefined
+  /** How often the whole file is read for damage, ms; default: a minute. Only where the desk is exclusive. */
+  readonly checkEveryMs?: number | undefined
   /** Where the bytes of objects go instead of the file. */
   readonly bytes?: ByteStore | undefined
 }
@@ -36,10 +44,17 @@ export async function openSqliteDesk(options: SqliteDeskOptions): Promise<StoreD
   }
 }
 
-function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, unlock: () => void): StoreDesk {
-  const db = openDatabase(path)
-  if (exclusive) endAllLeases(db, now())
-  stopWaiting(db)
+function openUnlocked(
+  { path, now, log, exclusive, bytes, checkEveryMs = 60_000 }: SqliteDeskOptions,
+  unlock: () => void,
+): StoreDesk {
+  const file = openDatabase(path)
+  if (exclusive) takeUp(file, path, now())
+  stopWaiting(file)
+  const watched = path === ':memory:' ? noOpenFile : watchOpenFile({ path, readSize: () => readSize(file), log })
+  const db = guardDatabase(file, watched.reportDamage)
+  const isKept = exclusive && path !== ':memory:'
+  const endWatch = isKept && watchPages({ path, everyMs: checkEveryMs, onDamage: watched.reportDamage })
   const notices = createNotices(log)
   const files =
     path === ':memory:'
@@ -48,7 +63,7 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
   if (exclusive) files.sweep().catch(error => log.warn({ err: error }, 'stored files cannot be swept'))
   return assembleDesk({
     db,
-    transactions: createSqliteTransactions(db),
+    transactions: createSqliteTransactions(db, watched.check),
     files,
     notices,
     now,
@@ -58,10 +73,24 @@ function openUnlocked({ path, now, log, exclusive, bytes }: SqliteDeskOptions, u
       giveNotices(batch, notices)
       files.drop(batch.droppedFiles)
     },
-    scrub: createScrub(db),
-    rewrite: createRewrite(db),
-    release: unlock,
+    scrub: createScrub(file),
+    rewrite: createRewrite(file),
+    async release() {
+      if (endWatch) await endWatch()
+      unlock()
+    },
   })
+}
+
+/** What only a gateway does, which has the file for itself. @throws ConfigError */
+function takeUp(db: DatabaseSync, path: string, now: number): void {
+  try {
+    if (path !== ':memory:') countStart(db, path)
+    endAllLeases(db, now)
+  } catch (error) {
+    db.close()
+    throw toOpenError(error, path)
+  }
 }
 
 /** However much work one batch made ready, it is announced once. */

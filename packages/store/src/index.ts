@@ -1,5 +1,6 @@
 export type { StoreDesk } from './assemble.ts'
 export { openSqliteDesk, type SqliteDeskOptions } from './desk.ts'
+export { inspectSqlite } from './inspect-file.ts'
 export { openPostgresDesk, type PostgresDeskOptions } from './postgres/open-postgres-desk.ts'
 export { inspectPostgres, mostSkewMs } from './postgres/prepare.ts'
 export { isPostgresUrl } from './postgres/settings.ts'

@@ -1,3 +1,5 @@
+import { primaryCodeOf } from './sqlite-errors.ts'
+
 /** How long writes wait for another program that holds the file, and how often it is looked at, ms. */
 export const [lockPatienceMs, lockRetryMs] = [5_000, 20]
 
@@ -26,7 +28,8 @@ export function createLockPatience(now = () => performance.now()): LockPatience 
   }
 }
 
-/** SQLite's primary code BUSY. */
+/** SQLite's BUSY, as it is or as the store tells it. */
 function isBusy(error: unknown): boolean {
-  return (((error as { readonly errcode?: number }).errcode ?? 0) & 0xff) === 5
+  const { cause } = error as { readonly cause?: unknown }
+  return primaryCodeOf(cause ?? error) === 5
 }

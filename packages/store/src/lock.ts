@@ -1,6 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '@postern/core'
+import { toOpenError } from './inspect-file.ts'
 import { createPrivateFile } from './private-file.ts'
+import { primaryCodeOf } from './sqlite-errors.ts'
 
 /**
  * Takes the data directory for this process alone; the operating system lets go of it however the process ends.
@@ -15,6 +17,7 @@ export function takeExclusiveLock(path: string): () => void {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
+    if (primaryCodeOf(error) !== 5) throw toOpenError(error, file)
     const mend = 'Stop the other one, or give this one a "data" directory of its own.'
     throw new ConfigError('data', `another gateway is running on "${path}"`, mend, { cause: error })
   }

@@ -28,6 +28,7 @@ test('openSqliteDesk() makes its directory and its files for their owner alone',
     'postern.db-shm': '600',
     'postern.db-wal': '600',
     'postern.db.lock': '600',
+    'postern.db.marker': '600',
   })
   expect((statSync(directory).mode & 0o777).toString(8)).toBe('700')
   await desk.close()
@@ -51,7 +52,9 @@ test('openSqliteDesk() refuses a file that is no database, and leaves it alone',
   writeFileSync(path, 'a letter to my aunt, long enough to be looked at as a header of a database file'.repeat(20))
   const opened = openAt(path, true)
   await expect(opened).rejects.toThrow(ConfigError)
-  await expect(opened).rejects.toThrow(`data: cannot open "${path}" as a database. It must be a file of ours`)
+  await expect(opened).rejects.toThrow(
+    `data: "${path}" is no database (file is not a database). It must be a file of ours`,
+  )
   await expect(openAt(path, true)).rejects.not.toThrow('another gateway')
 })
 

@@ -1,7 +1,8 @@
 import { DatabaseSync } from 'node:sqlite'
-import { ConfigError } from '@postern/core'
+import { refuseDamagedAtStart, toOpenError } from './inspect-file.ts'
 import { migrateDatabase } from './migrate.ts'
 import { createPrivateFile } from './private-file.ts'
+import { refuseEmptyDatabase, refuseMissingDatabase } from './traces.ts'
 
 const pragmas = `
 PRAGMA journal_mode = WAL;
@@ -35,20 +36,38 @@ export function createRewrite(db: DatabaseSync): () => void {
   }
 }
 
+/** How many bytes the database takes by its own account. */
+export function readSize(db: DatabaseSync): number {
+  const numberOf = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name])
+  return numberOf('page_count') * numberOf('page_size')
+}
+
 /**
  * Opens the file, readable by its owner alone, at the newest schema.
- * @throws ConfigError when it is no database of ours
+ * @throws ConfigError when it is no database of ours, is damaged, or is gone while traces of it are left
  */
 export function openDatabase(path: string): DatabaseSync {
+  if (path !== ':memory:') {
+    refuseMissingDatabase(path)
+    createPrivateFile(path)
+  }
   try {
-    if (path !== ':memory:') createPrivateFile(path)
     const db = new DatabaseSync(path, { timeout: openTimeoutMs, enableForeignKeyConstraints: false })
+    return prepareDatabase(db, path)
+  } catch (error) {
+    throw toOpenError(error, path)
+  }
+}
+
+function prepareDatabase(db: DatabaseSync, path: string): DatabaseSync {
+  try {
     db.exec(pragmas)
+    if (path !== ':memory:') refuseEmptyDatabase(db, path)
+    refuseDamagedAtStart(db, path)
     migrateDatabase(db)
     return db
   } catch (error) {
-    if (error instanceof ConfigError) throw error
-    const mend = 'It must be a file of ours, or not exist yet, in a directory that can be written.'
-    throw new ConfigError('data', `cannot open "${path}" as a database`, mend, { cause: error })
+    db.close()
+    throw error
   }
 }

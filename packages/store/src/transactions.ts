@@ -15,12 +15,14 @@ export interface Transactions {
   rollback(): void
 }
 
-export function createSqliteTransactions(db: Database): Transactions {
+/** `check`: whether there is still something to write to. */
+export function createSqliteTransactions(db: Database, check = () => {}): Transactions {
   const begin = prepareQuery(db, 'BEGIN IMMEDIATE')
   const commit = prepareQuery(db, 'COMMIT')
   const setDurable = createDurabilitySwitch(db)
   return {
     begin(isDurable) {
+      check()
       setDurable(isDurable)
       begin.run()
     },

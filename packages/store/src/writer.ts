@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Unavailable } from '@postern/core'
 import type { Batch, CounterName } from './batch.ts'
 import { createBatch } from './batch.ts'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 import { createLockPatience, lockRetryMs } from './lock-patience.ts'
+import { toStoreError } from './sqlite-errors.ts'
 import { createTaskBytes } from './task-bytes.ts'
 import type { Transactions } from './transactions.ts'
 import { createSqliteTransactions, OperationFailed } from './transactions.ts'
@@ -95,7 +95,7 @@ export function createWriter(
     } catch (error) {
       if (error instanceof OperationFailed && jobs.length > 1) return writeApart(jobs)
       if (patience.isWorthWaiting(error)) return jobs
-      rejectAll(jobs, toStoreError(error))
+      rejectAll(jobs, toStoreError(unwrap(error)))
       return []
     }
     patience.end()
@@ -185,12 +185,6 @@ function runJob({ operation }: Job, batch: Batch): unknown {
   }
 }
 
-/** SQLite's primary result codes that time or an operator heals: busy, locked, read-only, I/O, full, cannot open. */
-const passingCodes: ReadonlySet<number> = new Set([5, 6, 8, 10, 13, 14])
-
-function toStoreError(thrown: unknown): unknown {
-  const error = thrown instanceof OperationFailed ? thrown.cause : thrown
-  const code = (error as { errcode?: number }).errcode
-  if (code === undefined || !passingCodes.has(code & 0xff)) return error
-  return new Unavailable('Cannot store: the database does not take writes now', { cause: error, retryAfter: 5 })
+function unwrap(error: unknown): unknown {
+  return error instanceof OperationFailed ? error.cause : error
 }

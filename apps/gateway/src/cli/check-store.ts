@@ -1,13 +1,20 @@
+import { join } from 'node:path'
 import { ConfigError } from '@postern/core'
-import { inspectPostgres, isPostgresUrl, mostSkewMs } from '@postern/store'
+import { inspectPostgres, inspectSqlite, isPostgresUrl, mostSkewMs } from '@postern/store'
 import type { Config } from '../config/schema.ts'
 import type { Verdict } from './finding.ts'
 import { failure, ok, warning } from './finding.ts'
 
-/** Whether the database is there and good enough, seen from here. */
-export async function checkStore({ store }: Pick<Config, 'store'>, now: () => number): Promise<Verdict> {
-  if (!isPostgresUrl(store)) return ok('the store is a file in the data folder')
+/** Whether the database is there and good enough, seen from here. `directory`: the data folder. */
+export async function checkStore(
+  { store }: Pick<Config, 'store'>,
+  { directory, now }: { readonly directory: string; readonly now: () => number },
+): Promise<Verdict> {
   try {
+    if (!isPostgresUrl(store)) {
+      inspectSqlite(join(directory, 'postern.db'))
+      return ok('the store is a file in the data folder, and its pages are sound')
+    }
     const { version, place, skewMs, isExposed } = await inspectPostgres(store, now)
     if (skewMs > mostSkewMs) {
       return warning(`the database server's clock is ${skewMs / 1000} s away from ours`, 'Let both keep time by NTP.')

@@ -30,7 +30,7 @@ const checks: readonly Check[] = [
           ),
   },
   { id: 'network.proxies', run: checkProxies },
-  { id: 'store.database', run: ({ config }) => checkStore(config, Date.now) },
+  { id: 'store.database', run: ({ config, directory }) => checkStore(config, { directory, now: Date.now }) },
   { id: 'discovery.webfinger', run: checkWebFinger },
   { id: 'discovery.actor', run: checkActor },
   { id: 'discovery.agent_card', run: checkAgentCard },

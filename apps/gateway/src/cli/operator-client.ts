@@ -15,6 +15,8 @@ export class CommandError extends Error {
 
 export interface OperatorClient {
   readonly config: Config
+  /** The data folder. */
+  readonly directory: string
   /** Any route of the gateway, as a peer sees it. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Response>
   request(path: string, init?: { readonly method?: string; readonly body?: unknown }): Promise<unknown>
@@ -31,19 +33,20 @@ export async function openOperatorClient(file: ConfigFile): Promise<OperatorClie
   const run = await findAnsweringGateway(file)
   const config = run?.isSimulating ? devConfig(file) : effectiveConfig(file)
   const token = findOperatorToken(config, file.baseDir)
+  const directory = resolve(file.baseDir, config.data)
   if (run) {
     const { url, isSimulating } = run
     const send = (path: string, init: RequestInit) =>
       fetch(`${url}${path}`, init).catch(() => {
         throw new CommandError(`the gateway at ${url} does not answer`)
       })
-    const running = { isRunning: true, isSimulating, close: async () => undefined }
+    const running = { directory, isRunning: true, isSimulating, close: async () => undefined }
     return createClient(config, token, send, running)
   }
   const log = createLog({ level: 'error', readable: true })
   const gateway = await openGateway(config, { baseDir: file.baseDir, log, operatorToken: token })
   const send = async (path: string, init: RequestInit) => gateway.app.request(path, init)
-  return createClient(config, token, send, { isRunning: false, isSimulating: false, close: gateway.stop })
+  return createClient(config, token, send, { directory, isRunning: false, isSimulating: false, close: gateway.stop })
 }
 
 /** The gateway that runs on this file's data. */
@@ -62,7 +65,7 @@ function createClient(
   config: Config,
   token: string,
   send: Send,
-  rest: Pick<OperatorClient, 'isRunning' | 'isSimulating' | 'close'>,
+  rest: Pick<OperatorClient, 'directory' | 'isRunning' | 'isSimulating' | 'close'>,
 ): OperatorClient {
   return {
     config,

@@ -75,15 +75,11 @@ async function runGateway(given: Config, baseDir: string, world?: SimWorld): Pro
     process.kill(process.pid, 'SIGTERM')
   }
   const gateway = await openGateway(config, { baseDir, log, operatorToken, onUnusable, extraRooms })
-  const listening = await gateway.start().catch(async error => {
+  const isSimulating = world !== undefined
+  const listening = await openDoors(gateway, directory, isSimulating).catch(async error => {
     // What is open would keep the process alive without a door.
     await gateway.stop()
     throw error
-  })
-  writeRunFile(directory, {
-    url: listening[0]?.description ?? '',
-    pid: process.pid,
-    isSimulating: world !== undefined,
   })
   const stop = async () => {
     removeRunFile(directory)
@@ -93,6 +89,12 @@ async function runGateway(given: Config, baseDir: string, world?: SimWorld): Pro
   stopOnSignals(stop, log)
   surviveStrays(log)
   return { gateway, config, listening, stop }
+}
+
+async function openDoors(gateway: Gateway, directory: string, isSimulating: boolean): Promise<readonly Listening[]> {
+  const listening = await gateway.start()
+  writeRunFile(directory, { url: listening[0]?.description ?? '', pid: process.pid, isSimulating })
+  return listening
 }
 
 /** The configured token; in dev mode one that is made once and kept beside the data. */

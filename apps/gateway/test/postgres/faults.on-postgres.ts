@@ -1,9 +1,11 @@
+import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster } from '@postern/testing/postgres-cluster'
 import { createCluster } from '@postern/testing/postgres-cluster'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../house.ts'
+import { mountSmallDisk } from '../small-disk.ts'
 import { checkAnswers, startLoad, untilAcknowledged } from './load.ts'
 import type { Pair, PairedGateway } from './pair.ts'
 import { openPair } from './pair.ts'
@@ -110,4 +112,31 @@ test('a gateway that is paused in the middle of a transaction loses it and its l
   one.resume()
   await load.untilFurther(20)
   await load.end()
+})
+
+test('on a full disk of the server /readyz says 503, as senders are told, and all goes on once there is room', {
+  timeout: 240_000,
+}, async () => {
+  const disk = mountSmallDisk(48)
+  if (!disk) return
+  onTestFinished(() => disk.remove())
+  cluster = await createCluster({ programs: process.env.TEST_POSTGRES_PROGRAMS ?? '' })
+  const { uid, gid } = statSync(cluster.directory)
+  chownSync(disk.directory, uid, gid)
+  await cluster.start()
+  // Its tables lie on that disk; what the server needs for itself, elsewhere.
+  await runSql(cluster.url, `CREATE TABLESPACE small LOCATION '${disk.directory}'`)
+  await runSql(cluster.url, 'CREATE DATABASE small TABLESPACE small')
+  pair = await openPair(cluster.url.replace(/postgres$/, 'small'), { stubborn })
+  const [one, two] = pair.gateways
+  expect(await one.send({ id: 'm1', text: 'm1' })).toMatchObject({ status: 200 })
+  expect(await one.look('/readyz')).toMatchObject({ status: 200 })
+  disk.fill()
+  // What was still free in pages is taken up first.
+  await eventually(async () => (await one.look('/readyz')).status === 503, 100_000)
+  expect(await two.look('/readyz')).toMatchObject({ status: 503, retryAfter: '5' })
+  expect(await one.look('/healthz')).toMatchObject({ status: 200 })
+  disk.clear()
+  for (const gateway of pair.gateways) await eventually(async () => (await gateway.look('/readyz')).status === 200)
+  expect(await untilAcknowledged([one, two], { id: 'm2', text: 'm2' })).toMatchObject({ status: 200 })
 })

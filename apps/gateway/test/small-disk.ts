@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A disk of its own, which can be filled for real. */
+export interface SmallDisk {
+  readonly directory: string
+  /** Leaves no byte. */
+  fill(): void
+  /** Takes away what has filled it. */
+  clear(): void
+  remove(): void
+}
+
+/** @returns nothing, and says so, where this process may not mount one */
+export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
+  const directory = mkdtempSync(join(tmpdir(), 'postern-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory], { stdio: 'pipe' })
+  } catch {
+    rmSync(directory, { recursive: true })
+    process.stdout.write('SKIPPED  a full disk: this process may not mount one\n')
+    return undefined
+  }
+  const filler = join(directory, 'filler')
+  return {
+    directory,
+    fill: () => fillWith(filler),
+    clear: () => rmSync(filler, { force: true }),
+    remove() {
+      execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+function fillWith(path: string): void {
+  const file = openSync(path, 'a')
+  const block = new Uint8Array(65_536)
+  try {
+    for (let size = block.length; size > 0; ) size = tryToWrite(file, block.subarray(0, size)) ? size : size >> 1
+  } finally {
+    closeSync(file)
+  }
+}
+
+function tryToWrite(file: number, bytes: Uint8Array): boolean {
+  try {
+    return writeSync(file, bytes) > 0
+  } catch {
+    return false
+  }
+}
