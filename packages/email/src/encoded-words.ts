@@ -1,3 +1,4 @@
+import { statefulCharsets } from './stateful-charsets.ts'
 import { withoutInvisible } from './visible-text.ts'
 
 const wordPattern = /=\?([!-)+-<>@-Z^-~]{1,40})\?([bq])\?([!->@-~]*)\?=/gi
@@ -33,7 +34,8 @@ export function withoutControls(text: string): string {
 function decodeWord(word: string, charset: string, encoding: string, data: string): string {
   const octets = encoding.toLowerCase() === 'b' ? Buffer.from(data, 'base64') : decodeQ(data)
   try {
-    return new TextDecoder(charset.split('*')[0]).decode(octets)
+    const name = charset.split('*')[0] ?? ''
+    return statefulCharsets.get(name.toLowerCase())?.(Buffer.from(octets)) ?? new TextDecoder(name).decode(octets)
   } catch {
     return word
   }

@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Attachment, ParsedMail } from 'mailparser'
 import { simpleParser } from 'mailparser'
 import { readCalendar } from './calendar.ts'
+import { CharsetStream } from './charset-stream.ts'
+import { charsetOfMeta } from './charsets.ts'
 import type { MailLimits } from './config.ts'
 import { safeFileName } from './file-name.ts'
 import type { HeaderBlock } from './header-scan.ts'
+import { scanHeaders } from './header-scan.ts'
 import type { MailDetails } from './mail-details.ts'
 import { findSecurityFlags } from './mail-security.ts'
 import type { MailText } from './mail-text.ts'
@@ -31,7 +34,23 @@ const maxEvents = 5
  * back without content and with a flag.
  */
 export async function readMailBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
-  if (isBeyond(measureMime(octets, header, options.limits), options.limits)) return emptyBody('mime_limits')
+  const shape = measureMime(octets, header, options.limits)
+  if (isBeyond(shape, options.limits)) return emptyBody('mime_limits')
+  if (shape.unnamedCharsets.length === 0) return parseBody(octets, header, options)
+  const named = nameCharsets(octets, shape.unnamedCharsets)
+  return parseBody(named, scanHeaders(named, options.limits), options)
+}
+
+/** The parser would read HTML as UTF-8 where only the HTML itself says what it is. */
+function nameCharsets(octets: Buffer, offsets: readonly number[]): Buffer {
+  const ends = [...offsets, octets.length]
+  const pieces = ends.map((end, index) => octets.subarray(offsets[index - 1] ?? 0, end))
+  return Buffer.concat(pieces.flatMap((piece, index) => (index === 0 ? [piece] : [charsetParameter, piece])))
+}
+
+const charsetParameter = Buffer.from(`; charset=${charsetOfMeta}`)
+
+async function parseBody(octets: Buffer, header: HeaderBlock, options: BodyOptions): Promise<ReadBody> {
   const structure = options.isLoose ? readUnsignedStructure(octets, header, options.limits) : undefined
   try {
     const mail = await simpleParser(withBareHeader(octets, header, structure), {
@@ -40,6 +59,7 @@ export async function readMailBody(octets: Buffer, header: HeaderBlock, options:
       keepCidLinks: true,
       checksumAlgo: false,
       ignoreEmbedded: true,
+      Iconv: CharsetStream,
     })
     const read = readParsed(mail, header, options)
     return structure ? noteStructure(read, mail, structure) : read

@@ -7,6 +7,8 @@ export interface MimeShape {
   readonly parts: number
   readonly depth: number
   readonly embedded: number
+  /** Offsets where HTML of the message itself would name its charset, and does not. */
+  readonly unnamedCharsets: readonly number[]
 }
 
 export type ShapeLimits = HeaderLimits & Pick<MailLimits, 'mime_parts' | 'mime_depth' | 'embedded_messages'>
@@ -17,9 +19,10 @@ interface OpenShape {
   embedded: number
   /** Delimiters of the multiparts we are in, outermost first. */
   readonly delimiters: string[]
+  readonly unnamedCharsets: number[]
 }
 
-const LF = 0x0a
+const [LF, CR] = [0x0a, 0x0d]
 /** RFC 2046 §5.1.1 allows 70 characters; whatever is longer than this is no delimiter line. */
 const maxDelimiter = 1024
 
@@ -28,18 +31,19 @@ const maxDelimiter = 1024
  * complex before a parser builds its tree. Stops counting at the first limit that is broken.
  */
 export function measureMime(octets: Buffer, header: HeaderBlock, limits: ShapeLimits): MimeShape {
-  const shape: OpenShape = { parts: 0, depth: 0, embedded: 0, delimiters: [] }
+  const shape: OpenShape = { parts: 0, depth: 0, embedded: 0, delimiters: [], unnamedCharsets: [] }
   let at = enterEntity(octets, header, shape, limits)
   while (at < octets.length && !isBeyond(shape, limits)) {
     const line = findDelimiterLine(octets, at)
     if (line < 0) break
     at = passDelimiter(octets, line, shape, limits)
   }
-  return { parts: shape.parts, depth: shape.depth, embedded: shape.embedded }
+  const { parts, depth, embedded, unnamedCharsets } = shape
+  return { parts, depth, embedded, unnamedCharsets }
 }
 
 /** Is this more than anybody sends in good faith? */
-export function isBeyond({ parts, depth, embedded }: MimeShape, limits: ShapeLimits): boolean {
+export function isBeyond({ parts, depth, embedded }: Omit<MimeShape, 'unnamedCharsets'>, limits: ShapeLimits): boolean {
   return parts > limits.mime_parts || depth > limits.mime_depth || embedded > limits.embedded_messages
 }
 
@@ -51,10 +55,20 @@ function enterEntity(octets: Buffer, header: HeaderBlock, shape: OpenShape, limi
     if (boundary) shape.delimiters.push(`--${boundary}`)
     shape.depth = Math.max(shape.depth, shape.delimiters.length)
   }
+  if (/^text\/html\b/i.test(type) && !/;\s*charset\b/i.test(type) && shape.embedded === 0) {
+    shape.unnamedCharsets.push(findValueEnd(octets, header))
+  }
   if (!/^message\/(rfc822|global)\b/i.test(type)) return header.bodyStart
   shape.embedded += 1
   if (isBeyond(shape, limits)) return header.bodyStart
   return enterPart(octets, header.bodyStart, shape, limits)
+}
+
+/** Before the line end of the field that names the type. */
+function findValueEnd(octets: Buffer, { fields }: HeaderBlock): number {
+  let end = fields.find(({ name }) => name === 'content-type')?.end ?? 0
+  while (octets[end - 1] === LF || octets[end - 1] === CR) end -= 1
+  return end
 }
 
 function enterPart(octets: Buffer, at: number, shape: OpenShape, limits: ShapeLimits): number {

@@ -111,6 +111,67 @@ describe('row 48: encodings that are broken', () => {
   })
 })
 
+describe('charsets', () => {
+  const korean = Buffer.from('\x1b$)C\x0e>H3gGO<<?d\x0f? OK\r\n\x0e>H3g\x0f', 'latin1')
+  const hz = Buffer.from('~{Dc:C~}, ~~ OK~\n!\r\n~{Dc:C~}', 'latin1')
+  const cyrillic = Buffer.from([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2])
+  const withMeta = (meta: string, content: Buffer) =>
+    Buffer.concat([Buffer.from(`<html><head>${meta}</head><p>`), content, Buffer.from('</p></html>')])
+
+  test.each<[string, string, Buffer, string]>([
+    ['ISO-2022-KR', 'Content-Type: text/plain; charset=ISO-2022-KR\n', korean, '안녕하세요? OK\n안녕'],
+    ['HZ', 'Content-Type: text/plain; charset="HZ-GB-2312"\n', hz, '你好, ~ OK!\n你好'],
+    [
+      'a charset that only the HTML names',
+      'Content-Type: text/html\n',
+      withMeta('<meta charset="windows-1251">', cyrillic),
+      'Привет',
+    ],
+    [
+      'the same in the words of old, with a transfer encoding',
+      'Content-Type: text/html; format=flowed;\nContent-Transfer-Encoding: base64\n',
+      Buffer.from(
+        withMeta('<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">', cyrillic).toString(
+          'base64',
+        ),
+      ),
+      'Привет',
+    ],
+    [
+      'a part of several',
+      'Content-Type: multipart/alternative; boundary=b\n',
+      Buffer.concat([
+        Buffer.from('--b\r\nContent-Type: text/html\r\n\r\n'),
+        withMeta('<meta charset=windows-1251>', cyrillic),
+        Buffer.from('\r\n--b--\r\n'),
+      ]),
+      'Привет',
+    ],
+    ['HTML that names none', 'Content-Type: text/html\n', Buffer.from('<p>Grüße</p>'), 'Grüße'],
+    [
+      'HTML whose field knows better',
+      'Content-Type: text/html; charset=utf-8\n',
+      Buffer.from('<meta charset="windows-1251"><p>Grüße</p>'),
+      'Grüße',
+    ],
+    [
+      'HTML that would read ASCII as something else',
+      'Content-Type: text/html\n',
+      Buffer.from('<meta charset="utf-7"><p>+AGE-</p>'),
+      '+AGE-',
+    ],
+  ])('%s is read', async (_what, fields, body, text) => {
+    expect(textOf(await take({ fields, body }))).toBe(text)
+  })
+
+  test('a subject in ISO-2022-KR and in HZ is read', async () => {
+    const word = (charset: string, octets: string) =>
+      `=?${charset}?B?${Buffer.from(octets, 'latin1').toString('base64')}?=`
+    const subject = `${word('ISO-2022-KR', '\x1b$)C\x0e>H3g\x0f')} ${word('HZ-GB-2312', '~{Dc:C~}')}`
+    expect(textOf(await take({ fields: `Subject: ${subject}\n`, body: '' }))).toBe('안녕你好')
+  })
+})
+
 describe('row 49: long encoded fields', () => {
   test('50 000 encoded words in a Subject are too large, 2 000 are read', async () => {
     const words = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')

@@ -1,0 +1,22 @@
+import { decode } from 'libmime/lib/charset.js'
+import { statefulCharsets } from './stateful-charsets.ts'
+
+/** Stands for the charset of HTML that names it in itself only. */
+export const charsetOfMeta = 'x-charset-of-meta'
+
+/** Text of octets in a charset as mail names it. What cannot be decoded becomes U+FFFD. */
+export function decodeCharset(octets: Buffer, charset: string): string {
+  const name = charset.trim().toLowerCase()
+  if (name === charsetOfMeta) return decodeHtml(octets)
+  return statefulCharsets.get(name)?.(octets) ?? decode(octets, charset)
+}
+
+/** As far as browsers look for it (HTML §13.2.3.2). */
+const maxPrescan = 1024
+const metaCharset = /<meta\s[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})/i
+
+/** UTF-8 where it is not named, or where it would read plain ASCII as something else. */
+function decodeHtml(octets: Buffer): string {
+  const name = metaCharset.exec(octets.toString('latin1', 0, maxPrescan))?.[1] ?? 'utf-8'
+  return decodeCharset(octets, /^(?:utf-?(?:7|16|32)|ucs|x-)/i.test(name) ? 'utf-8' : name)
+}

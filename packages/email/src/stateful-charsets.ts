@@ -1,0 +1,40 @@
+/** Charsets that shift between ASCII and two octets a character, and that the platform does not decode. */
+export const statefulCharsets: ReadonlyMap<string, (octets: Buffer) => string> = new Map([
+  ['iso-2022-kr', decodeKorean],
+  ['csiso2022kr', decodeKorean],
+  ['hz-gb-2312', decodeHz],
+  ['hz', decodeHz],
+])
+
+const [designator, shiftOut, shiftIn] = ['\x1b$)C', '\x0e', '\x0f'] as const
+
+/** RFC 1557: EUC-KR with the high bit taken off between two marks; a line begins unshifted. */
+function decodeKorean(octets: Buffer): string {
+  const [first = '', ...shifted] = octets.toString('latin1').replaceAll(designator, '').split(shiftOut)
+  const pieces = shifted.map(piece => {
+    const end = findEnd(piece)
+    return end < 0 ? withHighBits(piece) : withHighBits(piece.slice(0, end)) + piece.slice(end)
+  })
+  const text = [first, ...pieces].join('').replaceAll(shiftIn, '')
+  return new TextDecoder('euc-kr').decode(Buffer.from(text, 'latin1'))
+}
+
+/** RFC 1843: GB 2312 without the high bit between `~{` and `~}`; `~~` is a tilde, one before a line end joins two lines. */
+function decodeHz(octets: Buffer): string {
+  const text = octets
+    .toString('latin1')
+    .replace(/~(?:\{([^\n]*?)(?:~\}|(?=\n|$))|(~)|\r?\n)/g, (_, shifted?: string, tilde = '') =>
+      shifted === undefined ? tilde : withHighBits(shifted),
+    )
+  return new TextDecoder('gbk').decode(Buffer.from(text, 'latin1'))
+}
+
+function withHighBits(text: string): string {
+  return text.replace(/[!-~]/g, char => String.fromCharCode(char.charCodeAt(0) | 0x80))
+}
+
+/** Where the shifted characters end: at the mark, or with the line. */
+function findEnd(piece: string): number {
+  const ends = [piece.indexOf(shiftIn), piece.indexOf('\n')].filter(at => at >= 0)
+  return ends.length > 0 ? Math.min(...ends) : -1
+}
