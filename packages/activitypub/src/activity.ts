@@ -3,7 +3,7 @@ import { checkContext } from './context.ts'
 import type { Iri } from './iri.ts'
 import { isOnOrigin, parseIri } from './iri.ts'
 import type { JsonObject } from './reading.ts'
-import { asObject, idsOf, listOf, textOf, typeOf } from './reading.ts'
+import { asObject, idsOf, listOf, onlyOf, textOf, typeOf } from './reading.ts'
 
 /** An activity whose literal fields and origins fit together; nobody has proven yet that its actor sent it. */
 export interface Activity {
@@ -22,6 +22,7 @@ const caps: Readonly<Record<string, number>> = {
   bcc: 300,
   audience: 300,
   attachment: 64,
+  image: 64,
   object: 300,
 }
 
@@ -29,7 +30,7 @@ const caps: Readonly<Record<string, number>> = {
 const maxText = 256 * 1024
 
 const readableTypes: ReadonlySet<string | undefined> = new Set([
-  ...['Note', 'Article', 'Page', 'Question'],
+  ...['Note', 'Article', 'Page', 'Question', 'ChatMessage'],
   ...['Audio', 'Event', 'Image', 'Video'],
 ])
 
@@ -70,8 +71,9 @@ export function parseActivity(document: unknown, keyId: string): Activity {
 
 /** One actor. An embedded one must be the signer's: whoever reads it might believe the rest of it. */
 function readActorId(value: unknown, keyId: string): string {
-  const embedded = asObject(value)
-  const id = embedded ? textOf(embedded.id) : textOf(value)
+  const actor = onlyOf(value)
+  const embedded = asObject(actor)
+  const id = embedded ? textOf(embedded.id) : textOf(actor)
   if (!id) throw malformed('it does not have exactly one actor')
   if (embedded && !isKeyOf(keyId, id)) throw malformed('its actor is embedded under another id than the signer has')
   return id

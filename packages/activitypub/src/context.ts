@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import type { JsonObject } from './reading.ts'
 import { asObject, listOf } from './reading.ts'
-import { activityStreams } from './vocabulary.ts'
+import { activityStreamsNames } from './vocabulary.ts'
 
 /** Keywords by which a JSON-LD reader would see another document than the one that lies before us. */
 const rearranging = ['@graph', '@reverse', '@included', '@id', '@type', '@nest'] as const
@@ -31,7 +31,8 @@ export function checkContext(json: JsonObject): void {
   if (context === undefined) return
   const entries = listOf(context)
   // Without a context it is AS2 by its media type (AS2 §2.1); with one, AS2 must be in it.
-  if (!entries.includes(activityStreams)) throw malformed('its @context is not that of ActivityStreams')
+  if (!entries.some(entry => activityStreamsNames.includes(String(entry))))
+    throw malformed('its @context is not that of ActivityStreams')
   for (const entry of entries) checkInline(asObject(entry))
 }
 
@@ -44,7 +45,8 @@ function checkInline(definitions: JsonObject | undefined): void {
 
 function isMeant(definition: unknown, meaning: string): boolean {
   const target = asObject(definition)?.['@id'] ?? definition
-  return target === meaning || target === meaning.replace('as:', `${activityStreams}#`)
+  const iris = activityStreamsNames.map(name => meaning.replace('as:', `${name}#`))
+  return target === meaning || iris.includes(String(target))
 }
 
 function malformed(problem: string): Rejection {

@@ -11,6 +11,7 @@ import { createBlocklist } from './blocklist.ts'
 import { createCollections } from './collections.ts'
 import type { ActivityPubConfig } from './config.ts'
 import { parseDuration } from './config.ts'
+import { createCreatedPosts } from './created-post.ts'
 import { createFindBytes, deliverActivity } from './deliver.ts'
 import { createDocumentFetch } from './document-fetch.ts'
 import { createFollowDecision } from './follow-requests.ts'
@@ -93,7 +94,8 @@ export function openActivityPub(
     },
   }
   const foreignInboxes = createForeignInboxes({ desk, world })
-  const understanding = { ...shared, house, foreignInboxes }
+  const fetchCreatedPost = createCreatedPosts({ fetchDocument, now })
+  const understanding = { ...shared, house, foreignInboxes, fetchCreatedPost }
   const inbound: Inbound<InboxRequest, UnderstoodDelivery> = {
     name: 'activitypub',
     verify: async raw => understandDelivery(await verifyDelivery(raw, shared), understanding),

@@ -1,4 +1,5 @@
 import type { Part } from '@postern/core'
+import { readAttached } from './attached-parts.ts'
 import { afterAddress, htmlToText } from './html/to-text.ts'
 import { findWebAddress } from './iri.ts'
 import type { JsonObject } from './reading.ts'
@@ -31,6 +32,13 @@ const languagePattern = /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i
 const maxOptions = 50
 const quoteFallback = /^RE: ?https:\/\/\S+$/i
 
+/** Whose `summary` warns of the content; that of anything else says what it is about. */
+const messageTypes: ReadonlySet<unknown> = new Set(['Note', 'Question', 'ChatMessage'])
+
+function isMessage({ type }: JsonObject): boolean {
+  return messageTypes.has(type)
+}
+
 /** What these show is on their page; what they say about it is all that can be read. */
 const shownElsewhere: ReadonlySet<unknown> = new Set(['Audio', 'Event', 'Image', 'Video'])
 
@@ -44,8 +52,8 @@ export function readNote(note: JsonObject, own: OwnNames): ReadNote {
   const lines = [...readHeading(note, summary), addressed, ...readOptions(note)]
   const spoken: Part = { kind: 'text', mime: 'text/plain', content: lines.filter(Boolean).join('\n\n') }
   return {
-    parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...listOf(note.attachment).flatMap(readAttachment)],
-    summary: note.type === 'Note' || note.type === 'Question' ? summary : undefined,
+    parts: [spoken, ...toPageLink(note), ...toQuoteLink(quote), ...readAttached(note)],
+    summary: isMessage(note) ? summary : undefined,
     isSensitive: note.sensitive === true,
     language,
     hadHidden,
@@ -59,7 +67,9 @@ function readContent(note: JsonObject): { readonly content: string; readonly lan
   const map = Object.entries(asObject(note.contentMap) ?? {}).filter(
     ([tag, text]) => languagePattern.test(tag) && textOf(text) !== undefined,
   )
-  const [language, text] = map.find(([, candidate]) => candidate === content) ?? (content ? [] : (map[0] ?? []))
+  const same = map.find(([, candidate]) => candidate === content)
+  // Where a server knows one language only, its text may still differ from `content` in its marks.
+  const [language, text] = same ?? (content && map.length > 1 ? [] : (map[0] ?? []))
   return { content: content ?? textOf(text) ?? '', language: language ?? readLanguage(note.language) }
 }
 
@@ -71,8 +81,7 @@ function readLanguage(value: unknown): string | undefined {
 
 function readHeading(note: JsonObject, summary: string | undefined): readonly string[] {
   const title = cleanName(textOf(note.name))
-  const isPost = note.type === 'Note' || note.type === 'Question'
-  const warning = summary && (isPost ? `Content warning: ${summary}` : summary)
+  const warning = summary && (isMessage(note) ? `Content warning: ${summary}` : summary)
   return [title, warning].filter(line => line !== undefined)
 }
 
@@ -130,14 +139,4 @@ function stripQuoteFallback(text: string): string {
   const [first, last] = [lines[0] ?? '', lines.at(-1) ?? '']
   if (quoteFallback.test(first)) return lines.slice(1).join('\n').trim()
   return quoteFallback.test(last) ? lines.slice(0, -1).join('\n').trim() : text
-}
-
-function readAttachment(value: unknown): readonly Part[] {
-  const json = asObject(value)
-  const url = findWebAddress(readHref(json?.href ?? listOf(json?.url)[0]))
-  if (!json || !url) return []
-  const name = cleanName(textOf(json.name))
-  if (json.type === 'Link' || json.type === 'Page') return [{ kind: 'link', url, ...(name && { title: name }) }]
-  const mime = textOf(json.mediaType)
-  return [{ kind: 'file', ...(name && { name }), ...(mime && { mime }), bytes_ref: { kind: 'url', url } }]
 }

@@ -18,6 +18,12 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value]
 }
 
+/** The one value there is, alone or in a list of one; undefined when there are none or several. */
+export function onlyOf(value: unknown): unknown {
+  const values = listOf(value)
+  return values.length === 1 ? values[0] : undefined
+}
+
 /** The IRI of a reference, or of an embedded object. */
 export function idOf(value: unknown): string | undefined {
   const id = textOf(value) ?? textOf(asObject(value)?.id)
@@ -33,6 +39,5 @@ export function idsOf(value: unknown): readonly string[] {
 
 /** The one type of a document; several types at once have no meaning we could act on. */
 export function typeOf(value: unknown): string | undefined {
-  const types = listOf(asObject(value)?.type)
-  return types.length === 1 ? textOf(types[0]) : undefined
+  return textOf(onlyOf(asObject(value)?.type))
 }

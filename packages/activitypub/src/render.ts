@@ -165,8 +165,10 @@ function isShown(part: Part, { fileAddress }: Answered): boolean {
 function toDocument(part: Part, { fileAddress }: Answered): readonly Json[] {
   if (part.kind !== 'file' && part.kind !== 'artifact') return []
   const url = addressOf(part, fileAddress)
-  const { name, mime } = part
-  return url ? [{ type: 'Document', url, ...(mime && { mediaType: mime }), ...(name && { name }) }] : []
+  const { name, description = name, mime } = part
+  return url
+    ? [{ type: 'Document', url, ...(mime && { mediaType: mime }), ...(description && { name: description }) }]
+    : []
 }
 
 function addressOf(

@@ -3,6 +3,8 @@ import { readVisibleCharacters } from '@postern/markup/html'
 /** A few stand in honest text; a message written in them does not. */
 const tolerated = 8
 const maxNameLength = 200
+/** As long as servers let people write. */
+const maxDescriptionLength = 5_000
 
 export interface CleanText {
   readonly text: string
@@ -25,4 +27,9 @@ export function hidesWords(invisible: number): boolean {
 export function cleanName(name: string | undefined): string | undefined {
   const line = name && cleanText(name).text.replace(/\s+/g, ' ').trim().slice(0, maxNameLength)
   return line || undefined
+}
+
+/** What a picture shows, in words and without tricks, or undefined when nothing is left. */
+export function cleanDescription(text: string | undefined): string | undefined {
+  return (text && cleanText(text).text.trim().slice(0, maxDescriptionLength)) || undefined
 }

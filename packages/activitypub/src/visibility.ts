@@ -1,12 +1,14 @@
 import type { Visibility } from '@postern/core'
 import type { JsonObject } from './reading.ts'
-import { idsOf } from './reading.ts'
+import { idsOf, typeOf } from './reading.ts'
 import { isPublic } from './vocabulary.ts'
 
 const byWidth: readonly Visibility[] = ['public', 'unlisted', 'followers', 'direct']
 
 /** Who may read a document by its own addressing; undefined when it names nobody. Mastodon's reading of `to` and `cc`. */
 export function readVisibility(json: JsonObject, followers: string | undefined): Visibility | undefined {
+  // A chat is between two, whatever it is addressed to (Pleroma, Lemmy, Mbin).
+  if (typeOf(json) === 'ChatMessage') return 'direct'
   const to = idsOf(json.to)
   const cc = idsOf(json.cc)
   if (to.some(isPublic)) return 'public'

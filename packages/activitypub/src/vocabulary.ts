@@ -1,6 +1,8 @@
 import { parseMediaType } from '@postern/http'
 
 export const activityStreams = 'https://www.w3.org/ns/activitystreams'
+/** Both spellings name the same vocabulary; servers write either (AS2 §2.1.1 knows the second). */
+export const activityStreamsNames: readonly string[] = [activityStreams, activityStreams.replace('https:', 'http:')]
 export const securityContext = 'https://w3id.org/security/v1'
 /** Without the first, readers of JSON-LD do not see `assertionMethod`; without the second, not what a Multikey is. */
 export const multikeyContexts = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/multikey/v1'] as const

@@ -115,8 +115,8 @@ test.each([
   ['an Add', 'Add', 'https://good.test/1'],
   ['a Remove', 'Remove', 'https://good.test/1'],
   ['a type nobody knows', 'Zot', 'https://good.test/1'],
-  ['a Create of a type nobody reads', 'Create', { id: 'https://good.test/1', type: 'ChatMessage' }],
-  ['a Create by reference', 'Create', 'https://good.test/1'],
+  ['a Create of a type nobody reads', 'Create', { id: 'https://good.test/1', type: 'Profile' }],
+  ['a Create by a reference to nothing', 'Create', 'https://good.test/1'],
 ])('%s is taken and does nothing', async (_, type, object) => {
   const { house, alice } = stage
   const note = composeNote(alice, {}, { type, object, cc: [agent] })
@@ -299,7 +299,12 @@ test('attachments, quotes and content warnings reach the agent as parts, and not
   expect(record?.message.parts).toEqual([
     { kind: 'text', mime: 'text/plain', content: 'Content warning: cats\n\nHello' },
     { kind: 'link', url: 'https://other.test/notes/1', title: 'Quoted post' },
-    { kind: 'file', name: 'a cat', mime: 'image/png', bytes_ref: { kind: 'url', url: 'https://other.test/cat.png' } },
+    {
+      kind: 'file',
+      description: 'a cat',
+      mime: 'image/png',
+      bytes_ref: { kind: 'url', url: 'https://other.test/cat.png' },
+    },
     { kind: 'link', url: 'https://other.test/page' },
   ])
   expect(peer.requests.map(({ host }) => host)).not.toContain('other.test')

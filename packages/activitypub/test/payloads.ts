@@ -131,7 +131,8 @@ async function postBefore(ids: readonly string[], { desk, world, channel }: Test
   await performActs(acts, { agent: 'echo', address: '@echo@agents.test' }, { desk, world, findChannel: () => channel })
 }
 
-function idOfActor({ actor }: Document): unknown {
+function idOfActor({ actor: named }: Document): unknown {
+  const [actor] = [named].flat()
   return typeof actor === 'object' && actor !== null ? (actor as Document).id : actor
 }
 

@@ -29,7 +29,7 @@ function describeSender(sender: Sender): readonly string[] {
 
 function nameFile(part: Part): string {
   if (part.kind !== 'file' && part.kind !== 'artifact') return ''
-  return `[${part.kind}: ${part.name ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
+  return `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}${part.mime ? `, ${part.mime}` : ''}]`
 }
 
 // A key id is the peer's text: it must not break out of its code span or its line.

@@ -100,6 +100,7 @@ export function clipNoteText(text: string): string {
 }
 
 function describePart(part: Part): string {
-  if (part.kind === 'file' || part.kind === 'artifact') return `[${part.name ?? part.mime ?? part.kind}]`
+  if (part.kind === 'file' || part.kind === 'artifact')
+    return `[${part.name ?? part.description ?? part.mime ?? part.kind}]`
   return plainTextOf([part])
 }

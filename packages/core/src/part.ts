@@ -36,6 +36,8 @@ const textPartSchema = z.object({
 const filePartSchema = z.object({
   kind: z.literal('file'),
   name: z.string().optional(),
+  /** What it shows, in words for those who cannot see it (alt text). */
+  description: z.string().optional(),
   mime: z.string().optional(),
   size: z.number().optional(),
   bytes_ref: bytesRefSchema,

@@ -2,7 +2,9 @@ import type { AgentDirectory, Desk, Intake, KnownMessage, TurnQuota, Withdrawal 
 import type { RemoteActors } from '../actor-cache.ts'
 import type { IsBlocked } from '../blocklist.ts'
 import type { ActivityPubConfig } from '../config.ts'
+import type { FetchCreatedPost } from '../created-post.ts'
 import type { ForeignInboxes } from '../foreign-inbox.ts'
+import type { JsonObject } from '../reading.ts'
 import type { ProvenActivity } from '../verify.ts'
 import type { OwnPost } from './own-post.ts'
 import type { Readdressed } from './readdress.ts'
@@ -14,6 +16,8 @@ export interface Findings {
   readonly agents?: readonly string[]
   /** What is stored of the object it speaks of, by the same author. */
   readonly known?: readonly KnownMessage[]
+  /** The post it makes known, where it only names it. */
+  readonly createdPost?: JsonObject | undefined
   /** The post of ours it is about. */
   readonly post?: OwnPost
   /** Whether who asks to follow does so already. */
@@ -50,6 +54,7 @@ export interface Lookups {
   readonly agents: AgentDirectory
   readonly actors: Pick<RemoteActors, 'find' | 'refresh'>
   readonly desk: Pick<Desk, 'findAuthored' | 'findResponse' | 'findRelation'>
+  readonly fetchCreatedPost: FetchCreatedPost
   readonly foreignInboxes: Pick<ForeignInboxes, 'admitFollower'>
 }
 

@@ -3,14 +3,14 @@ import { isBlockedPart } from '../blocklist.ts'
 import type { ReadNote } from '../note-reading.ts'
 import { readNote } from '../note-reading.ts'
 import type { JsonObject } from '../reading.ts'
-import { asObject, idOf, idsOf, listOf } from '../reading.ts'
+import { asObject, idOf, idsOf, listOf, typeOf } from '../reading.ts'
 import type { ReplyTarget } from '../reply-target.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import { isOpen, narrower, readVisibility } from '../visibility.ts'
 import { isPublic } from '../vocabulary.ts'
 import type { HeardActivity } from './activity-kind.ts'
 import type { Telling } from './intake.ts'
-import { inThreadOf, toIntake } from './intake.ts'
+import { inThreadOf, inThreadWith, toIntake } from './intake.ts'
 import { findAgentName } from './own-post.ts'
 
 /** Agents named by `to`, `cc` and the like of activity and object, or by a mention. */
@@ -32,7 +32,7 @@ function findAudience(activity: JsonObject, post: JsonObject): readonly string[]
 /** A post told to an agent, which has to have an id; `earlier` is what is known of it when this is a change. Pure. */
 export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMessage): Intake {
   const { activity } = heard.named
-  const post = asObject(activity.json.object) ?? {}
+  const post = heard.createdPost ?? asObject(activity.json.object) ?? {}
   const note = readNote(post, namesHere(heard))
   const object = idOf(post) ?? activity.id
   const visibility = visibilityOf(heard, post, earlier)
@@ -54,17 +54,19 @@ export function readPost(heard: HeardActivity, agent: string, earlier?: KnownMes
 type Place = Pick<Telling, 'kind' | 'thread_id' | 'in_reply_to' | 'thread'>
 
 function placeNew(
-  { named: { actor } }: HeardActivity,
+  heard: HeardActivity,
   post: JsonObject,
   { object, visibility }: { readonly object: string; readonly visibility: Visibility },
 ): Place {
   const inReplyTo = idOf(post.inReplyTo)
+  // A chat has no threads: all of it is one conversation.
+  if (!inReplyTo && typeOf(post) === 'ChatMessage') return { kind: 'message', ...inThreadWith(heard) }
   return {
     kind: 'message',
     thread_id: idOf(post.context) ?? idOf(post.conversation) ?? inReplyTo ?? object,
     in_reply_to: inReplyTo,
     thread: {
-      ...(isOpen(visibility) ? { scope: 'public', begunBy: actor.id } : { scope: actor.id }),
+      ...(isOpen(visibility) ? { scope: 'public', begunBy: heard.named.actor.id } : { scope: heard.named.actor.id }),
       references: inReplyTo ? [inReplyTo] : [],
     },
   }

@@ -1,6 +1,6 @@
 import type { Intake, KnownMessage, RelationEffect, RelationKind } from '@postern/core'
 import { isOnOrigin } from '../iri.ts'
-import { asObject, idOf, typeOf } from '../reading.ts'
+import { asObject, idOf, onlyOf, typeOf } from '../reading.ts'
 import { readReplyTarget } from '../reply-target.ts'
 import type { ProvenActivity } from '../verify.ts'
 import type { ActivityKind, Findings, HeardActivity, Lookups } from './activity-kind.ts'
@@ -42,7 +42,7 @@ interface Undone {
 function readUndone({ activity, actor }: ProvenActivity): Undone | undefined {
   const embedded = asObject(activity.json.object)
   const id = idOf(activity.json.object)
-  const isOwn = embedded?.actor === undefined || idOf(embedded.actor) === actor.id
+  const isOwn = embedded?.actor === undefined || idOf(onlyOf(embedded.actor)) === actor.id
   if (!isOwn || (id && !isOnOrigin(id, activity.actor.origin))) return undefined
   return { id, type: typeOf(embedded), object: idOf(embedded?.object) }
 }

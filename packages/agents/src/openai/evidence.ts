@@ -2,7 +2,7 @@ import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/c
 import { clipText } from './clip-text.ts'
 
 /** Of each kind: how many are named, and the characters of each. */
-const most = { count: 20, name: 200, title: 300, url: 2_000, quote: 4_000 }
+const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000 }
 
 type Facts = { readonly [name: string]: Json | undefined }
 
@@ -79,6 +79,7 @@ function describeFile(part: Part): Facts | undefined {
   if (part.kind !== 'file' && part.kind !== 'artifact') return undefined
   return {
     name: clipText(part.name ?? 'unnamed', most.name),
+    ...(part.description && { description: clipText(part.description, most.description) }),
     ...(part.mime && { type: clipText(part.mime, most.name) }),
     ...(part.size !== undefined && { size: part.size }),
   }

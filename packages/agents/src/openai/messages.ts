@@ -60,7 +60,7 @@ function toCalledTool({ id, name, args }: ToolCallPart): CalledTool {
 function formatSaid(parts: readonly Part[]): string {
   const named = parts.map(part =>
     part.kind === 'file' || part.kind === 'artifact'
-      ? `[${part.kind}: ${part.name ?? 'unnamed'}]`
+      ? `[${part.kind}: ${part.name ?? part.description ?? 'unnamed'}]`
       : plainTextOf([part]),
   )
   return named.filter(Boolean).join('\n\n')
