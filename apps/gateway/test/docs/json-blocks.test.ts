@@ -81,7 +81,9 @@ describe('JSON on the wire in the docs', () => {
       await house.world.send({ via: 'activitypub', to: 'echo', text: 'hello' })
       const { message } = await house.show('1')
       const example = parseBlock(findBlock(['docs/agents.md', '"recipient_capabilities"']).code)
-      expect(listStrange(example, { ...message, history: [{ role: '' }, { role: '' }] })).toEqual([])
+      expect(
+        listStrange(example, { ...message, history: [{ role: '', sender: message.sender }, { role: '' }] }),
+      ).toEqual([])
     } finally {
       await house.close()
     }

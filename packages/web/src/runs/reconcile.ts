@@ -50,16 +50,22 @@ function firstOfEach(messages: readonly ToolMessage[]): readonly ToolMessage[] {
   return messages.filter(({ toolCallId }) => !seen.has(toolCallId) && seen.add(toolCallId))
 }
 
-/** Calls without a result, by their ids; what an agent has only noted is not left to anybody. */
+/** Calls that were left to the client, by their ids: part of a whole answer, without a result, and nobody has to allow them first. */
 function findPendingCalls(
   entries: readonly TranscriptEntry[],
 ): ReadonlyMap<string, NonNullable<TranscriptEntry['tool']>> {
   const pending = new Map<string, NonNullable<TranscriptEntry['tool']>>()
-  for (const { kind, tool, ext } of entries) {
-    if (kind === 'tool_call' && tool && !ext?.store) pending.set(tool.call_id, tool)
-    if (kind === 'tool_result' && tool) pending.delete(tool.call_id)
+  for (const entry of entries) {
+    const { kind, tool } = entry
+    if (kind === 'tool_call' && tool && isAnswered(entry)) pending.set(tool.call_id, tool)
+    if ((kind === 'tool_result' || kind === 'approval_required') && tool) pending.delete(tool.call_id)
   }
   return pending
+}
+
+/** Neither noted by an agent, nor done behind its words, nor of an answer that broke off. */
+function isAnswered({ ext, is_incomplete }: TranscriptEntry): boolean {
+  return !ext?.store && ext?.normalized?.of !== 0 && !is_incomplete
 }
 
 /** The client has an answer in pieces: what stands behind a call of a tool as `<answer>-2`, the call as a message of its own. */

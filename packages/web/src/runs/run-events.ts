@@ -66,6 +66,8 @@ const toolStage = 'tool_execution'
 interface BegunCall {
   readonly name: string
   hasEnded: boolean
+  /** Done behind the words: nobody else's to run. */
+  readonly isBehind?: boolean
   /** The step of its run, while that is open. */
   step?: OpenStep | undefined
 }
@@ -104,7 +106,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
   const notes = createNoteWriter({ agent: place.agent, emit, steps, callTool })
 
   /** To the client, who runs it itself. */
-  const isLeft = ({ name, hasEnded }: BegunCall) => !hasEnded && place.clientTools.has(name)
+  const isLeft = ({ name, hasEnded, isBehind }: BegunCall) => !hasEnded && !isBehind && place.clientTools.has(name)
 
   function endMessage(): void {
     const metadata = { ...kept, ...(files.length > 0 && { files }) }
@@ -154,11 +156,11 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
     if (usage) spent = sumUsage([...spent, ...usage])
     if (who !== speaker) endMessage()
     speaker = who
-    if (place.showsTrace) for (const call of trace) callTool(call)
+    if (place.showsTrace) for (const call of trace) callTool(call, true)
     if (chat_state) showState(chat_state)
   }
 
-  function callTool({ id, name, args = {}, result, error, continues }: ToolCallPart): void {
+  function callTool({ id, name, args = {}, result, error, continues }: ToolCallPart, isBehind = false): void {
     // An earlier run has told its beginning.
     if (continues !== undefined && !begun.has(id)) begun.set(id, { name, hasEnded: false })
     if (!begun.has(id)) {
@@ -168,7 +170,7 @@ export function createRunWriter(place: RunPlace, send: (event: Event) => void): 
       emit({ type: EventType.TOOL_CALL_START, toolCallId: id, toolCallName: name })
       emit({ type: EventType.TOOL_CALL_ARGS, toolCallId: id, delta: JSON.stringify(args) })
       emit({ type: EventType.TOOL_CALL_END, toolCallId: id })
-      begun.set(id, { name, hasEnded: false, step })
+      begun.set(id, { name, hasEnded: false, step, isBehind })
     }
     const call = begun.get(id)
     if ((result === undefined && !error) || !call || call.hasEnded) return
