@@ -78,7 +78,15 @@ async function openCall(knock: Knock, rooms: DoorRooms): Promise<EnteredCall> {
       : { method: envelope.method, params: readProtoNames(envelope.params), document, bytes }
   const extensions = negotiateExtensions(headers.get(extensionHeaders[version]), listExtensions(house))
   const { method: name, ...rest } = asked
-  const call = { caller, agent, from, ...rest, binding: 'JSONRPC' as const, ...readReplay(headers, extensions) }
+  const call = {
+    caller,
+    agent,
+    from,
+    version,
+    ...rest,
+    binding: 'JSONRPC' as const,
+    ...readReplay(headers, extensions),
+  }
   return { name, version, extensions, call }
 }
 

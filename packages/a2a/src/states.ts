@@ -15,6 +15,9 @@ const byState: Readonly<Record<TaskState, string>> = {
 /** Every state a client may ask for. */
 export const wireStates: readonly string[] = Object.values(byState)
 
+/** The state that says nothing: by its name, by its number (in a query: in text), or not at all. */
+export const zeroStates: readonly unknown[] = ['TASK_STATE_UNSPECIFIED', 0, '0', '']
+
 const terminal: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'canceled', 'rejected'])
 
 export function toWireState(state: TaskState): string {

@@ -16,6 +16,7 @@ import type { WirePushConfig } from './push/watch.ts'
 import { toWatch } from './push/watch.ts'
 import { isTaskId, makeTaskId } from './task-id.ts'
 import { checkParams } from './validate/params.ts'
+import type { ProtocolVersion } from './version.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
 
 /** One call of one operation: who, to whom, and what arrived. `caller` is proven; `params` is not checked yet. */
@@ -29,6 +30,8 @@ export interface Call {
   readonly document: unknown
   readonly bytes: Uint8Array
   readonly binding: 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+  /** Of the protocol, as the caller speaks it. */
+  readonly version: ProtocolVersion
   /** The last event of a stream that was cut off, where the caller wants to go on behind it. */
   readonly lastEventId: string | undefined
   /** The caller has switched on the replay of events. */
@@ -102,11 +105,11 @@ type TaskIds = Pick<TaskIntake, 'id' | 'context'>
 async function resolveWatch(
   push: WirePushConfig,
   taskId: string,
-  { caller }: Call,
+  { caller, version }: Call,
   { desk, world }: VerifyRooms['house'],
 ): Promise<TaskWatch> {
   const field = 'configuration.taskPushNotificationConfig.url'
-  const watch = toWatch(push, { taskId, id: makeTaskId(world), checkUrl: urlCheckOf(world), field })
+  const watch = toWatch(push, { taskId, id: makeTaskId(world), version, checkUrl: urlCheckOf(world), field })
   checkRoom(await desk.listWatches({ owner: caller.owner, id: taskId }), watch, { task: 'message.taskId', url: field })
   return watch
 }

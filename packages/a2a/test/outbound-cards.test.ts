@@ -113,6 +113,24 @@ describe('C06 a signed card', () => {
     expect((await peer.call()).source.signedBy).toBe('peer-key')
   })
 
+  test.each<[string, object, object, object]>([
+    [
+      'without defaults, but for those in the params of an extension',
+      {},
+      { off: false, none: 0, empty: [], text: '' },
+      { securityRequirements: [{ schemes: { bearer: {} } }] },
+    ],
+    ['without what is empty, and with what is false', { streaming: false }, { off: false, none: 0 }, {}],
+  ])('signed %s', async (_, streaming, params, more) => {
+    const extension = { uri: 'urn:x', description: '', params: { off: false, none: 0, empty: [], text: '' } }
+    const { skills, securityRequirements, ...card } = peer.card
+    peer.card = { ...card, ...more, capabilities: { ...streaming, extensions: [{ uri: 'urn:x', params }] } }
+    await peer.sign()
+    const capabilities = { ...streaming, extensions: [extension] }
+    peer.card = { ...card, skills, securityRequirements, capabilities, signatures: peer.card.signatures }
+    expect((await peer.call()).source.signedBy).toBe('peer-key')
+  })
+
   test('with members of 0.3 beside what was signed', async () => {
     await peer.sign()
     Object.assign(peer.card, { url: 'https://peer.test/old', preferredTransport: 'JSONRPC', protocolVersion: '0.3.0' })

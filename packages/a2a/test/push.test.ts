@@ -55,6 +55,38 @@ const states = () => bodies().map(({ task }) => task.status.state.slice(11))
 const deliveriesOf = async (taskId: string) =>
   (await house.desk.listDeliveries({ limit: 50 })).filter(({ to }) => to.includes(`/#${taskId}/`))
 
+describe('a receiver that a client of 0.3 names', () => {
+  const legacy = (method: string, params: object) => house.rpc(method, params, { headers: { 'a2a-version': '0.3' } })
+  const message = (text: string, more: object = {}) => ({
+    kind: 'message',
+    messageId: `legacy-${text}`,
+    role: 'user',
+    parts: [{ kind: 'text', text }],
+    ...more,
+  })
+  const pushNotificationConfig = { url, token: 'token-1' }
+
+  test('with the message or apart is told the task in the words of 0.3', async () => {
+    const configuration = { blocking: true, pushNotificationConfig }
+    const asked = (await legacy('message/send', { message: message('ask'), configuration })).body.result
+    await expect.poll(() => receiver.received.length).toBe(1)
+    const second = { taskId: asked.id, pushNotificationConfig: { ...pushNotificationConfig, id: 'second' } }
+    await legacy('tasks/pushNotificationConfig/set', second)
+    await legacy('message/send', { message: message('go', { taskId: asked.id }) })
+    await expect.poll(() => receiver.received.length).toBe(3)
+    expect(bodies().map(({ kind, id, status }) => [kind, id, status.state])).toEqual([
+      ['task', asked.id, 'input-required'],
+      ['task', asked.id, 'completed'],
+      ['task', asked.id, 'completed'],
+    ])
+    expect(bodies()[1].artifacts[0].parts).toEqual([{ kind: 'text', text: 'on go' }])
+    expect(receiver.received[0]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-a2a-notification-token': 'token-1',
+    })
+  })
+})
+
 describe('PUSH configurations', () => {
   test('PUSH-CREATE-001, -002, GET-001, LIST-001 are kept and given back to their owner, without credentials', async () => {
     const taskId = await ask()

@@ -101,7 +101,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
         await rest('POST', '/message:send', { body: send('x', { parts: [] }) }),
         await house.rpc('SendMessage', send('x', { parts: [] })),
       ],
-      [await rest('GET', '/tasks?pageSize=0'), await house.rpc('ListTasks', { pageSize: 0 })],
+      [await rest('GET', '/tasks?pageSize=-1'), await house.rpc('ListTasks', { pageSize: -1 })],
       [await rest('GET', '/acme/tasks'), await house.rpc('ListTasks', { tenant: 'acme' })],
     ] as const
     for (const [ours, theirs] of pairs) {

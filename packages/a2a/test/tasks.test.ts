@@ -146,7 +146,7 @@ describe('GetTask', () => {
     await ask('input_required', { task_id: first.id })
     const { body } = await house.rpc('GetTask', { id: first.id, history_length: 1 })
     expect(body.result.history).toHaveLength(1)
-    expect((await house.rpc('ListTasks', { page_size: 0 })).body.error?.data[1].fieldViolations[0].field).toBe(
+    expect((await house.rpc('ListTasks', { page_size: -1 })).body.error?.data[1].fieldViolations[0].field).toBe(
       'pageSize',
     )
   })
@@ -354,6 +354,29 @@ describe('ListTasks', () => {
     expect(none.body.result).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
   })
 
+  test.each<[string, object]>([
+    ['page size 0', { pageSize: 0 }],
+    ['state 0', { status: 0 }],
+    ['no state', { status: 'TASK_STATE_UNSPECIFIED' }],
+    ['empty texts', { status: '', contextId: '', pageToken: '', tenant: '' }],
+    ['all of them in the names of the protobuf file', { page_size: 0, status: 'TASK_STATE_UNSPECIFIED' }],
+  ])('%s counts as absent (proto3)', async (_, params) => {
+    const { body } = await rpc(params)
+    expect(body.result.totalSize).toBeGreaterThan(1)
+    expect(body.result).toEqual((await rpc({})).body.result)
+  })
+
+  test.each([
+    '2026-02-30T00:00:00Z',
+    '2026-13-01T00:00:00Z',
+    '2026-01-01T24:00:00Z',
+    '0000-01-01T00:00:00Z',
+    '2026-01-01T00:00:00+24:00',
+  ])('T11 statusTimestampAfter %s is none', async statusTimestampAfter => {
+    const { body } = await rpc({ statusTimestampAfter })
+    expect(body.error?.code).toBe(-32602)
+  })
+
   test('T12 a task exactly at statusTimestampAfter is included', async () => {
     const all = (await rpc({})).body.result.tasks
     const { timestamp } = all[2].status
@@ -376,7 +399,7 @@ describe('ListTasks', () => {
   })
 
   test.each([
-    ['T09 pageSize 0', { pageSize: 0 }, 'pageSize'],
+    ['T09 pageSize -1', { pageSize: -1 }, 'pageSize'],
     ['T09 pageSize 101', { pageSize: 101 }, 'pageSize'],
     ['T09 pageSize "x"', { pageSize: 'x' }, 'pageSize'],
     ['T11 bad status', { status: 'done' }, 'status'],

@@ -45,7 +45,7 @@ function openGrpcCall({ method, metadata, request, from, caller }: GrpcKnock, ro
   const agent = findAddressee(tenant, rooms.house)
   // Events have no place for an id, so that nothing can be gone on with.
   const replay = { lastEventId: undefined, canReplay: false }
-  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, ...replay }
+  const call = { caller, agent, from, params, document, bytes, binding: 'GRPC' as const, version, ...replay }
   return { name: method.operation, version, extensions, call }
 }
 

@@ -2,7 +2,7 @@ import type { TaskFilter, TaskRecord } from '@postern/core'
 import { toCanonicalJson } from '../canonical.ts'
 import { countTaskChars } from '../count-chars.ts'
 import type { Place } from '../cursor.ts'
-import { fromWireState } from '../states.ts'
+import { fromWireState, zeroStates } from '../states.ts'
 import { showTask } from '../tasks.ts'
 import { checkParams } from '../validate/params.ts'
 import type { Call } from '../verify.ts'
@@ -16,7 +16,7 @@ export function createListTasks({ house: { desk }, cursors }: Rooms): Operation 
   return async call => {
     checkParams('ListTasks', call.params)
     const params = call.params as ListTasksParams
-    const pageSize = params.pageSize ?? defaultPageSize
+    const pageSize = params.pageSize || defaultPageSize
     const filter = toFilter(params, call)
     const scope = toCanonicalJson(filter ?? null)
     const after = params.pageToken ? await cursors.open(params.pageToken, scope) : undefined
@@ -37,7 +37,8 @@ type Filter = Omit<TaskFilter, 'limit' | 'after'>
 
 /** Undefined where nothing can match: a state none of ours is ever in, or the tasks of somebody who proves nothing. */
 function toFilter(params: ListTasksParams, { caller, agent }: Call): Filter | undefined {
-  const { contextId, status, statusTimestampAfter } = params
+  const { contextId, statusTimestampAfter } = params
+  const status = zeroStates.includes(params.status) ? undefined : params.status
   const state = status ? fromWireState(status) : undefined
   if ((status && !state) || (caller.isAnonymous && !contextId)) return undefined
   return {

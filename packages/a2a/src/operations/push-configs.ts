@@ -34,7 +34,7 @@ export function createPushOperations({ house }: Rooms): Readonly<Record<PushOper
     async CreateTaskPushNotificationConfig(call) {
       checkParams('CreateTaskPushNotificationConfig', call.params)
       const key = await findTask(call)
-      const parts = { taskId: key.id, id: makeTaskId(world), checkUrl, field: 'url' }
+      const parts = { taskId: key.id, id: makeTaskId(world), version: call.version, checkUrl, field: 'url' }
       const watch = toWatch(call.params as WirePushConfig, parts)
       checkRoom(await desk.listWatches(key), watch, { task: 'taskId', url: 'url' })
       const outcome = await desk.watchTask(key, watch)

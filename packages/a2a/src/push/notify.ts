@@ -1,6 +1,7 @@
 import type { Delivery, Desk, WatchTarget, World } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
+import { writeLegacyEvent } from '../legacy/write-results.ts'
 import type { WireStreamEvent } from '../streams/event.ts'
 import type { PushTarget } from './watch.ts'
 import { readPushTarget } from './watch.ts'
@@ -15,7 +16,7 @@ export interface NotifyRooms {
 }
 
 /**
- * Posts what became of a task to one who watches it (A2A §4.3.3). Where it goes is read now: what was deleted meanwhile is not
+ * Posts what became of a task to one who watches it (A2A §4.3.3; of 0.3, the task alone: its §9.5). Where it goes is read now: what was deleted meanwhile is not
  * sent any more. A receiver that is gone for good is forgotten.
  * @throws Unavailable, Undeliverable
  */
@@ -28,16 +29,17 @@ export async function notifyWatch(
   const found = (await desk.listWatches({ owner, id })).find(each => each.id === watch)
   if (!found) return { note: 'the configuration was deleted' }
   const target = readPushTarget(found.target)
-  const request = { method: 'POST', headers: headersOf(target), body: JSON.stringify(event) } as const
+  const body = JSON.stringify(target.version === '0.3' ? writeLegacyEvent(event) : event)
+  const request = { method: 'POST', headers: headersOf(target), body } as const
   const { status, headers } = await world.fetch(target.url, { ...request, timeoutMs, maxBytes: maxAnswerBytes })
   if (status === 410) await desk.endWatch({ owner, id }, watch)
   checkAnswer(status, parseRetryAfter(headers.get('retry-after'), world.now()))
   return {}
 }
 
-function headersOf({ token, scheme, credentials }: PushTarget): Readonly<Record<string, string>> {
+function headersOf({ token, scheme, credentials, version }: PushTarget): Readonly<Record<string, string>> {
   return {
-    'content-type': 'application/a2a+json',
+    'content-type': version === '0.3' ? 'application/json' : 'application/a2a+json',
     // 1.0.1 dropped it from its example but kept the member; receivers of 0.3 look for it.
     ...(token && { 'x-a2a-notification-token': token }),
     ...(scheme && credentials && { authorization: `${scheme} ${credentials}` }),

@@ -1,6 +1,7 @@
 import type { Json, TaskWatch } from '@postern/core'
 import { Undeliverable } from '@postern/core'
 import { A2aRejection } from '../errors.ts'
+import type { ProtocolVersion } from '../version.ts'
 
 /** Where notifications of a task go (A2A §4.3.1), as a client gives it. */
 export interface WirePushConfig {
@@ -19,6 +20,8 @@ export interface PushTarget {
   readonly token?: string
   readonly scheme?: string
   readonly credentials?: string
+  /** The receiver was named by a client of 0.3, and hears its words. */
+  readonly version?: '0.3'
 }
 
 /** Checks an address without asking any DNS. @throws Undeliverable */
@@ -28,6 +31,8 @@ export interface WatchParts {
   readonly taskId: string
   /** The id where the client named none. */
   readonly id: string
+  /** The client's. */
+  readonly version: ProtocolVersion
   readonly checkUrl: CheckUrl
   /** How the member is called in the request. */
   readonly field: string
@@ -37,7 +42,7 @@ export interface WatchParts {
  * A checked configuration as a watch. The operator sees the receiver's origin only: what follows it may be a secret.
  * @throws A2aRejection `invalidParams` for an address we must not talk to
  */
-export function toWatch(config: WirePushConfig, { taskId, id, checkUrl, field }: WatchParts): TaskWatch {
+export function toWatch(config: WirePushConfig, { taskId, id, version, checkUrl, field }: WatchParts): TaskWatch {
   const { url, token, authentication } = config
   const { origin, href } = checkPushUrl(url, checkUrl, field)
   const named = config.id || id
@@ -46,6 +51,7 @@ export function toWatch(config: WirePushConfig, { taskId, id, checkUrl, field }:
     ...(token && { token }),
     ...(authentication && { scheme: authentication.scheme }),
     ...(authentication?.credentials && { credentials: authentication.credentials }),
+    ...(version === '0.3' && { version }),
   }
   return { id: named, to: `${origin}/#${taskId}/${encodeURIComponent(named)}`, target: target as unknown as Json }
 }

@@ -51,6 +51,7 @@ async function openRestCall(knock: RestKnock, rooms: DoorRooms): Promise<Entered
     document,
     bytes,
     binding: 'HTTP+JSON' as const,
+    version,
     ...readReplay(headers, extensions),
   }
   return { name: found.route.operation, version, extensions, call }

@@ -6,7 +6,7 @@ import { isObject, violate } from './shape.ts'
 const control = /[\u0000-\u001f\u007f]/
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 const equalsSign = 0x3d
-const timestamp = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/
+const timestamp = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 const mediaType = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}([ \t]*;[\x20-\x7e]*)?$/
 const maxInt32 = 2 ** 31 - 1
 
@@ -92,7 +92,18 @@ export const media: Check = value =>
   value === '' || (typeof value === 'string' && mediaType.test(value)) ? undefined : violate('must be a media type')
 
 /** RFC 3339, as ProtoJSON writes timestamps. */
-export const time: Check = value =>
-  typeof value === 'string' && timestamp.test(value) && !Number.isNaN(Date.parse(value))
-    ? undefined
-    : violate('must be an ISO 8601 timestamp')
+export const time: Check = value => {
+  const [, day] = (typeof value === 'string' && timestamp.exec(value)) || []
+  return day !== undefined && isDay(day) ? undefined : violate('must be an ISO 8601 timestamp')
+}
+
+/** `Date` would read 30 February as 2 March. */
+function isDay(text: string): boolean {
+  const at = new Date(`${text}T00:00:00Z`)
+  return !text.startsWith('0000') && !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text)
+}
+
+/** A member at the zero value of its type counts as absent, as proto3 has it. */
+export function zeroOr(zeros: readonly unknown[], check: Check): Check {
+  return value => (zeros.includes(value) ? undefined : check(value))
+}

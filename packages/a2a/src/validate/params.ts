@@ -1,6 +1,6 @@
 import { A2aRejection } from '../errors.ts'
-import { wireStates } from '../states.ts'
-import { boolean, headerText, integer, line, object, oneOf, text, time, token } from './leaves.ts'
+import { wireStates, zeroStates } from '../states.ts'
+import { boolean, headerText, integer, line, object, oneOf, text, time, token, zeroOr } from './leaves.ts'
 import { userMessage } from './message.ts'
 import type { Check } from './shape.ts'
 import { isObject, listOf, optional, required, shapeOf, violate } from './shape.ts'
@@ -43,9 +43,9 @@ export const params = {
   ListTasks: shapeOf({
     ...common,
     contextId: optional(line(256)),
-    status: optional(oneOf(wireStates)),
+    status: optional(zeroOr(zeroStates, oneOf(wireStates))),
     statusTimestampAfter: optional(time),
-    pageSize: optional(integer({ min: 1, max: 100 })),
+    pageSize: optional(zeroOr([0], integer({ min: 1, max: 100 }))),
     pageToken: optional(line(1024)),
     historyLength: optional(integer()),
     includeArtifacts: optional(boolean),
