@@ -70,14 +70,21 @@ export class Unavailable extends Error {
   }
 }
 
+export interface UndeliverableOptions extends FarSideOptions {
+  /** True when it is the address that is at fault: whatever is sent there is refused. */
+  readonly isDeadAddress?: boolean
+}
+
 /** The far side refused for good: a dead letter with a reason an operator can read. */
 export class Undeliverable extends Error {
   override readonly name = 'Undeliverable'
   readonly status: number | undefined
+  readonly isDeadAddress: boolean
 
-  constructor(message: string, options: FarSideOptions = {}) {
+  constructor(message: string, options: UndeliverableOptions = {}) {
     super(message, options)
     this.status = options.status
+    this.isDeadAddress = options.isDeadAddress === true
   }
 }
 

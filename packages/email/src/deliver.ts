@@ -2,6 +2,7 @@ import type { AgentDirectory, Delivery, House } from '@postern/core'
 import { isoTime, Undeliverable } from '@postern/core'
 import { composeMail } from './compose.ts'
 import type { DkimSigner } from './dkim/signer.ts'
+import { recordSuppression } from './out/record-suppression.ts'
 import { giveToSibling } from './out/sibling.ts'
 import type { MailWire } from './render.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
@@ -33,8 +34,26 @@ export async function deliverMail(
   await refuseSuppressed(delivery, wire, house)
   const signed = await signer.sign(message, chooseSigningTime(wire, delivery))
   const from = tokens.bounceAddress(delivery.agent, delivery.id)
-  const { response } = await house.world.submitMail({ ...wire.envelope, from }, signed)
-  return { note: response }
+  try {
+    const { response } = await house.world.submitMail({ ...wire.envelope, from }, signed)
+    return { note: response }
+  } catch (error) {
+    if (error instanceof Undeliverable && error.isDeadAddress) await suppress(wire, delivery, error, delivering)
+    throw error
+  }
+}
+
+/** Refused at once as it would be by a report: nothing more is sent there, for the good name of everything else. */
+async function suppress(
+  { envelope: { to } }: MailWire,
+  { agent, id }: Delivery,
+  { message }: Undeliverable,
+  { house, agents }: MailDelivering,
+): Promise<void> {
+  const [peer = ''] = to
+  const effect = { kind: 'relate', relation: 'suppressed', peer, target: message } as const
+  const words = `No more mail to ${peer}: ${message}.`
+  await recordSuppression({ agent, id: `refused:${id}`, words, flag: 'bounce_hard', effect }, { ...house, agents })
 }
 
 /** Of the mail, so that each try sends the same octets; of one that is taken up anew after days, which its signature would not outlive, of that. */

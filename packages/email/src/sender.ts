@@ -17,7 +17,7 @@ export function describeSender({ addresses: { author }, authentication, raw }: P
   ]
   return {
     address: formatAddress(author),
-    ...(author.name && { display_name: author.name }),
+    ...(author.name && { display_name: author.name, profile: { display_name: author.name } }),
     auth_method: method,
     verified: isVerified,
     ...(signature && { key_id: formatKeyId(signature) }),

@@ -1,6 +1,7 @@
 import type { Log, MailEnvelope, SubmitMail } from '@postern/core'
 import { Unavailable, Undeliverable } from '@postern/core'
 import type { Transporter } from 'nodemailer'
+import { isDeadAddress } from './bounces/dead-address.ts'
 import type { SubmitConfig } from './config.ts'
 
 export type { SubmitConfig } from './config.ts'
@@ -98,7 +99,10 @@ export function classifySmtpError(error: unknown): Unavailable | Undeliverable {
   if (accountCodes.has(code))
     return new Unavailable(`the mail server did not accept our login or TLS (${reply || code})`, { cause: error })
   if (responseCode !== undefined && responseCode >= 500 && !openings.has(command) && !isAboutUs(command, responseCode))
-    return new Undeliverable(`the mail server refused it: ${reply}`, { cause: error })
+    return new Undeliverable(`the mail server refused it: ${reply}`, {
+      cause: error,
+      isDeadAddress: isDeadAddress(reply.slice(4)),
+    })
   if (responseCode !== undefined) return new Unavailable(`the mail server put it off: ${reply}`, { cause: error })
   if (permanentCodes.has(code))
     return new Undeliverable(`the mail cannot be sent to this address (${code})`, { cause: error })

@@ -1,5 +1,6 @@
 import type { DeliveryRecord } from '@postern/core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { classifySmtpError } from '../src/submit.ts'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
@@ -8,11 +9,15 @@ let house: MailHouse
 let count = 0
 const sent = new Map<string, string>()
 let onSent = (_to: string) => {}
+/** What the smarthost says at once, by the address. */
+const refused: Record<string, string> = {}
 
 beforeAll(async () => {
   house = await openMailHouse({
     works: true,
     async submitMail({ from, to }) {
+      const refusal = refused[to[0] ?? '']
+      if (refusal) throw classifySmtpError({ responseCode: 550, response: refusal, command: 'RCPT TO' })
       sent.set(to[0] ?? '', from)
       onSent(to[0] ?? '')
       return { response: '250 2.0.0' }
@@ -52,6 +57,8 @@ interface Report {
   readonly fields: string
   readonly from?: string
   readonly type?: string
+  /** For people. */
+  readonly words?: string
   /** Who writes it. */
   readonly host?: string
   readonly author?: string
@@ -64,7 +71,8 @@ async function report(what: Report) {
   return house.latest()
 }
 
-function postReport({ to, fields, from = '', type = 'delivery-status', host = 'mx.nodmarc.test', author }: Report) {
+function postReport({ to, fields, from = '', type = 'delivery-status', words = 'Sorry.', ...by }: Report) {
+  const { host = 'mx.nodmarc.test', author } = by
   count += 1
   const message = [
     author ?? `From: MAILER-DAEMON@${host}`,
@@ -73,7 +81,7 @@ function postReport({ to, fields, from = '', type = 'delivery-status', host = 'm
     'Auto-Submitted: auto-replied',
     `Content-Type: multipart/report; report-type=${type};\n boundary="=b/${count}"`,
     `\nThis is a report.\n\n--=b/${count}`,
-    'Content-Type: text/plain\n\nSorry.\n',
+    `Content-Type: text/plain\n\n${words}\n`,
     `--=b/${count}`,
     `Content-Type: message/${type}\n\n${fields}`,
     `--=b/${count}`,
@@ -172,6 +180,50 @@ test('a copy of an old mail, brought by somebody else, lifts nothing', async () 
   expect(await suppressed(person)).toBeDefined()
   expect((await bring(4)).status).toBe(200)
   expect(await suppressed(person)).toBeUndefined()
+})
+
+test.each([
+  ['550 No such user here', true],
+  ['550 5.1.1 <someone@elsewhere.test> rejected', true],
+  ['550 User unknown', true],
+  ['550 Requested action not taken: policy', false],
+  ['554 5.7.1 looks like spam', false],
+  ['Network error on destination MXs', false],
+])(
+  'a report of OpenSMTPD, which says no more than 5.0.0, suppresses by the line "%s": %s',
+  async (line, suppresses) => {
+    count += 1
+    const person = `terse${count}@nodmarc.test`
+    const to = await answerTo(person)
+    const words = `    Hi!\n\n    This is the MAILER-DAEMON, please DO NOT REPLY to this email.\n\n    someone@elsewhere.test: ${line}\n\n    Below is a copy.`
+    await report({ to, words, fields: failed('5.0.0') })
+    await waitFor(person, 'dead')
+    expect((await suppressed(person)) !== undefined).toBe(suppresses)
+  },
+)
+
+test('words of a report that calls itself temporary make it no other', async () => {
+  const to = await answerTo('later@nodmarc.test')
+  const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })
+  expect(record.flags).toContain('bounce_soft')
+  expect(await suppressed('later@nodmarc.test')).toBeUndefined()
+})
+
+test.each([
+  ['550 5.1.1 No such user', true],
+  ['550 5.7.1 Not today', false],
+  ['550 No such user', false],
+])('a smarthost that refuses at once with "%s" suppresses the address: %s', async (reply, suppresses) => {
+  count += 1
+  const person = `at-once${count}@nodmarc.test`
+  refused[person] = reply
+  await house.post(`From: ${person}\nTo: echo@${domain}\nMessage-ID: <once${count}@nodmarc.test>\n\nHello\n`, {
+    from: person,
+    to: `echo@${domain}`,
+  })
+  await waitFor(person, 'dead')
+  const error = 'the mail server refused it: 550 5.1.1'
+  expect(await suppressed(person)).toEqual(suppresses ? expect.objectContaining({ target: error }) : undefined)
 })
 
 test('what is refused for its content is dead, and says nothing about the address', async () => {

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { makeCertificate } from '@postern/http/test-certificate'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { emailConfigSchema } from '../src/index.ts'
 import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { readCertificatePem, readProviderConfig, readRecorded, recordedAt } from './providers/fixture.ts'
@@ -14,6 +15,7 @@ import {
   writeMultipart,
   writePostal,
   writePostmark,
+  writeSendGrid,
   writeSesNotification,
   writeSns,
 } from './providers/requests.ts'
@@ -231,7 +233,7 @@ test('row 71: a webhook of SendGrid is the same one, however its signature is wr
 })
 
 test('row 71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
-  const signing_key = 'k'
+  const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
   const again = await openMailHouse({
     config: { providers: { mailgun: { signing_key } } },
@@ -256,6 +258,69 @@ test('row 71: a token of Mailgun, whose signature covers nothing else, brings no
   expect((await deliver('mailgun', write('good'), again)).json.messages).toEqual([{ outcome: 'duplicate' }])
   await again.close()
   await first.close()
+})
+
+describe('the clock of a webhook', () => {
+  const signing_key = 'key-of-sixteen-characters'
+  const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const public_key = curve.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')
+  const octets = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <clock@nodmarc.test>\r\n\r\nHello\r\n')
+  const envelope = { from: 'bob@nodmarc.test', to: `echo@${domain}` }
+  const writers: Readonly<Record<'mailgun' | 'sendgrid', (timestamp: number) => Recorded>> = {
+    mailgun: timestamp => writeMailgun(octets, envelope, { key: signing_key, timestamp, token: `t${timestamp}` }),
+    sendgrid: timestamp => writeSendGrid(octets, envelope, { key: curve.privateKey, timestamp }),
+  }
+  const [minute, hour, day] = [60, 3600, 86_400]
+
+  // docs/email.md
+  test.each([
+    ['mailgun', -12 * hour + minute, true],
+    ['mailgun', -12 * hour - minute, false],
+    ['mailgun', 4 * minute, true],
+    ['mailgun', 6 * minute, false],
+    ['sendgrid', -4 * day + minute, true],
+    ['sendgrid', -4 * day - minute, false],
+    ['sendgrid', 4 * minute, true],
+    ['sendgrid', 6 * minute, false],
+  ] as const)('%s may differ by %i seconds: %s', async (name, seconds, isTaken) => {
+    const opened = await openAt({ mailgun: { signing_key }, sendgrid: { public_key } })
+    const timestamp = Math.floor(opened.world.now() / 1000) + seconds
+    const { json } = await deliver(name, writers[name](timestamp), opened)
+    const late = expect.objectContaining({ detail: 'Cannot accept webhook: its time is too far from now' })
+    expect(json).toEqual(isTaken ? expect.objectContaining({ messages: [{ outcome: 'accepted' }] }) : late)
+    await opened.close()
+  })
+})
+
+test.each(['', 'short', 'fifteen-letters'])('a key of Mailgun’s of "%s" is too short', signing_key => {
+  const config = emailConfigSchema.safeParse({ providers: { mailgun: { signing_key } } })
+  expect(config.error?.issues[0]?.message).toBe('must have 16 characters at least')
+})
+
+describe('CloudMailin’s list of recipients', () => {
+  const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
+  const to = [`echo@${domain}`, `helper@${domain}`]
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['numbered', { 'envelope[recipients][0]': to[0] ?? '', 'envelope[recipients][1]': to[1] ?? '' }],
+    ['in one field', { 'envelope[recipients]': to.join(', ') }],
+  ])('%s, is who gets the mail', async (_what, fields) => {
+    const message = Buffer.from('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
+    const form = { 'envelope[to]': to[0] ?? '', 'envelope[from]': 'bob@nodmarc.test', ...fields, message }
+    expect(await take(writeMultipart('b', form))).toEqual(['accepted', 'accepted'])
+  })
+
+  test('repeated, is who gets the mail', async () => {
+    const message = encodeURIComponent('From: bob@nodmarc.test\r\nMessage-ID: <both@nodmarc.test>\r\n\r\nHello\r\n')
+    const list = to.map(each => `envelope[recipients][]=${each}`).join('&')
+    const body = Buffer.from(`envelope[to]=${to[0]}&${list}&message=${message}`)
+    expect(await take(body, 'application/x-www-form-urlencoded')).toEqual(['accepted', 'accepted'])
+  })
+
+  async function take(body: Buffer, type = 'multipart/form-data; boundary=b'): Promise<readonly string[]> {
+    const headers = { 'content-type': type, authorization: basicOf(user, password) }
+    const { json } = await deliver('cloudmailin', { headers, body })
+    return json.messages.map(({ outcome }: { outcome: string }) => outcome)
+  }
 })
 
 test('row 71: a body encoded anew is no longer what was signed', async () => {

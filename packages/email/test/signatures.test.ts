@@ -83,6 +83,12 @@ describe('a signature that proves', () => {
     expect(dkim).toMatchObject({ verdict: 'pass', aligned: true, key_id: 'd=open.test/s=s1', bits: 2048 })
   })
 
+  test('the name that its author goes by is in the profile', async () => {
+    const { sender } = await take(sign({}, write('=?utf-8?q?Ann_=C3=85str=C3=B6m?= <ann@open.test>')))
+    expect(sender).toMatchObject({ display_name: 'Ann Åström', profile: { display_name: 'Ann Åström' } })
+    expect((await take(sign({}, write('ann@open.test')))).sender.profile).toBeUndefined()
+  })
+
   test('without a DMARC record it proves the domain (§4.6)', async () => {
     const { sender } = await take(sign({ domain: 'bare.test' }, write('ann@bare.test')))
     expect(sender).toMatchObject({ verified: true, auth_method: 'email-dkim' })
@@ -103,6 +109,15 @@ describe('a signature that proves', () => {
     const { sender, record } = await take(sign({ fields: ['from', 'to', 'date', 'message-id'] }))
     expect(sender.verified).toBe(true)
     expect(record.flags).toContain('unsigned_subject')
+  })
+
+  test.each([
+    ['two fields', 'Reply-To: team@open.test\nReply-To: team@open.test\n', 'duplicate_header', 'ignored'],
+    ['one of two addresses', 'Reply-To: team@open.test, other@open.test\n', 'reply_to_diverted', 'received'],
+  ])('several Reply-To, as %s, are used by nobody', async (_what, fields, flag, state) => {
+    const covered = ['from', 'to', 'subject', 'date', 'message-id', 'reply-to', 'reply-to']
+    const { record } = await take(sign({ fields: covered }, `${fields}${write()}`))
+    expect(record).toMatchObject({ state, flags: expect.arrayContaining([flag]) })
   })
 
   test('row 32: a Reply-To it does not cover is not used', async () => {

@@ -56,3 +56,22 @@ test("without the client's address there is nothing to say", async () => {
   const { proofs } = await house.latest()
   expect(proofs.find(({ kind }) => kind === 'spf')).toMatchObject({ verdict: 'unverifiable' })
 })
+
+test.each([
+  ['reject', false, 503],
+  ['quarantine', false, 503],
+  ['none', false, 200],
+  ['none', true, 503],
+] as const)(
+  'DNS that fails for SPF, under a policy of %s and with spf_only %s: %i',
+  async (policy, spf_only, status) => {
+    const wary = await openMailHouse({ config: { trust: { spf_only } } })
+    wary.sim.dns.set('_dmarc.down.test', { TXT: [`v=DMARC1; p=${policy}`] })
+    wary.sim.dns.fail('down.test', 'servfail')
+    const message = `From: a@down.test\nTo: echo@${domain}\nMessage-ID: <${policy}@down.test>\n\nHello\n`
+    const answer = await wary.post(message, { from: 'a@down.test', ip: '192.0.2.9', helo: 'mx', to: `echo@${domain}` })
+    expect(answer.status).toBe(status)
+    if (status === 503) expect(answer.body.detail).toBe('Cannot verify mail: DNS did not answer')
+    await wary.close()
+  },
+)

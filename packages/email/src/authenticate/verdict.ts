@@ -79,7 +79,7 @@ export async function judgeMail(evidence: MailEvidence, options: JudgingOptions)
   const aligned = evidence.signatures.filter(signature => isAligned(signature, evidence))
   const proof = findProof(aligned)
   const voucher = proof ? undefined : findVoucher(evidence, spfOnly)
-  const hasTrouble = isUndecided(evidence, proof) && !voucher
+  const hasTrouble = isUndecided(evidence, proof, spfOnly) && !voucher
   if (hasTrouble && (await canDefer()))
     throw new Unavailable('Cannot verify mail: DNS did not answer', { retryAfter: 300 })
   const isDamaged = aligned.some(({ verdict }) => verdict === 'unverifiable')
@@ -141,7 +141,7 @@ function methodOf({ dmarc }: MailEvidence, proof?: DkimSignature, voucher?: Vouc
 }
 
 /** Did a look-up fail that could have changed the outcome? Of names the author's organization holds, not the sender. */
-function isUndecided(evidence: MailEvidence, proof: DkimSignature | undefined): boolean {
+function isUndecided(evidence: MailEvidence, proof: DkimSignature | undefined, spfOnly: boolean): boolean {
   const { signatures, spf, dmarc } = evidence
   if (dmarc.result === 'temperror') return true
   if (proof) return false
@@ -149,7 +149,7 @@ function isUndecided(evidence: MailEvidence, proof: DkimSignature | undefined): 
     ({ verdict, domain }) => verdict === 'dns_trouble' && mightAlign(domain, evidence),
   )
   const couldSave = spf?.result === 'temperror' && mightAlign(spf.domain, evidence)
-  return isKeyMissing || (couldSave && dmarc.result === 'fail' && dmarc.policy !== 'none')
+  return isKeyMissing || (couldSave && dmarc.result === 'fail' && (spfOnly || dmarc.policy !== 'none'))
 }
 
 function mightAlign(domain: string, { dmarc, authorDomain }: MailEvidence): boolean {

@@ -4,6 +4,7 @@ import { findField, toBuffer } from '../header-scan.ts'
 import type { ProvenMail } from '../mail.ts'
 import type { AddressToken, AddressTokens } from '../tokens/address-tokens.ts'
 import { quoteBounceAddresses } from '../tokens/address-tokens.ts'
+import { isDeadAddress } from './dead-address.ts'
 import type { DeliveryStatus } from './delivery-status.ts'
 import { readDeliveryStatus } from './delivery-status.ts'
 import { findReportPart, parseFieldGroups, readBeginning } from './report-part.ts'
@@ -27,12 +28,6 @@ const nothing: MailReport = { effects: [], flags: [] }
 
 /** A mailbox that was full, or a host that was down for days, is tried this much later, so often in all. */
 const softRetry = { waitMs: 4 * 3_600_000, attempts: 3 }
-
-/**
- * Faults of the address itself, by RFC 3463: nobody there, nobody there any more, no such host. What a server refuses for its content, its size or
- * its policy is over for this mail, and says nothing about the next.
- */
-const deadAddress = /^5\.(?:0\.0|1\.(?:0|1|2|3|6|10)|2\.1|4\.4)$/
 
 /** A report as it is written, whomever it is for: reading it is the same for each of them. */
 export interface ReadReport {
@@ -70,12 +65,12 @@ function judgeStatus({ action, status }: DeliveryStatus, delivery: string, recei
     const retry = { at: receivedAt + softRetry.waitMs, attempts: softRetry.attempts }
     return { effects: [{ ...bounce, retry }], flags: ['bounce_soft'] }
   }
-  const isDead = deadAddress.test(status)
+  const isDead = isDeadAddress(status)
   return { effects: [{ ...bounce, ...(isDead && { suppresses: true }) }], flags: ['bounce_hard'] }
 }
 
 function readComplaint(octets: Buffer, header: HeaderBlock): ReadReport['complaint'] {
-  const report = findReportPart(octets, header, /^feedback-report$/i)
+  const report = findReportPart(octets, header, /^message\/feedback-report$/i)
   if (report === undefined) return undefined
   const type = parseFieldGroups(report)[0]?.get('feedback-type')?.toLowerCase()
   return { type, addresses: quoteBounceAddresses(readBeginning(octets, header)) }

@@ -4,15 +4,15 @@ import { findField } from '../header-scan.ts'
 /** Reports are short; what follows them is the mail they are about. */
 const longestRead = 256 * 1024
 
-/** The text of a report's machine-readable part (RFC 6522 §3), by its subtype; undefined when there is none. */
-export function findReportPart(octets: Buffer, header: HeaderBlock, subtype: RegExp): string | undefined {
+/** The text of one of a report's parts (RFC 6522 §3), by its type; undefined when there is none. */
+export function findReportPart(octets: Buffer, header: HeaderBlock, type: RegExp): string | undefined {
   const text = readBeginning(octets, header)
   const boundary = readBoundary(findField(header, 'content-type') ?? '')
   if (!boundary) return undefined
   for (const part of text.split(`\n--${boundary}`)) {
     const end = /\r?\n\r?\n/.exec(part)
     const head = part.slice(0, end?.index ?? 0).replace(/\r?\n[ \t]+/g, ' ')
-    if (!end || !isOfType(head, subtype)) continue
+    if (!end || !isOfType(head, type)) continue
     return decodePart(part.slice(end.index + end[0].length), head)
   }
   return undefined
@@ -23,9 +23,9 @@ export function readBeginning(octets: Buffer, { bodyStart }: HeaderBlock): strin
   return `\n${octets.toString('latin1', bodyStart, bodyStart + longestRead)}`
 }
 
-function isOfType(head: string, subtype: RegExp): boolean {
-  const type = /^content-type:[ \t]*message\/([\w-]+)/im.exec(head)?.[1]
-  return type !== undefined && subtype.test(type)
+function isOfType(head: string, wanted: RegExp): boolean {
+  const type = /^content-type:[ \t]*([\w-]+\/[\w-]+)/im.exec(head)?.[1]
+  return type !== undefined && wanted.test(type)
 }
 
 function decodePart(text: string, head: string): string {

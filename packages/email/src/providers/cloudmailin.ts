@@ -1,6 +1,7 @@
+import type { Form } from './form.ts'
 import { formText, parseForm } from './form.ts'
 import type { MailProvider } from './provider.ts'
-import { clientOf, missingRawMail } from './webhook-body.ts'
+import { clientOf, missingRawMail, splitAddresses } from './webhook-body.ts'
 import type { BasicCredentials } from './webhook-proof.ts'
 import { checkBasicCredentials } from './webhook-proof.ts'
 
@@ -14,8 +15,19 @@ export function openCloudMailin(credentials: BasicCredentials): MailProvider {
       const octets = form.get('message')
       if (!octets?.length) throw missingRawMail('Choose the format "Raw".')
       const said = (name: string) => formText(form, `envelope[${name}]`)
-      const envelope = { from: said('from'), to: [said('to')], ...clientOf(said('remote_ip'), said('helo_domain')) }
+      const envelope = {
+        from: said('from'),
+        to: listRecipients(form),
+        ...clientOf(said('remote_ip'), said('helo_domain')),
+      }
       return { octets, envelope, isLossy: true }
     },
   }
+}
+
+/** One mail for several recipients names them in a list; `to` is then one of them (CloudMailin, "HTTP POST formats"). */
+function listRecipients(form: Form): readonly string[] {
+  const names = [...form.keys()].filter(name => /^envelope\[recipients\](?:\[\d+\])?$/.test(name))
+  const named = names.flatMap(name => splitAddresses(formText(form, name)))
+  return named.length > 0 ? named : [formText(form, 'envelope[to]')]
 }

@@ -15,7 +15,7 @@ export const providersConfigSchema = z.strictObject({
   /** The server's signing key, as `postal default-dkim-record` prints it behind `p=`. */
   postal: z.strictObject({ public_key: publicKeySchema }).optional(),
   /** The HTTP webhook signing key. */
-  mailgun: z.strictObject({ signing_key: secretSchema }).optional(),
+  mailgun: z.strictObject({ signing_key: z.string().min(16, 'must have 16 characters at least') }).optional(),
   /** Of the security policy that the parse webhook has. */
   sendgrid: z.strictObject({ public_key: publicKeySchema }).optional(),
   /** User and password as they stand in the webhook's URL. */

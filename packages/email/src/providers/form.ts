@@ -1,7 +1,7 @@
 import { Rejection } from '@postern/core'
 import { parseMediaType } from '@postern/http'
 
-/** Fields of a form as octets: mail is not UTF-8. Of a name given twice the first counts. */
+/** Fields of a form as octets: mail is not UTF-8. Of a name given twice the first counts, but in lists (`x[]`). */
 export type Form = ReadonlyMap<string, Buffer>
 
 /** Far more than any provider sends; each costs memory. */
@@ -47,6 +47,15 @@ function parseMultipart(body: Buffer, boundary: string): Form {
   return form
 }
 
+/** What is repeated as `x[]` is `x[0]`, `x[1]`, …, as it may be written, too. */
+function addField(form: Map<string, Buffer>, name: string, value: Buffer): void {
+  const list = name.endsWith('[]') ? name.slice(0, -2) : undefined
+  let index = 0
+  while (list !== undefined && form.has(`${list}[${index}]`)) index += 1
+  const key = list === undefined ? name : `${list}[${index}]`
+  if (!form.has(key)) form.set(key, value)
+}
+
 /** The parameter `name`, and not what looks like it in another one: file names are a stranger's. */
 const namePattern =
   /^content-disposition:(?:[^"\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*")*?;[ \t]*name=(?:"([^"\r\n]*)"|([^\s;"]+))/im
@@ -58,7 +67,7 @@ function addPart(part: Buffer, form: Map<string, Buffer>): void {
   const header = part.toString('utf8', 0, gap)
   const name = namePattern.exec(header)
   const key = name?.[1] ?? name?.[2]
-  if (key !== undefined && !form.has(key)) form.set(key, part.subarray(gap + 4))
+  if (key !== undefined) addField(form, key, part.subarray(gap + 4))
 }
 
 function parseUrlEncoded(body: Buffer): Form {
@@ -72,7 +81,7 @@ function parseUrlEncoded(body: Buffer): Form {
     const equals = body.subarray(at, end).indexOf('=')
     const middle = equals < 0 ? end : at + equals
     const name = decodePercent(body.subarray(at, middle)).toString('utf8')
-    if (!form.has(name)) form.set(name, decodePercent(body.subarray(middle + 1, end)))
+    addField(form, name, decodePercent(body.subarray(middle + 1, end)))
     at = end + 1
   }
   return form

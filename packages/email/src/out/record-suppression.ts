@@ -1,0 +1,44 @@
+import type { AgentDirectory, House, RelationEffect } from '@postern/core'
+import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+
+export interface SuppressionNote {
+  readonly agent: string
+  /** What is done once. */
+  readonly id: string
+  readonly words: string
+  readonly flag: string
+  readonly effect: RelationEffect
+}
+
+/** Kept like a message: what is suppressed, and what is not any more, has its reason in the record. */
+export async function recordSuppression(
+  { agent, id, words, flag, effect }: SuppressionNote,
+  { desk, world, agents }: Pick<House, 'desk' | 'world'> & { readonly agents: AgentDirectory },
+): Promise<void> {
+  const address = formatAddress({ local: agent, domain: agents.domain })
+  await desk.admit(
+    {
+      agent,
+      message: {
+        id,
+        thread_id: id,
+        sender: { address, auth_method: 'none', verified: false },
+        recipient: address,
+        parts: [{ kind: 'text', mime: 'text/plain', content: words }],
+        recipient_capabilities: { mention_relay: mentionRelays.email },
+        received_via: 'email',
+        received_at: isoTime(world.now()),
+      },
+      duplicateKey: id,
+      thread: { scope: id, references: [] },
+      aliases: [],
+      proofs: [],
+      raw: { bytes: new Uint8Array(), form: 'text' },
+      target: null,
+      disposition: 'keep',
+      flags: [flag],
+      effects: [effect],
+    },
+    randomHex(world, 8),
+  )
+}
