@@ -3,6 +3,7 @@ import { createPrivateKey, createPublicKey, generateKeyPair, randomBytes } from 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { parseJsonText } from '@postern/core'
 
 const makeKeyPair = promisify(generateKeyPair)
 
@@ -91,7 +92,7 @@ export async function openKeyRing(path: string, now: () => number): Promise<KeyR
 
 function readKeyFile(path: string): KeyFile | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as KeyFile
+    return parseJsonText(readFileSync(path, 'utf8')) as KeyFile
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error

@@ -1,5 +1,5 @@
 import type { Part, Policy } from '@postern/core'
-import { policySchema } from '@postern/core'
+import { parseJsonText, policySchema } from '@postern/core'
 
 /** What an agent has said, as a room can show it. */
 export interface ReadAnswer {
@@ -25,7 +25,7 @@ export function readAnswer(parts: readonly Part[]): ReadAnswer {
 
 function readPolicy(part: Part): readonly Policy[] {
   if (part.kind !== 'artifact' || part.artifact_type !== 'data' || part.bytes_ref.kind !== 'inline') return []
-  const data = JSON.parse(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as unknown
+  const data = parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as unknown
   const { kind, policy } = (data ?? {}) as { readonly kind?: unknown; readonly policy?: unknown }
   const read = kind === 'policy' ? policySchema.safeParse(policy) : undefined
   return read?.success ? [read.data] : []

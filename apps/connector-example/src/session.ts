@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/core'
 
 /** Somebody who sits at one browser. `name` is what he calls himself; `id` nobody else ever has. */
 export interface Person {
@@ -49,7 +49,7 @@ export function createSessions(secret: Uint8Array, now: () => number): Sessions 
     read(cookie = '') {
       const [text = '', signature = '', ...others] = cookie.split('.')
       if (others.length > 0 || !isSame(signature, mac('session', text))) return undefined
-      const { id, name, until } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Person & { until: number }
+      const { id, name, until } = parseJsonText(Buffer.from(text, 'base64url').toString()) as Person & { until: number }
       return now() < until ? { id, name } : undefined
     },
     formToken,

@@ -1,4 +1,5 @@
 import type { Log } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { pino } from 'pino'
 import { createLogOutput } from './log-output.ts'
 import { toTerminalLine } from './terminal-text.ts'
@@ -30,7 +31,7 @@ const levelNames: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 
 
 /** One JSON line as a person reads it: time, level, sentence, fields. */
 export function formatLogLine(line: string): string {
-  const { level, time, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const { level, time, msg, err, ...fields } = parseJsonText(line) as Record<string, unknown>
   const clock = new Date(Number(time)).toISOString().slice(11, 23)
   const pairs = Object.entries(fields).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

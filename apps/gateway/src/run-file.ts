@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/core'
 
 /** Where a running gateway is found by the commands beside it. */
 export interface RunFile {
@@ -26,7 +26,7 @@ export function removeRunFile(directory: string): void {
 export function findRunFile(directory: string): RunFile | undefined {
   const text = readIfThere(join(directory, runFileName))
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as RunFile)
+    return text === undefined ? undefined : (parseJsonText(text) as RunFile)
   } catch {
     // It was killed while it wrote.
     return undefined

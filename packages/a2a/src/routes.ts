@@ -1,4 +1,5 @@
 import type { House } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { matchesEtag, peerAddress, sseHeaders, toSseJson } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
@@ -121,7 +122,7 @@ function createLegacyCardAnswer({ cards, house }: RouteRooms) {
     try {
       const { text } = await cards.find(c.req.param('agent'))
       const headers = { 'cache-control': `public, max-age=${cardSeconds}`, 'content-type': 'application/json' }
-      return c.body(JSON.stringify(renderLegacyCard(JSON.parse(text))), 200, headers)
+      return c.body(JSON.stringify(renderLegacyCard(parseJsonText(text) as object)), 200, headers)
     } catch (error) {
       return answerStatus(c, error, house)
     }

@@ -1,5 +1,7 @@
+import type { Json } from './json.ts'
 import type { TurnNote } from './note.ts'
 import { formatTurnId } from './note.ts'
+import { parseJsonText } from './parse-json-text.ts'
 import type { AnswerDraft } from './plan-answer.ts'
 import type { Turn } from './work.ts'
 import type { Working } from './working.ts'
@@ -25,10 +27,10 @@ export async function keepHeard(
       role: 'assistant',
       scope: 'conversation',
       agent_key: draft.speaker ?? turn.agent,
-      content: { parts: JSON.parse(JSON.stringify(parts)) },
+      content: { parts: parseJsonText(JSON.stringify(parts)) as Json },
       turn_id: formatTurnId(turn.message),
       is_incomplete: true,
-      ...(draft.usage && { usage: JSON.parse(JSON.stringify(draft.usage)) }),
+      ...(draft.usage && { usage: parseJsonText(JSON.stringify(draft.usage)) as Json }),
       // What was said meanwhile has this id, and stays.
       ...(!draft.said && { native_id: draft.id }),
     },

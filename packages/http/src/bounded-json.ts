@@ -1,4 +1,4 @@
-import { Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/core'
 
 export interface JsonLimits {
   /** Arrays and objects inside each other; default 64. */
@@ -25,7 +25,7 @@ export function parseBoundedJson(bytes: Uint8Array, { maxDepth = 64, what = 'bod
   const text = decodeUtf8(bytes)
   if (text === undefined) throw malformed(what, 'not valid UTF-8')
   try {
-    return JSON.parse(text)
+    return parseJsonText(text)
   } catch {
     // The parser's own message quotes the text: it must not even reach the log.
     throw malformed(what, 'not valid JSON')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { World } from '@postern/core'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/core'
 import type { JSONWebKeySet, JWK } from 'jose'
 import { createLocalJWKSet } from 'jose'
 import type { PaymentsConfig } from './config.ts'
@@ -55,7 +55,7 @@ function readKeys({ jwk, jwks_file }: ReceiptConfig, baseDir: string): FindKey {
 
 function readKeyFile(path: string): JSONWebKeySet {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as JSONWebKeySet
+    return parseJsonText(readFileSync(path, 'utf8')) as JSONWebKeySet
   } catch (cause) {
     throw new ConfigError(
       'payments.jwks_file',

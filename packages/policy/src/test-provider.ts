@@ -1,5 +1,5 @@
 import type { Desk, World } from '@postern/core'
-import { randomHex } from '@postern/core'
+import { parseJsonText, randomHex } from '@postern/core'
 import type { JWK } from 'jose'
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
 import type { PaymentProvider } from './payment-provider.ts'
@@ -15,7 +15,7 @@ const lastsSeconds = 300
 
 /** Takes nobody's money: its receipts are signed with a key of the house, and checked like those of any other. */
 export async function openTestProvider({ desk, world, origin }: TestProviderParts): Promise<PaymentProvider> {
-  const secret = JSON.parse(await desk.secret('test-payments', makeKey)) as JWK
+  const secret = parseJsonText(await desk.secret('test-payments', makeKey)) as JWK
   const { d: _, ...open } = secret
   const signingKey = await importJWK(secret, 'EdDSA')
   const publicKey = (await importJWK(open, 'EdDSA')) as CryptoKey

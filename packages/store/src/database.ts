@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
+import { parseJsonText } from '@postern/core'
 
 export type SqlValue = null | number | string | Uint8Array
 
@@ -50,7 +51,7 @@ export function prepareInsert(db: Database, sql: string, id = 'id'): (...values:
 }
 
 export function parseJson<T>(text: string): T {
-  return JSON.parse(text) as T
+  return parseJsonText(text) as T
 }
 
 export function formatJson(value: unknown): string {

@@ -1,4 +1,5 @@
-import type { PeopleDesk, PersonLink } from '@postern/core'
+import type { Json, PeopleDesk, PersonLink } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { Batch } from './batch.ts'
 import { prepareQuery } from './database.ts'
 import { createLinkCodeTable, createNoticeRemoval } from './link-codes.ts'
@@ -82,7 +83,7 @@ export function createPeopleDesk(store: Store, tables: Tables, chats: ChatPlaces
     ...createOwnThreadDesk(db),
     async readPersonState(agent, person) {
       const row = findState.get(agent, person)
-      return row && JSON.parse(row.state)
+      return row && (parseJsonText(row.state) as Json)
     },
     async readThreadScope(thread) {
       return findScope.get(thread)?.scope ?? ''

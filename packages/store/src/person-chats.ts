@@ -1,4 +1,5 @@
 import type { ObjectStore } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { prepareQuery } from './database.ts'
 import type { Store } from './store.ts'
 import type { DeskTranscript } from './transcript/open-transcript.ts'
@@ -46,6 +47,6 @@ export function createChatterForgetting(
 /** A chat with another agent. Stores, sessions and what is read from elsewhere are of none. */
 function isWithAnother({ transport, key }: Pick<ThreadRow, 'transport' | 'key'>, agent: string | undefined): boolean {
   if (transport !== 'web') return false
-  const [named] = JSON.parse(key) as readonly string[]
+  const [named] = parseJsonText(key) as readonly string[]
   return named !== agent
 }

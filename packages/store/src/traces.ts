@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/core'
 import type { Database } from './database.ts'
 import { prepareQuery } from './database.ts'
 
@@ -76,7 +76,7 @@ export function countStart(db: Database, path: string): void {
 function readMarker(path: string): Marker {
   if (!existsSync(markerOf(path))) return { starts: 0 }
   try {
-    const { starts } = JSON.parse(readFileSync(markerOf(path), 'utf8')) as Partial<Marker>
+    const { starts } = parseJsonText(readFileSync(markerOf(path), 'utf8')) as Partial<Marker>
     return { starts: Number.isSafeInteger(starts) ? Number(starts) : 0 }
   } catch {
     // Somebody's, or half of one: it tells that there was a database, and no more.

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import type { Channel, ChannelName, House, ObjectStore, OperatorApprovals, OperatorQuestions } from '@postern/core'
-import { createSender } from '@postern/core'
+import type {
+  Channel,
+  ChannelName,
+  House,
+  Json,
+  ObjectStore,
+  OperatorApprovals,
+  OperatorQuestions,
+} from '@postern/core'
+import { createSender, parseJsonText } from '@postern/core'
 import { createTurnstile, readBody } from '@postern/http'
 import type { ScopeTable } from '@postern/http/tokens'
 import type { OwnerRoom, RecordShelf } from '@postern/transcript'
@@ -110,7 +118,7 @@ export async function openWeb(
       aliases: [],
     }),
     render: delivery => delivery.response ?? null,
-    describe: response => JSON.parse(JSON.stringify(response)),
+    describe: response => parseJsonText(JSON.stringify(response)) as Json,
     deliver: async () => ({ note: 'kept for the client to read' }),
   })
   return {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { House, NormalizedMessage, World } from '@postern/core'
-import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, Rejection } from '@postern/core'
+import { ConfigError, formatChatOwner, isoTime, mintTransportEvidence, parseJsonText, Rejection } from '@postern/core'
 import type { Credential, IssuerTrust, ScopedCaller, ScopeTable, VerifiedToken, Visit } from '@postern/http/tokens'
 import {
   admitCredential,
@@ -156,6 +156,6 @@ export function senderOf(
 
 /** Whose key it is, as the desk knows who may decide. */
 export function senderOfKey(owner: string): NormalizedMessage['sender'] {
-  const [issuer = '', subject = ''] = JSON.parse(owner.slice('web:'.length)) as readonly string[]
+  const [issuer = '', subject = ''] = parseJsonText(owner.slice('web:'.length)) as readonly string[]
   return senderOf({ issuer, subject, address: '' }, '', 0)
 }

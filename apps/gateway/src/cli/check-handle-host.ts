@@ -1,4 +1,5 @@
 import type { GuardedFetch } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { Verdict } from './finding.ts'
 import { failure, ok } from './finding.ts'
 
@@ -36,7 +37,7 @@ export async function checkHandleHost(
 
 function readSubject(body: Uint8Array): unknown {
   try {
-    return (JSON.parse(Buffer.from(body).toString()) as { subject?: unknown } | null)?.subject
+    return (parseJsonText(Buffer.from(body).toString()) as { subject?: unknown } | null)?.subject
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { readApproval } from '@postern/core'
+import { parseJsonText, readApproval } from '@postern/core'
 import type { ConfigFile } from '../config/read-config.ts'
 import { toTerminalLine } from '../terminal-text.ts'
 import type { Output } from './commands.ts'
@@ -117,7 +117,7 @@ export async function decideListedDemand(
 
 function readArguments(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonText(text)
   } catch {
     throw new CommandError('the arguments are not JSON: write them like \'{"order":"17"}\'')
   }

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import type { DeliveryRecord, Log, PublishedKey } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { inspectIssuer } from '@postern/identity'
 import { handleHostOf } from '../config/handle-host.ts'
 import { findUnsafeSettings } from '../config/production.ts'
@@ -86,7 +87,9 @@ function firstAgent({ config }: OperatorClient): string {
 
 async function checkWebFinger(client: OperatorClient): Promise<Verdict> {
   const account = `acct:${firstAgent(client)}@${handleHostOf(client.config)}`
-  const jrd = (await (await client.get(`/.well-known/webfinger?resource=${encodeURIComponent(account)}`)).json()) as {
+  const jrd = parseJsonText(
+    await (await client.get(`/.well-known/webfinger?resource=${encodeURIComponent(account)}`)).text(),
+  ) as {
     subject?: string
   }
   return jrd.subject === account
@@ -95,9 +98,9 @@ async function checkWebFinger(client: OperatorClient): Promise<Verdict> {
 }
 
 async function checkActor(client: OperatorClient): Promise<Verdict> {
-  const actor = (await (
-    await client.get(`/agents/${firstAgent(client)}`, { accept: 'application/activity+json' })
-  ).json()) as { publicKey?: object }
+  const actor = parseJsonText(
+    await (await client.get(`/agents/${firstAgent(client)}`, { accept: 'application/activity+json' })).text(),
+  ) as { publicKey?: object }
   return actor.publicKey
     ? ok('the actor document has its key')
     : failure('the actor document has no key', 'Look into the log of the gateway.')

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { parseJsonText } from '@postern/core'
 import { devConfig, effectiveConfig } from '../config/effective.ts'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Config } from '../config/schema.ts'
@@ -83,7 +84,7 @@ function createRequester(send: Send, token: string): OperatorClient['request'] {
     const headers = { ...authorize(token), 'content-type': 'application/json' }
     const answer = await send(path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) })
     await checkAnswer(answer)
-    return answer.json().catch(() => ({}))
+    return parseAnswer(await answer.text())
   }
 }
 
@@ -93,8 +94,17 @@ function authorize(token: string): { readonly authorization: string } {
 
 async function checkAnswer(answer: Response): Promise<void> {
   if (answer.ok) return
-  const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string }
+  const { detail } = parseAnswer(await answer.text()) as { detail?: string }
   throw new CommandError(detail ?? `the gateway answered ${answer.status}`)
+}
+
+/** An empty object for what is no JSON. */
+function parseAnswer(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return {}
+  }
 }
 
 async function* readLines(asked: Promise<Response>): AsyncGenerator<string> {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { parseJsonText } from '@postern/core'
 import type { Imported } from '@postern/transcript'
 import type { ConfigFile } from '../config/read-config.ts'
 import type { Output } from './commands.ts'
@@ -27,7 +28,7 @@ async function printList(lines: AsyncIterable<string>, { print }: Pick<Output, '
   let before: string | undefined
   for await (const line of lines) {
     print(before === undefined ? '[' : `${before},`)
-    before = JSON.stringify(JSON.parse(line), null, 2).replace(/^/gm, '  ')
+    before = JSON.stringify(parseJsonText(line), null, 2).replace(/^/gm, '  ')
   }
   print(before === undefined ? '[]' : `${before}\n]`)
 }
@@ -74,8 +75,8 @@ function readMessages(path: string, format: string): readonly unknown[] {
         ? text
             .split('\n')
             .filter(Boolean)
-            .map(line => JSON.parse(line))
-        : JSON.parse(text)
+            .map(line => parseJsonText(line))
+        : parseJsonText(text)
     if (Array.isArray(read)) return read
   } catch (cause) {
     throw new CommandError(`${path} is not ${format === 'jsonl' ? 'one JSON value a line' : 'JSON'}`, { cause })

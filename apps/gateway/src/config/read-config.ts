@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describeLoadFault, importOperatorModule } from '@postern/agents'
-import { ConfigError } from '@postern/core'
+import { ConfigError, parseJsonText } from '@postern/core'
 import { overlayEnvironment } from './environment.ts'
 import { toConfigErrors } from './issues.ts'
 import { findMissingSettings } from './production.ts'
@@ -55,7 +55,7 @@ function isPresent(tree: unknown, path: readonly string[]): boolean {
 
 async function loadFile(path: string): Promise<unknown> {
   try {
-    if (extname(path) === '.json') return JSON.parse(blankComments(await readFile(path, 'utf8')))
+    if (extname(path) === '.json') return parseJsonText(blankComments(await readFile(path, 'utf8')))
     return ((await importOperatorModule(pathToFileURL(path).href)) as { default?: unknown }).default
   } catch (cause) {
     const { problem, fix = `Correct ${path}.` } = describeLoadFault(cause, dirname(path))

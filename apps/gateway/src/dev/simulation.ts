@@ -1,4 +1,4 @@
-import { Rejection, Unavailable } from '@postern/core'
+import { parseJsonText, Rejection, Unavailable } from '@postern/core'
 import type { SimWorld } from '@postern/sim'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
@@ -9,7 +9,7 @@ const channels: ReadonlySet<string> = new Set(['activitypub', 'a2a', 'email'])
 /** Lets `postern send` speak through the simulated world; dev mode only, operator only. */
 export function createSimulationRoutes(world: SimWorld, operatorOnly: MiddlewareHandler): Hono {
   return new Hono().post('/operator/api/simulation/send', operatorOnly, async context => {
-    const { via, to, text, thread } = (await context.req.json()) as Record<string, string | undefined>
+    const { via, to, text, thread } = parseJsonText(await context.req.text()) as Record<string, string | undefined>
     if (!via || !channels.has(via) || !to || text === undefined) {
       throw new Rejection('malformed', 'Cannot send: expected "via" (activitypub, a2a or email), "to" and "text"')
     }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/core'
 import type { RecordShelf } from '@postern/transcript'
 import { Hono } from 'hono'
 
@@ -25,7 +25,7 @@ export function createBanRoutes(shelf: Pick<RecordShelf, 'list' | 'remove'>): Ho
 }
 
 function describeBan(key: string) {
-  const [, policy, subject] = JSON.parse(key) as readonly string[]
+  const [, policy, subject] = parseJsonText(key) as readonly string[]
   return { id: nameBan(key), policy, subject }
 }
 

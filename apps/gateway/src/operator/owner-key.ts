@@ -1,4 +1,4 @@
-import { formatChatOwner } from '@postern/core'
+import { formatChatOwner, parseJsonText } from '@postern/core'
 import { z } from 'zod'
 
 const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])
@@ -6,14 +6,14 @@ const ownerSchema = z.tuple([z.string().min(1), z.string().min(1)])
 /** The key of all that is somebody's who chats, from `web:["<issuer>","<subject>"]` in whatever spacing; undefined for anything else. */
 export function readOwnerKey(text: string): string | undefined {
   const [, json = ''] = /^\s*web:\s*(\[.+\])\s*$/s.exec(text) ?? []
-  const named = ownerSchema.safeParse(parseJson(json)).data
+  const named = ownerSchema.safeParse(parseIfJson(json)).data
   return named && formatChatOwner(...named)
 }
 
 /** Undefined for what is no JSON. */
-export function parseJson(text: string): unknown {
+export function parseIfJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonText(text)
   } catch {
     return undefined
   }

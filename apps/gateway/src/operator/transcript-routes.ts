@@ -9,7 +9,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { findConversation } from './conversations.ts'
-import { parseJson, readOwnerKey } from './owner-key.ts'
+import { parseIfJson, readOwnerKey } from './owner-key.ts'
 import { readOperatorRequest } from './request.ts'
 
 export interface TranscriptRouteOptions {
@@ -48,7 +48,7 @@ export function createTranscriptRoutes({ desk, world }: TranscriptRouteOptions):
 
   /** A chat, also when nobody has read its history yet: `key` is `["agent","thread"]`. */
   async function findChat(owner: string, key: string): Promise<ThreadKey | undefined> {
-    const named = chatNameSchema.safeParse(parseJson(key)).data
+    const named = chatNameSchema.safeParse(parseIfJson(key)).data
     return named && findWebThread({ owner, agent: named[0], threadId: named[1] }, { transcript })
   }
 

@@ -1,3 +1,4 @@
+import { parseJsonText } from '@postern/core'
 import type { Verdict } from '../cli/finding.ts'
 import { ok, warning } from '../cli/finding.ts'
 import { listDataBlocks } from './data-blocks.ts'
@@ -57,7 +58,7 @@ function judgeDirectoryEntry(view: PeerView): Verdict | undefined {
 function readDataBlocks(html: string): readonly JsonObject[] {
   return listDataBlocks(html).flatMap(text => {
     try {
-      const data: unknown = JSON.parse(text)
+      const data: unknown = parseJsonText(text)
       return asList(Array.isArray(data) ? data : [data])
         .map(asObject)
         .filter(each => each !== undefined)

@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { House, LookupDesk } from '@postern/core'
-import { isoTime } from '@postern/core'
+import { isoTime, parseJsonText } from '@postern/core'
 
 const generateInThreadpool = promisify(generateKeyPair)
 
@@ -59,7 +59,7 @@ export function createKeyRing({ desk, world }: RingHouse): KeyRing {
 
   async function read(generation: number): Promise<OwnKey> {
     const make = async () => JSON.stringify(await makeStoredKey(world.now()))
-    return toOwnKey(JSON.parse(await desk.secret(nameOf(generation), make)) as StoredKey)
+    return toOwnKey(parseJsonText(await desk.secret(nameOf(generation), make)) as StoredKey)
   }
 
   async function list(): Promise<readonly OwnKey[]> {

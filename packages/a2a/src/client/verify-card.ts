@@ -1,5 +1,5 @@
 import type { World } from '@postern/core'
-import { parseUrl } from '@postern/core'
+import { parseJsonText, parseUrl } from '@postern/core'
 import type { JWK } from '@postern/http/tokens'
 import { loadJose } from '@postern/http/tokens'
 import type { CardSignature } from '../card-signature.ts'
@@ -61,7 +61,7 @@ function readSignature(value: unknown): SignatureHead | undefined {
 
 function decodeHeader(text: string): Readonly<Record<string, unknown>> {
   try {
-    const header: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    const header: unknown = parseJsonText(Buffer.from(text, 'base64url').toString())
     return isObject(header) ? header : {}
   } catch {
     return {}

@@ -1,4 +1,5 @@
 import type { ArtifactPart, FilePart, Json, Part, PolicyPart } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { WirePart } from '../wire.ts'
 import { dataArtifact } from './read-parts.ts'
 import { writeToolEvent } from './tool-events.ts'
@@ -43,7 +44,7 @@ function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefin
   if (part.kind !== 'artifact' || part.artifact_type !== dataArtifact) return undefined
   if (part.bytes_ref.kind !== 'inline') return undefined
   try {
-    return { data: JSON.parse(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) }
+    return { data: parseJsonText(Buffer.from(part.bytes_ref.data_base64, 'base64').toString()) as Json }
   } catch {
     return undefined
   }

@@ -1,3 +1,5 @@
+import { parseJsonText } from '@postern/core'
+
 const tokenPattern =
   /[ \t\r\n]*(?:"([^"\\]*(?:\\.[^"\\]*)*)"([ \t\r\n]*:)?|([[{])|([\]}])|(-?\d[\d.eE+-]*)|(true|false|null)|,)[ \t\r\n]*/y
 
@@ -32,7 +34,7 @@ function follow(opened: string | undefined, closed: string | undefined, open: Op
 }
 
 function isRepeated(written: string, seen: Set<string> | undefined): boolean {
-  const name = written.includes('\\') ? (JSON.parse(`"${written}"`) as string) : written
+  const name = written.includes('\\') ? (parseJsonText(`"${written}"`) as string) : written
   if (!seen || seen.has(name)) return true
   seen.add(name)
   return false

@@ -1,4 +1,5 @@
 import type { Json, Part, PartialResponse, TokenUsage, ToolCallPart } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest, ConversationResult, EnvelopeType } from '@postern/transcript'
 import { reportConversation, runConversation, textOfEnvelopeContent } from '@postern/transcript'
 
@@ -50,7 +51,8 @@ function toAnswer(result: ConversationResult, said: readonly AgentMessageEnvelop
 /** What was run, by names, counts and digests alone, where the runtime says so. */
 function describeExecutions(result: ConversationResult): Pick<PartialResponse, 'chat_metadata'> {
   if (result.tool_execution_results.length === 0) return {}
-  return { chat_metadata: { report: JSON.parse(JSON.stringify(reportConversation(result))) } }
+  const report = parseJsonText(JSON.stringify(reportConversation(result)))
+  return { chat_metadata: { report } as NonNullable<PartialResponse['chat_metadata']> }
 }
 
 function say(content: string, { parts }: Draft): void {

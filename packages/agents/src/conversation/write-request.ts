@@ -1,5 +1,5 @@
 import type { AgentContext, HistoricalMessage, Json, NormalizedMessage, Part, ToolCallPart } from '@postern/core'
-import { plainTextOf } from '@postern/core'
+import { parseJsonText, plainTextOf } from '@postern/core'
 import type { AgentMessageEnvelope, ConversationRequest } from '@postern/transcript'
 import { buildTextEnvelope, buildToolCallEnvelope, buildToolResultEnvelope } from '@postern/transcript'
 
@@ -39,7 +39,7 @@ export function describeConversation(
     provider: '',
     model: '',
     mode: 'chat',
-    payload: { agent, message: JSON.parse(JSON.stringify(rest)) as Json, ...(flags && { flags: [...flags] }) },
+    payload: { agent, message: parseJsonText(JSON.stringify(rest)) as Json, ...(flags && { flags: [...flags] }) },
     max_turns: maxTurns,
     single_turn: false,
   }

@@ -1,4 +1,5 @@
 import type { TokenUsage } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { z } from 'zod'
 import { findModelError, toStreamError } from './model-error.ts'
 import { readUsage } from './read-usage.ts'
@@ -78,7 +79,7 @@ export function readChunk(data: string): Chunk {
 
 function parseDocument(data: string): unknown {
   try {
-    return JSON.parse(data)
+    return parseJsonText(data)
   } catch {
     // The parser's own message quotes the text: it must not reach the log.
     throw new Error('Cannot read the answer of the model: it is not valid JSON')

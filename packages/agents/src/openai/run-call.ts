@@ -1,5 +1,5 @@
 import type { ToolCallPart } from '@postern/core'
-import { Rejection, Unavailable, Undeliverable } from '@postern/core'
+import { parseJsonText, Rejection, Unavailable, Undeliverable } from '@postern/core'
 import type { WrittenCall } from './call-list.ts'
 import type { ToolOutcome } from './tool-result.ts'
 import { toToolResult } from './tool-result.ts'
@@ -61,7 +61,7 @@ function isPresentable(error: unknown): error is Error {
 function readArgs(text: string): { readonly args: unknown; readonly fault?: string } {
   if (text.trim() === '') return { args: {} }
   try {
-    return { args: JSON.parse(text) }
+    return { args: parseJsonText(text) }
   } catch {
     return { args: text, fault: 'The arguments are not valid JSON.' }
   }

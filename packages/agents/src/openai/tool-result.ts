@@ -1,3 +1,5 @@
+import { parseJsonText } from '@postern/core'
+
 /** Characters of a result that a model is given. */
 const maxResult = 100_000
 
@@ -14,5 +16,5 @@ export function toToolResult(value: unknown): unknown {
   const text = JSON.stringify(value ?? null)
   if (text === undefined) throw new Error('The result of a tool is no JSON')
   if (text.length > maxResult) throw new Error(`The result of a tool is longer than ${maxResult} characters`)
-  return JSON.parse(text)
+  return parseJsonText(text)
 }

@@ -1,4 +1,5 @@
 import type { StreamAnswer } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import { findModelError, isContentRefused } from './model-error.ts'
 
 /** Whether the server of a model is asked what its answers cost. */
@@ -66,7 +67,7 @@ async function* repeat(text: string): AsyncGenerator<Uint8Array, void, undefined
 
 export function parseLeniently(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonText(text)
   } catch {
     return undefined
   }

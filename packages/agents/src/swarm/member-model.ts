@@ -1,4 +1,5 @@
 import type { AgentChunk, AgentContext, Json } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { ModelAnswer, SwarmModel, SwarmToolCall, ToolDescription } from '@postern/transcript'
 import { openCompletion } from '../openai/completion.ts'
 import type { ImagePiece } from '../openai/images.ts'
@@ -95,7 +96,7 @@ function readCall({ name, args }: Round['calls'][number], { nameCall, faults }: 
 function readArguments(text: string): { readonly [name: string]: Json } | undefined {
   if (text.trim() === '') return {}
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJsonText(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as { readonly [name: string]: Json })
       : undefined

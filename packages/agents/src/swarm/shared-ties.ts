@@ -1,4 +1,5 @@
 import type { AgentContext, World } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { ShelfPlace, ShelfTies } from '@postern/transcript'
 import { kindOfItems } from '@postern/transcript'
 import type { SwarmAgentConfig } from './config.ts'
@@ -39,6 +40,6 @@ export function createSharedTies(
 }
 
 function readName(key: string): string {
-  const [, name] = JSON.parse(key) as readonly string[]
+  const [, name] = parseJsonText(key) as readonly string[]
   return name ?? ''
 }

@@ -1,5 +1,5 @@
 import type { Json, NormalizedMessage } from '@postern/core'
-import { subjectOf } from '@postern/core'
+import { parseJsonText, subjectOf } from '@postern/core'
 import type { RecordShelf, ShelfPlace } from '@postern/transcript'
 import type { TieShared } from './shared-ties.ts'
 import type { TurnState } from './turn-state.ts'
@@ -24,7 +24,7 @@ export function createTurnShelf(shelf: RecordShelf, { kept, message, tieShared }
 
   function placeOf(place: ShelfPlace): ShelfPlace {
     if (place.kind !== 'swarm-ban') return place
-    const [swarmName, policyName] = JSON.parse(place.key) as readonly string[]
+    const [swarmName, policyName] = parseJsonText(place.key) as readonly string[]
     return { ...place, key: JSON.stringify([swarmName, policyName, subject]) }
   }
 
@@ -80,6 +80,6 @@ function isKept({ kind }: ShelfPlace): boolean {
 
 /** Within one conversation: its swarm and its client are always the same. */
 function nameData({ kind, key }: ShelfPlace): string {
-  const [, name] = JSON.parse(key) as readonly string[]
+  const [, name] = parseJsonText(key) as readonly string[]
   return `${kind} ${name}`
 }

@@ -1,5 +1,5 @@
 import type { AgentCallOptions, AgentState, Json } from '@postern/core'
-import { Rejection } from '@postern/core'
+import { parseJsonText, Rejection } from '@postern/core'
 
 export type Continuation = Pick<AgentCallOptions, 'contextId' | 'taskId'>
 
@@ -32,7 +32,7 @@ export async function openTurnState(state: AgentState, maxBytes: number): Promis
   let kept = ((await state.get()) ?? {}) as KeptState
   function keep(change: KeptState): void {
     kept = { ...kept, ...change }
-    state.set(JSON.parse(JSON.stringify(kept)) as Json)
+    state.set(parseJsonText(JSON.stringify(kept)) as Json)
   }
 
   /** What makes it less is always kept. @throws Rejection too_large */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { parseUrl } from '@postern/core'
+import { parseJsonText, parseUrl } from '@postern/core'
 import type { JWK, JWTPayload } from 'jose'
 import { isJsonObject } from '../bounded-json.ts'
 import { ProofRejection } from './credential.ts'
@@ -78,7 +78,7 @@ async function checkProofSignature(proof: string): Promise<JWTPayload> {
     const { payload, protectedHeader } = await compactVerify(proof, EmbeddedJWK, { algorithms: [...tokenAlgorithms] })
     if (protectedHeader.typ?.toLowerCase().replace('application/', '') !== 'dpop+jwt')
       throw refuseProof('is of another type')
-    const claims: unknown = JSON.parse(new TextDecoder().decode(payload))
+    const claims: unknown = parseJsonText(new TextDecoder().decode(payload))
     if (!isJsonObject(claims)) throw refuseProof('holds no claims')
     return claims
   } catch (cause) {

@@ -1,4 +1,12 @@
-import { ConfigError, LeaseLost, Rejection, type RejectionCode, Unavailable, Undeliverable } from '@postern/core'
+import {
+  ConfigError,
+  LeaseLost,
+  parseJsonText,
+  Rejection,
+  type RejectionCode,
+  Unavailable,
+  Undeliverable,
+} from '@postern/core'
 
 /** An error as it crosses from one thread to the other. */
 export interface SentError {
@@ -45,7 +53,7 @@ export function sendError(error: unknown): SentError {
 
 /** Only what can be copied. */
 function plain({ cause: _, ...members }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return JSON.parse(JSON.stringify(members)) as Readonly<Record<string, unknown>>
+  return parseJsonText(JSON.stringify(members)) as Readonly<Record<string, unknown>>
 }
 
 export function receiveError({ name, message, stack, members, cause }: SentError): Error {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { parseJsonText } from '@postern/core'
 import type { Batch, Notice } from '../batch.ts'
 
 export interface Hints {
@@ -70,7 +71,7 @@ function escapeLetters(json: string): string {
 /** Whoever may write to the database may tell anything. */
 function parseNotice(text: string): Notice | undefined {
   try {
-    const [topic, payload] = JSON.parse(text) as readonly unknown[]
+    const [topic, payload] = parseJsonText(text) as readonly unknown[]
     return typeof topic === 'string' ? { topic, payload } : undefined
   } catch {
     return undefined

@@ -1,5 +1,5 @@
 import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
-import { mentionRelays } from '@postern/core'
+import { mentionRelays, parseJsonText } from '@postern/core'
 import type { EntryBody, Residue } from '@postern/transcript'
 import { normalizedCodec } from '@postern/transcript'
 import type { Database } from '../database.ts'
@@ -40,7 +40,7 @@ export function createResidueFinder(db: Database, { readMessage, responses }: Re
 }
 
 function describeHandled(handled: Handled, said: Run): Residue {
-  const message = JSON.parse(JSON.stringify(handled)) as Foreign
+  const message = parseJsonText(JSON.stringify(handled)) as Foreign
   const [own] = normalizedCodec.write(said, { bag: 'none' })
   // Taken back: an answer is never without parts.
   const isEmpty = 'status' in handled && handled.parts.length === 0

@@ -1,4 +1,5 @@
 import type { Json } from '@postern/core'
+import { parseJsonText } from '@postern/core'
 import type { EntryDraft, Reading } from '../dialect.ts'
 import { contentOfText, type EntryTool } from '../entry.ts'
 import { readEntryDecision } from '../entry-decision.ts'
@@ -85,7 +86,7 @@ function readAguiCall({ id, function: called }: AguiToolCall): EntryDraft {
 
 function parseArguments(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return parseJsonText(text) as Json
   } catch {
     return undefined
   }
