@@ -6,7 +6,7 @@ import { isOnOrigin } from './iri.ts'
 import type { JsonObject } from './reading.ts'
 import { asObject, listOf, textOf } from './reading.ts'
 import type { RemoteActor } from './remote-actor.ts'
-import { isForAssertion, isKnownProof, isProofMadeBy } from './signature/object-proof.ts'
+import { isForAssertion, isKnownProof, isProofMadeBy, maxProofs } from './signature/object-proof.ts'
 import { findAmbiguity } from './signature/plain-json.ts'
 import { isAhead } from './signature/window.ts'
 
@@ -14,8 +14,10 @@ export interface IntegrityClaim {
   readonly activity: Activity
   /** As it arrived: what stands there twice is seen only here. */
   readonly bytes: Uint8Array
-  /** Whom the HTTP signature has proven. */
+  /** The actor's own document. */
   readonly actor: RemoteActor
+  /** A proof made before proves nothing, ms; absent: however old it is. */
+  readonly notBefore?: number | undefined
 }
 
 export interface IntegrityParts {
@@ -23,7 +25,6 @@ export interface IntegrityParts {
   now(): number
 }
 
-const maxProofs = 4
 /** Options we do not know might limit what the proof is good for (`domain`, `challenge`, `previousProof`). */
 const knownMembers: ReadonlySet<string> = new Set([
   '@context',
@@ -75,7 +76,10 @@ async function findFault(proven: Proven, claim: IntegrityClaim, parts: Integrity
   if (malformation || !method) return malformation ?? 'it names no key'
   const key = await findAssertionKey(method, claim, parts)
   if (!key) return 'its key is not an assertionMethod of the actor'
-  return findTimeFault(proof, parts.now()) ?? (isIntact(key, proven) ? undefined : 'it does not fit the document')
+  return (
+    findTimeFault(proof, parts.now(), claim.notBefore) ??
+    (isIntact(key, proven) ? undefined : 'it does not fit the document')
+  )
 }
 
 function findMalformation(proof: JsonObject): string | undefined {
@@ -83,9 +87,10 @@ function findMalformation(proof: JsonObject): string | undefined {
   return isForAssertion(proof) ? undefined : 'it was not made to assert something'
 }
 
-function findTimeFault({ created, expires }: JsonObject, now: number): string | undefined {
+function findTimeFault({ created, expires }: JsonObject, now: number, notBefore = 0): string | undefined {
   const made = parseTime(created)
   if (made === undefined || isAhead(made, now)) return 'it was not made at a time that has been'
+  if (made < notBefore) return 'it was made too long ago'
   if (expires === undefined) return undefined
   return (parseTime(expires) ?? 0) > now ? undefined : 'it has expired'
 }

@@ -5,14 +5,14 @@ import type { ProvenActivity } from './verify.ts'
 
 /** The verified actor as the sender of a message to `recipient`. `language` (BCP 47) is what the message is written in. */
 export function toSender(named: NamedActivity, recipient: string, language: string | undefined): Sender {
-  const { actor, keyId } = named
+  const { actor, keyId, objectKeyId = '' } = named
   return {
     address: addressOf(named),
     ...(actor.name && { display_name: actor.name }),
     profile: toProfile(named, language),
-    auth_method: 'ap-http-signature',
+    auth_method: keyId ? 'ap-http-signature' : 'ap-object-integrity-proof',
     verified: true,
-    key_id: keyId,
+    key_id: keyId ?? objectKeyId,
     identities: toEvidence(named, recipient),
   }
 }
@@ -22,7 +22,7 @@ function addressOf({ address, actor }: NamedActivity): string {
   return address ?? `@~unconfirmed@${actor.host}`
 }
 
-/** One piece for the request, and a second for the document when it carries a proof of its own. */
+/** A piece for the request, unless another server signed it, and one for the document when it carries a proof of its own. */
 function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, audience: string): IdentityEvidence[] {
   const said = {
     subject: actor.id,
@@ -31,9 +31,9 @@ function toEvidence({ actor, keyId, objectKeyId, receivedAt }: ProvenActivity, a
     audience,
     issuedAt: isoTime(receivedAt),
   } as const
-  const byRequest = mintTransportEvidence({ ...said, method: 'ap-http-signature', keyId })
-  if (!objectKeyId) return [byRequest]
-  return [byRequest, mintTransportEvidence({ ...said, method: 'ap-object-integrity-proof', keyId: objectKeyId })]
+  const mint = (method: 'ap-http-signature' | 'ap-object-integrity-proof', id: string | undefined) =>
+    id ? [mintTransportEvidence({ ...said, method, keyId: id })] : []
+  return [...mint('ap-http-signature', keyId), ...mint('ap-object-integrity-proof', objectKeyId)]
 }
 
 function toProfile({ actor, address }: NamedActivity, language: string | undefined): SenderProfile {

@@ -5,8 +5,10 @@ import type { Activity } from './activity.ts'
 import { parseActivity } from './activity.ts'
 import type { RemoteActors } from './actor-cache.ts'
 import type { IsBlocked } from './blocklist.ts'
+import { findCarriedKey, identifySigner } from './carried-activity.ts'
 import { parsePostIri } from './inbox/own-post.ts'
 import { isOnOrigin } from './iri.ts'
+import type { FindKeyOwner } from './key-owner.ts'
 import { verifyObjectProof } from './object-integrity.ts'
 import { parsePieceId } from './pieces.ts'
 import { idOf } from './reading.ts'
@@ -30,7 +32,8 @@ export interface ProvenActivity {
   readonly [provenBrand]: true
   readonly activity: Activity
   readonly actor: RemoteActor
-  readonly keyId: string
+  /** Of the actor's HTTP signature; absent when another server passes the activity on, and the document proves itself. */
+  readonly keyId: string | undefined
   /** Of the proof the document itself carries, when it holds. */
   readonly objectKeyId: string | undefined
   readonly bytes: Uint8Array
@@ -54,6 +57,7 @@ export interface VerifyParts {
   readonly agents: Pick<AgentDirectory, 'find'>
   readonly desk: Pick<Desk, 'findResponse'>
   readonly actors: RemoteActors
+  readonly findKeyOwner: FindKeyOwner
   readonly isBlocked: IsBlocked
   /** The configured origin that peers sign for. */
   readonly origin: string
@@ -63,6 +67,8 @@ export interface VerifyParts {
 
 const maxBodyBytes = 1024 * 1024
 const maxDepth = 32
+/** How long after it was proven an activity may still be passed on. */
+const maxCarriedMs = 86_400_000
 
 /**
  * Who posts to an inbox and how we know, the cheap checks first: nothing goes out and nothing heavy runs before the
@@ -82,13 +88,55 @@ export async function verifyDelivery(raw: InboxRequest, parts: VerifyParts): Pro
   proof.checkBody(bytes)
   const document = parseBoundedJson(bytes, { maxDepth, what: 'activity' })
   if (await isOwnReturned(document, proof.keyId, parts)) return 'nothing'
-  const activity = parseActivity(document, proof.keyId)
+  const carriedKey = findCarriedKey(document, proof.keyId)
+  const activity = parseActivity(document, carriedKey ?? proof.keyId)
   if (parts.isBlocked(activity.actor.host)) throw blocked()
+  if (carriedKey) return verifyCarried({ activity, bytes }, proof, parts)
   const actor = await findSigner(activity.actor, parts.actors)
   if (!actor) return endOfGone(activity, parts.actors)
   const signer = await proveSigner({ iri: activity.actor, actor, proof }, parts.actors)
   const objectProof = await verifyObjectProof({ activity, bytes, actor: signer }, parts)
   return prove({ activity, actor: signer, bytes, receivedAt: parts.now() }, proof, objectProof)
+}
+
+/**
+ * What another server passes on: its HTTP signature proves only the carrier, the document's own proof (FEP-8b32) the actor. An old proof
+ * does not count, or anybody who kept a document could say it again for its actor.
+ * @throws Rejection, Unavailable
+ */
+async function verifyCarried(
+  { activity, bytes }: Pick<ProvenActivity, 'activity' | 'bytes'>,
+  proof: RequestProof,
+  parts: VerifyParts,
+): Promise<VerifiedDelivery> {
+  const carrier = await identifySigner(proof, parts)
+  const actor = await findSigner(activity.actor, parts.actors)
+  if (!actor) return endOfGone(activity, parts.actors)
+  const notBefore = parts.now() - maxCarriedMs
+  const objectProof = await verifyObjectProof({ activity, bytes, actor, notBefore }, parts)
+  if (objectProof?.verdict !== 'pass') {
+    const reason = objectProof?.reason ?? 'there is none'
+    throw new Rejection('signer_mismatch', `Cannot verify activity: its own proof does not hold, ${reason}`)
+  }
+  const reason = `it proves only who passes the activity on, ${carrier.id}`
+  const byCarrier: Proof = {
+    kind: 'http-signature',
+    verdict: 'none',
+    reason,
+    key_id: proof.keyId,
+    scheme: proof.scheme,
+  }
+  const proofs = [byCarrier, { kind: 'digest', verdict: 'pass' }, objectProof]
+  const proven = {
+    activity,
+    actor,
+    bytes,
+    receivedAt: parts.now(),
+    keyId: undefined,
+    objectKeyId: objectProof.key_id,
+    proofs,
+  }
+  return proven as unknown as ProvenActivity
 }
 
 /** A post of ours that somebody else hands on comes back to us, too: it is known, and no fault of whoever brings it. */

@@ -16,6 +16,9 @@ const suite = { type: 'DataIntegrityProof', cryptosuite: 'eddsa-jcs-2022', proof
 /** The context that gives `proof` its meaning to readers of JSON-LD. */
 export const dataIntegrityContext = 'https://w3id.org/security/data-integrity/v1'
 
+/** Of one document; more are not looked at. */
+export const maxProofs = 4
+
 const signatureLength = 64
 
 /** Whether this is a proof of the one kind we know, whoever made it. */
