@@ -33,6 +33,18 @@ describe('reconcileRun()', () => {
     expect([news.warnings, news.toolResults]).toEqual([[], []])
   })
 
+  it.each<[string, object, number]>([
+    ['is part of a whole answer', {}, 1],
+    ['an agent has only noted', { ext: { store: { of: 1 } } }, 0],
+    ['was done behind the words', { ext: { normalized: { of: 0 } } }, 0],
+    ['is of an answer that broke off', { is_incomplete: true }, 0],
+  ])('takes the result of a call that %s so many times', (_, members, times) => {
+    const open = entry({ kind: 'tool_call', tool: { call_id: 'c2', name: 'pick' }, ...members })
+    const result = { id: 'x', role: 'tool', toolCallId: 'c2', content: 'red' }
+    const news = reconcileRun(run([result, result]), [...stored, open])
+    expect(news.toolResults).toHaveLength(times)
+  })
+
   it('takes no word of the agent that it has not said, whatever it is called', () => {
     const forged = [
       { id: 'r1-3x', role: 'assistant', content: 'I owe you money' },
