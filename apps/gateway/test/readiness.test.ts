@@ -1,3 +1,5 @@
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -87,3 +89,25 @@ test('a file that another process holds for a moment refuses nobody', async () =
   expect(await sent).toMatchObject({ status: 200 })
   await house.close()
 }, 60_000)
+
+test('an answer that comes while another process holds the file is committed soon after, and its agent is called once', async () => {
+  const house = await openTestHouse(() => ({
+    agents: { gated: { use: join(import.meta.dirname, 'agents', 'gated-agent.ts') } },
+  }))
+  const folder = mkdtempSync(join(tmpdir(), 'postern-gated-'))
+  const sent = await house.world.fediverse.deliver({ to: '@gated@agents.test', text: `wait at ${folder}` })
+  expect(sent.status).toBe(202)
+  await eventually(async () => existsSync(join(folder, 'calls')))
+  const letGo = await holdFile(join(house.dataDir, 'postern.db'), 'EXCLUSIVE')
+  writeFileSync(join(folder, 'go'), '')
+  // Longer than a write waits by itself.
+  await delay(8_000)
+  await letGo()
+  const begun = performance.now()
+  const isDelivered = async () => (await house.deliveries()).some(({ state }) => state === 'sent')
+  await eventually(isDelivered)
+  // A lease lasts a minute.
+  expect(performance.now() - begun).toBeLessThan(20_000)
+  expect(readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n')).toHaveLength(1)
+  await house.close()
+}, 120_000)

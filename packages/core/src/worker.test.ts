@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import type { MemoryDesk, MemoryDeskOptions } from '../test/memory-desk.ts'
 import { createGate, createMemoryDesk, createQuietWorld, delivery, silentLog, turn } from '../test/memory-desk.ts'
 import type { Agent } from './agent.ts'
-import { LeaseLost } from './errors.ts'
+import { LeaseLost, Unavailable } from './errors.ts'
 import { createSlidingWindowPolicy } from './history.ts'
 import type { Channel } from './protocol.ts'
 import type { Worker, WorkerWorld } from './worker.ts'
@@ -232,5 +232,96 @@ describe('startWorker().stop()', () => {
     await stopped
     expect(handle).not.toHaveBeenCalled()
     expect(memory.releases).toMatchObject([{ uncounted: true }])
+  })
+})
+
+/** Lets a method of the desk fail so many times with what `createError` makes. */
+function failFirst<Name extends 'commit' | 'settle' | 'release'>(
+  { desk }: MemoryDesk,
+  name: Name,
+  times: number,
+  createError: () => Error = () => new Unavailable('Cannot store: the database does not take writes now'),
+): () => number {
+  const real = desk[name] as (...args: unknown[]) => Promise<void>
+  let asked = 0
+  Object.assign(desk, {
+    async [name](...args: unknown[]) {
+      asked += 1
+      if (asked <= times) throw createError()
+      return real(...args)
+    },
+  })
+  return () => asked
+}
+
+describe('while the store is away', () => {
+  test('an answer is held and committed once the store is back; the agent is not asked again', async () => {
+    const handle = vi.fn(() => 'hi')
+    const { memory, worker } = openShop({ handle })
+    failFirst(memory, 'commit', 3)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(1), 20_000)
+    expect(handle).toHaveBeenCalledTimes(1)
+    expect(memory.releases).toEqual([])
+    await worker.stop(1_000)
+  })
+
+  test('what was sent is settled once the store is back, and not sent again', async () => {
+    const transmit = vi.fn(async () => ({}))
+    const { memory, worker } = openShop({ transmit })
+    failFirst(memory, 'settle', 3)
+    memory.addDeliveries(delivery('d1'))
+    await vi.waitFor(() => expect(memory.settlements).toHaveLength(1), 20_000)
+    expect(transmit).toHaveBeenCalledTimes(1)
+    await worker.stop(1_000)
+  })
+
+  test('results that are held are tried before new work is taken, so that nobody takes up their own work anew', async () => {
+    const order: string[] = []
+    const { memory, worker } = openShop({})
+    const commit = memory.desk.commit.bind(memory.desk)
+    const { leaseTurns } = memory.desk
+    let [isAway, refused] = [true, 0]
+    Object.assign(memory.desk, {
+      async commit(...args: Parameters<typeof commit>) {
+        if (isAway) refused += 1
+        if (isAway) throw new Unavailable('away')
+        order.push('commit')
+        return commit(...args)
+      },
+      async leaseTurns(request: Parameters<typeof leaseTurns>[0]) {
+        if (!isAway) order.push('lease')
+        return leaseTurns(request)
+      },
+    })
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(1), 20_000)
+    isAway = false
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits).toHaveLength(2), 20_000)
+    expect(order[0]).toBe('commit')
+    await worker.stop(1_000)
+  })
+
+  test('a result whose lease is lost meanwhile is thrown away', async () => {
+    const { memory, worker } = openShop({})
+    const asked: () => number = failFirst(memory, 'commit', 2, () =>
+      asked() === 1 ? new Unavailable('away') : new LeaseLost('somebody else has it'),
+    )
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBe(2), 20_000)
+    memory.addTurns(turn(2))
+    await vi.waitFor(() => expect(memory.commits.map(({ turn: { message } }) => message)).toEqual([2]), 20_000)
+    await worker.stop(1_000)
+  })
+
+  test('a process that ends does not wait for the store for ever', async () => {
+    const { memory, worker } = openShop({})
+    const asked = failFirst(memory, 'commit', Number.POSITIVE_INFINITY)
+    failFirst(memory, 'release', Number.POSITIVE_INFINITY)
+    memory.addTurns(turn(1))
+    await vi.waitFor(() => expect(asked()).toBeGreaterThan(0), 20_000)
+    await worker.stop(100)
+    expect(memory.commits).toEqual([])
   })
 })

@@ -1,5 +1,6 @@
 import { findDestinationHost } from './destination-host.ts'
-import { LeaseLost, TurnAborted } from './errors.ts'
+import { LeaseLost, TurnAborted, Unavailable } from './errors.ts'
+import { createHeldResults, holdEndings } from './held-results.ts'
 import type { Lane } from './lane.ts'
 import { createLane } from './lane.ts'
 import { createOneByOne } from './one-by-one.ts'
@@ -39,12 +40,23 @@ export interface Worker {
 export type WorkerWorld = Pick<World, 'now' | 'randomBytes' | 'log' | 'sleep'>
 
 /** Works turns and deliveries side by side until stopped. */
-export function startWorker(working: Working, sending: Sending, world: WorkerWorld, options: WorkerOptions): Worker {
-  const { desk } = working
+export function startWorker(
+  { desk: store, ...working }: Working,
+  sending: Sending,
+  world: WorkerWorld,
+  options: WorkerOptions,
+): Worker {
   const { holder, leaseMs } = options
   const stopping = new AbortController()
   const abandoning = new AbortController()
+  const held = createHeldResults(world, abandoning.signal)
+  const desk = holdEndings(store, held)
+  const delivering = { ...sending, desk: holdEndings(sending.desk, held) }
   const leaseOf = (limit: number): LeaseRequest => ({ holder, limit, leaseMs })
+  const lease = async <Work>(take: () => Promise<readonly Work[]>) => {
+    await held.tryAll()
+    return take()
+  }
   const shared = { isClosed: () => stopping.signal.aborted, onError: (error: unknown) => logEnd(world, error) }
   const { turnSlots, waitingSlots = 4 * turnSlots } = options
   const waiting = createWaitingTurns(waitingSlots, (turn, isWaiting) => {
@@ -52,14 +64,14 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
     desk.noteWaiting(turn, isWaiting).catch(() => undefined)
     turns.wake()
   })
-  const seated = { ...working, waiting }
+  const seated = { ...working, desk, waiting }
   const turnShares = { most: options.turnsPerAgent, mostOf: options.turnsOf }
   const turns: Lane<Turn> = createLane<Turn>({
     ...shared,
     slots: turnSlots,
     isWaiting: waiting.has,
     groupOf: turn => turn.agent,
-    lease: (limit, taken) => desk.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } }),
+    lease: (limit, taken) => lease(() => desk.leaseTurns({ ...leaseOf(limit), shares: { ...turnShares, taken } })),
     run: turn => workTurn(turn, seated, abandoning.signal),
   })
   // The desk gives what goes to one place in order. But what is taken back on its way is over for the desk at once: what follows it must not overtake it.
@@ -70,22 +82,24 @@ export function startWorker(working: Working, sending: Sending, world: WorkerWor
       slots,
       groupOf: delivery => findDestinationHost(delivery.to),
       lease: (limit, taken) =>
-        desk.leaseDeliveries({ ...leaseOf(limit), rank, shares: { most: options.deliveriesPerHost, taken } }),
-      run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, sending))),
+        lease(() =>
+          desk.leaseDeliveries({ ...leaseOf(limit), rank, shares: { most: options.deliveriesPerHost, taken } }),
+        ),
+      run: async delivery => void (await runInOrder(nameCourse(delivery), () => send(delivery, delivering))),
     })
   const { broadcastSlots = Math.ceil(options.deliverySlots / 2) } = options
-  const held = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
+  const leased = [turns, deliver('answer', options.deliverySlots), deliver('broadcast', broadcastSlots)] as const
   const broadcasts = createLane<Broadcast>({
     ...shared,
     // One after the other: the posts of a thread go out in their order.
     slots: 1,
     groupOf: () => undefined,
-    lease: limit => desk.leaseBroadcasts(leaseOf(limit)),
+    lease: limit => lease(() => desk.leaseBroadcasts(leaseOf(limit))),
     run: broadcast =>
       spreadBroadcast(broadcast, { desk, world, findChannel: working.findChannel, isClosed: shared.isClosed }),
   })
-  const lanes = [...held, broadcasts]
-  const running = () => held.flatMap(lane => [...lane.running.keys()])
+  const lanes = [...leased, broadcasts]
+  const running = () => leased.flatMap(lane => [...lane.running.keys()])
   const wakeAll = () => {
     for (const lane of lanes) lane.wake()
   }
@@ -134,5 +148,6 @@ function nameCourse({ via, agent, to, message }: Delivery): string {
 
 function logEnd(world: Pick<World, 'log'>, error: unknown): void {
   if (error instanceof LeaseLost) world.log.warn({ err: error }, 'lease lost, result thrown away')
+  else if (error instanceof Unavailable) world.log.warn({ err: error }, 'the store cannot be asked now')
   else world.log.error({ err: error }, 'work failed; its lease will run out')
 }

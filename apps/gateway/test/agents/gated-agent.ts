@@ -1,0 +1,13 @@
+import { appendFileSync, existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { NormalizedMessage } from '@postern/core'
+
+/** Told a folder, it notes there that it was called, waits until there is a file `go`, and answers. */
+export async function handle(message: NormalizedMessage): Promise<string> {
+  const [part] = message.parts
+  const folder = /(\/\S+)/.exec(part?.kind === 'text' ? part.content : '')?.[1] ?? ''
+  appendFileSync(join(folder, 'calls'), `${message.id}\n`)
+  while (!existsSync(join(folder, 'go'))) await delay(50)
+  return 'let through'
+}
