@@ -146,6 +146,7 @@ export async function openGateway(
     showDemand: policy.showDemand,
     demandClaims: policy.demandClaims,
     maxHops: loop.max_hops,
+    maxMentions: loop.max_mentions,
   }
   const web = { ...config.web, auth: joinTokenRules(config.web.auth, config.a2a.auth) }
   const chatWays = {

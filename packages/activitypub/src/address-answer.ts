@@ -1,42 +1,50 @@
 import type { Addressing, AnsweredTurn, PlannedDelivery, ShowDemand } from '@postern/core'
+import { mentionLength } from './mention-link.ts'
 import { activityIri, postIri } from './own-iris.ts'
+import type { Called } from './people-called.ts'
+import { countCallable, findCalled, ownNames } from './people-called.ts'
 import { countPieces, pieceId } from './pieces.ts'
 import { presentPost } from './present.ts'
-import { mentionLength } from './render.ts'
 import type { Rendering } from './rendering.ts'
 import { toRenderingJson } from './rendering.ts'
 import type { DeliveryPlace, DeliveryTarget, ReplyTarget } from './reply-target.ts'
 import { readReplyTarget, toJson } from './reply-target.ts'
 import { isOpen, replyVisibility } from './visibility.ts'
 
-const maxMentions = 20
-
 export interface AddressHouse {
   readonly origin: string
   /** The longest post the server of this inbox likes, in visible characters. */
   postLimitOf(inbox: string | undefined): number
   readonly showDemand?: ShowDemand | undefined
+  /** People that one answer may call. */
+  readonly maxMentions: number
 }
 
 /** An answer goes to the author's inbox, and to each one it mentions. Pure. */
 export function addressAnswer(
   { turn, response }: AnsweredTurn,
-  { origin, postLimitOf, showDemand }: AddressHouse,
+  { origin, postLimitOf, showDemand, maxMentions }: AddressHouse,
 ): Addressing {
   const reply = readReplyTarget(turn.target)
   const visibility = replyVisibility(reply.visibility, response.visibility)
   const isListed = isOpen(visibility)
-  const others = othersMentioned(response.mentions, [
-    reply.address,
-    ...ownNames(turn.agent, turn.content.recipient, origin),
-  ])
-  const named = [{ name: reply.address ?? '' }, ...others.map(name => ({ name }))]
-  const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(named))
-  const { parts } = presentPost(response, turn.content, { visibility }, showDemand)
-  const pieces = countPieces(parts, limit)
-  const rendering: Rendering = { reply, visibility, pieces, ...(pieces > 1 && { limit }) }
+  const { agent_chain: chain } = turn.content.recipient_capabilities
+  const callable = countCallable(visibility, chain, maxMentions)
+  const shown = presentPost(response, turn.content, { visibility }, showDemand)
+  const known = [reply.address, ...ownNames(turn.agent, turn.content.recipient, origin)]
+  const called = findCalled(shown, { callable }, known)
+  const before = [{ name: reply.address ?? '' }, ...called.chosen.map(name => ({ name }))]
+  const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(before))
+  const pieces = countPieces(shown.parts, limit)
+  const rendering: Rendering = {
+    reply,
+    visibility,
+    pieces,
+    ...(pieces > 1 && { limit }),
+    ...(callable > 0 && { callable }),
+  }
   return {
-    deliveries: addressPieces(pieces, deliver(replyPlaces(reply, others, isListed))),
+    deliveries: addressPieces(pieces, deliver(replyPlaces(reply, called, isListed))),
     aliases: aliasesOf(postIri(origin, turn.agent, response.id), pieces),
     isListed,
     rendering: toRenderingJson(rendering),
@@ -54,14 +62,17 @@ export interface Place {
 }
 
 /** The places of an answer: its author's inbox, and those it mentions. */
-export function replyPlaces(reply: ReplyTarget, others: readonly string[], isForAll: boolean): readonly Place[] {
+export function replyPlaces(reply: ReplyTarget, called: Called, isForAll: boolean): readonly Place[] {
   const inbox = inboxFor(reply, isForAll)
   const author: Place[] = inbox ? [{ to: inbox, peer: reply.actor, target: { inbox, peer: reply.actor } }] : []
-  return [...author, ...mentionPlaces(others)]
+  return [...author, ...mentionPlaces(called)]
 }
 
-export function mentionPlaces(mentions: readonly string[]): readonly Place[] {
-  return mentions.map(mention => ({ to: mention, target: { mention } }))
+export function mentionPlaces({ chosen, named }: Called): readonly Place[] {
+  return [
+    ...chosen.map(mention => ({ to: mention, target: { mention } })),
+    ...named.map(mention => ({ to: mention, target: { mention, isNamed: true } as const })),
+  ]
 }
 
 type AddressPiece = (piece: number) => readonly PlannedDelivery[]
@@ -88,18 +99,4 @@ export function aliasesOf(post: string, pieces: number): readonly string[] {
 /** The shared inbox is for what everybody on that server may see. */
 function inboxFor({ inbox, sharedInbox }: ReplyTarget, isForAll: boolean): string | undefined {
   return (isForAll ? sharedInbox : undefined) ?? inbox
-}
-
-/** An agent goes by the domain of its handle and by the host of its actor: it does not wake itself by either. */
-export function ownNames(agent: string, address: string, origin: string): readonly string[] {
-  return [address, `@${agent}@${new URL(origin).hostname}`]
-}
-
-/** Those an answer mentions, once each, without whom it goes to anyway. */
-export function othersMentioned(
-  mentions: readonly string[] = [],
-  known: readonly (string | undefined)[],
-): readonly string[] {
-  const named = mentions.map(mention => `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`)
-  return [...new Set(named)].filter(mention => !known.includes(mention)).slice(0, maxMentions)
 }

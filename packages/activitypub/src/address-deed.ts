@@ -9,19 +9,11 @@ import type {
   RevisionDeed,
 } from '@postern/core'
 import type { AddressHouse, Place } from './address-answer.ts'
-import {
-  addressPieces,
-  aliasesOf,
-  deliver,
-  mentionPlaces,
-  othersMentioned,
-  ownNames,
-  replyPlaces,
-  shortest,
-} from './address-answer.ts'
+import { addressPieces, aliasesOf, deliver, mentionPlaces, replyPlaces, shortest } from './address-answer.ts'
+import { mentionLength } from './mention-link.ts'
 import { postIri } from './own-iris.ts'
+import { countCallable, findCalled, ownNames } from './people-called.ts'
 import { countPieces } from './pieces.ts'
-import { mentionLength } from './render.ts'
 import { renderReaction } from './render-reaction.ts'
 import type { Revision } from './render-revision.ts'
 import type { Rendering } from './rendering.ts'
@@ -32,20 +24,24 @@ import { isOpen } from './visibility.ts'
 
 /** What an agent does beside answering, as deliveries and broadcasts; undefined when it cannot be done. Pure. */
 export function addressDeed(deed: Deed, house: AddressHouse): Addressing | undefined {
-  if ('target' in deed) return 'response' in deed ? addressRevision(deed) : addressReaction(deed, house)
+  if ('target' in deed) return 'response' in deed ? addressRevision(deed, house) : addressReaction(deed, house)
   return addressPost(deed, house)
 }
 
 /** Shorter than any server of the network cuts: what followers read is not made for one of them. */
-function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: AddressHouse): Addressing | undefined {
+function addressPost(
+  { agent, response, chain }: PostDeed,
+  { origin, postLimitOf, maxMentions }: AddressHouse,
+): Addressing | undefined {
   const { visibility = 'public' } = response
-  const others = othersMentioned(response.mentions, ownNames(agent, response.sender, origin))
-  if (visibility === 'direct' && others.length === 0) return undefined
-  const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(others.map(name => ({ name }))))
+  const callable = countCallable(visibility, chain, maxMentions)
+  const called = findCalled(response, { callable }, ownNames(agent, response.sender, origin))
+  if (visibility === 'direct' && called.chosen.length === 0) return undefined
+  const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(called.chosen.map(name => ({ name }))))
   const pieces = countPieces(response.parts, limit)
-  const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }) }
+  const rendering: Rendering = { visibility, pieces, ...(pieces > 1 && { limit }), ...(callable > 0 && { callable }) }
   return {
-    deliveries: addressPieces(pieces, deliver(mentionPlaces(others))),
+    deliveries: addressPieces(pieces, deliver(mentionPlaces(called))),
     broadcasts: broadcastPieces(rendering),
     aliases: aliasesOf(postIri(origin, agent, response.id), pieces),
     isListed: isOpen(visibility),
@@ -54,23 +50,23 @@ function addressPost({ agent, response }: PostDeed, { origin, postLimitOf }: Add
 }
 
 /** To all who got what is changed. */
-function addressRevision({ act, id, at, response, target, message, rendering }: RevisionDeed): Addressing {
+function addressRevision(
+  { act, agent, id, at, response, target, message, rendering }: RevisionDeed,
+  { origin }: AddressHouse,
+): Addressing {
   const rendered = readRendering(rendering, target, response)
   const revision: Revision = { act, id, at }
   const deliveries = addressPieces(
     rendered.pieces,
-    deliver(placesOf(rendered, response.mentions, message.recipient), { revision }),
+    deliver(placesOf(rendered, response, ownNames(agent, message.recipient, origin)), { revision }),
   )
   return { deliveries, aliases: [], broadcasts: rendered.reply ? [] : broadcastPieces(rendered, revision) }
 }
 
-function placesOf(
-  { reply, visibility }: Rendering,
-  mentions: readonly string[] | undefined,
-  own: string,
-): readonly Place[] {
-  const others = othersMentioned(mentions, [reply?.address, own])
-  return reply ? replyPlaces(reply, others, isOpen(visibility)) : mentionPlaces(others)
+function placesOf(rendering: Rendering, response: RevisionDeed['response'], own: readonly string[]): readonly Place[] {
+  const { reply, visibility } = rendering
+  const called = findCalled(response, rendering, [reply?.address, ...own])
+  return reply ? replyPlaces(reply, called, isOpen(visibility)) : mentionPlaces(called)
 }
 
 function broadcastPieces({ visibility, pieces }: Rendering, revision?: Revision): readonly PlannedBroadcast[] {

@@ -2,7 +2,6 @@ import type { Delivery, FetchAnswer, Json, RelationDesk, World } from '@postern/
 import { Rejection, Unavailable, Undeliverable } from '@postern/core'
 import { parseRetryAfter } from '@postern/http'
 import type { RemoteActors } from './actor-cache.ts'
-import { othersMentioned, ownNames } from './address-answer.ts'
 import type { IsBlocked } from './blocklist.ts'
 import { isBlockedAddress } from './blocklist.ts'
 import { findHost, parseIri } from './iri.ts'
@@ -10,13 +9,15 @@ import type { Acquaintance, KeyIntroductions } from './key-introductions.ts'
 import { introducingKey } from './key-introductions.ts'
 import type { DocumentKey, KeyRing, RequestKey } from './keys.ts'
 import type { SendSigned } from './knock.ts'
+import type { Mentioned } from './mention-link.ts'
 import type { OutgoingActivity } from './outgoing.ts'
 import { renderSaid } from './outgoing.ts'
 import type { ProveOutgoing } from './outgoing-proof.ts'
 import { agentIris } from './own-iris.ts'
 import type { PeerLimits } from './peer-limits.ts'
+import { everybodyCalled, findCalled, ownNames } from './people-called.ts'
 import type { RemoteActor } from './remote-actor.ts'
-import type { Answered, Mentioned } from './render.ts'
+import type { Answered } from './render.ts'
 import type { DeliveryPlace, DeliveryTarget } from './reply-target.ts'
 import { readDeliveryTarget } from './reply-target.ts'
 import { activityJson } from './vocabulary.ts'
@@ -43,6 +44,8 @@ export interface DeliverParts {
 const postMs = 15_000
 /** Peers answer 401 and 403 also while they cannot fetch our key: a few tries, then they mean it. */
 const maxRefusals = 3
+/** Of somebody whom only the words of an answer name: what looks like a name need not be one. */
+const maxLookUps = 3
 const refusalStatuses: ReadonlySet<number> = new Set([401, 403])
 const goneStatuses: ReadonlySet<number> = new Set([404, 410])
 const waitStatuses: ReadonlySet<number> = new Set([408, 425, 429])
@@ -56,7 +59,9 @@ export async function deliverActivity(
   delivery: Delivery,
   parts: DeliverParts,
 ): Promise<{ readonly note: string }> {
-  const { inbox, peer } = await findInbox(delivery, parts)
+  const place = await findInbox(delivery, parts)
+  if (!place) return { note: 'the words name somebody who is not there' }
+  const { inbox, peer } = place
   const host = findHost(inbox)
   if (!host || parts.isBlocked(host))
     throw new Undeliverable('Cannot deliver: the inbox is blocked or has no https address')
@@ -143,11 +148,26 @@ export function checkAnswer(
 
 type Inbox = Extract<DeliveryPlace, { readonly inbox: string }>
 
-async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox> {
+/** Undefined where the words of the answer alone name somebody, and there is nobody of that name. */
+async function findInbox(delivery: Delivery, parts: DeliverParts): Promise<Inbox | undefined> {
   const target = readDeliveryTarget(delivery)
   if ('inbox' in target) return target
-  const actor = await findMentioned(target.mention, parts)
-  const key = { via: 'activitypub', agent: delivery.agent, relation: 'blocked_by', peer: actor.id } as const
+  try {
+    return await findMentionedInbox(delivery, target, parts)
+  } catch (error) {
+    const isOver = error instanceof Undeliverable || (error instanceof Unavailable && delivery.attempt >= maxLookUps)
+    if (target.isNamed && isOver) return undefined
+    throw error
+  }
+}
+
+async function findMentionedInbox(
+  { agent }: Delivery,
+  target: Extract<DeliveryPlace, { readonly mention: string }>,
+  parts: DeliverParts,
+): Promise<Inbox> {
+  const actor = await findMentioned(target, parts)
+  const key = { via: 'activitypub', agent, relation: 'blocked_by', peer: actor.id } as const
   if (await parts.desk.findRelation(key))
     throw new Undeliverable('Cannot deliver: the one mentioned has blocked the agent')
   if (!actor.inbox) throw new Undeliverable('Cannot deliver: the one mentioned has no inbox')
@@ -160,11 +180,12 @@ async function lookUpMentions(
   { message }: Delivery,
   parts: Pick<DeliverParts, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
-  const others = othersMentioned(response.mentions, [
-    rendering.reply?.address,
-    ...ownNames(agent, message.recipient, origin),
-  ])
-  const found = await Promise.allSettled(others.map(mention => findMentioned(mention, parts)))
+  const known = [rendering.reply?.address, ...ownNames(agent, message.recipient, origin)]
+  const { chosen, named } = findCalled(response, rendering, known)
+  const others = everybodyCalled({ chosen, named })
+  const found = await Promise.allSettled(
+    others.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, parts)),
+  )
   return found.flatMap((result, at) =>
     result.status === 'fulfilled' ? [toMentioned(result.value, others[at] ?? '')] : [],
   )
@@ -175,11 +196,13 @@ function toMentioned({ id, url }: RemoteActor, name: string): Mentioned {
 }
 
 async function findMentioned(
-  mention: string,
+  { mention, isNamed }: { readonly mention: string; readonly isNamed?: boolean | undefined },
   { handles, actors }: Pick<DeliverParts, 'handles' | 'actors'>,
 ): Promise<RemoteActor> {
   try {
-    const actor = await actors.find(parseIri(await handles.resolve(mention), 'the one mentioned'))
+    const actor = await actors.find(
+      parseIri(await handles.resolve(mention, { isCounted: isNamed }), 'the one mentioned'),
+    )
     if (actor) return actor
   } catch (error) {
     if (error instanceof Rejection && error.code === 'rate_limited')

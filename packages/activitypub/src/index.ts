@@ -1,5 +1,5 @@
 import type { AgentDirectory, Channel, House, Inbound, Outbound } from '@postern/core'
-import { createSender, Rejection } from '@postern/core'
+import { createSender, defaultMaxMentions, Rejection } from '@postern/core'
 import type { Hono } from 'hono'
 import { createActorCache } from './actor-cache.ts'
 import { announceActors } from './actor-update.ts'
@@ -57,7 +57,7 @@ const swiftMs = 3_000
 /** Opens the fediverse's door: inboxes in, signed posts out. @throws ConfigError */
 export function openActivityPub(
   config: ActivityPubConfig,
-  { world, desk, agents, fileAddress, showDemand }: House,
+  { world, desk, agents, fileAddress, showDemand, maxMentions = defaultMaxMentions }: House,
 ): Channel<Hono> {
   const { origin } = agents
   const now = () => world.now()
@@ -103,7 +103,7 @@ export function openActivityPub(
     withdrawals: readWithdrawals,
   }
   const limits = createPeerLimits({ fetch: world.fetch, now })
-  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showDemand }
+  const addressing = { origin, postLimitOf: createPostLimits(config.split_posts, limits), showDemand, maxMentions }
   const gonePeers = createGonePeers({ fetchDocument, desk, world })
   const actorHouse = { origin, follows: config.follows }
   const sending = {

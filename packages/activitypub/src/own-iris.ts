@@ -25,6 +25,11 @@ export function postIri(origin: string, name: string, responseId: string): strin
   return `${agentIris(origin, name).actor}/posts/${responseId}`
 }
 
+/** The page of what the agent said under a tag (without `#`). */
+export function tagIri(origin: string, name: string, tag: string): string {
+  return `${agentIris(origin, name).actor}/tags/${encodeURIComponent(tag)}`
+}
+
 export function activityIri(post: string): string {
   return `${post}/activity`
 }

@@ -1,6 +1,6 @@
 import type { FoundResponse, LookupDesk, ShowDemand, Visibility } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { othersMentioned } from './address-answer.ts'
+import { everybodyCalled, findCalled, ownNames } from './people-called.ts'
 import { parsePieceId, partsOfPiece } from './pieces.ts'
 import { presentPost } from './present.ts'
 import type { RemoteActor } from './remote-actor.ts'
@@ -39,7 +39,8 @@ export async function findPost(
   const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
-  const others = othersMentioned(response.mentions, [reply?.address, message.recipient])
+  const known = [reply?.address, ...ownNames(agent, message.recipient, house.origin)]
+  const others = everybodyCalled(findCalled(response, rendering, known))
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []

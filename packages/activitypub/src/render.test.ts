@@ -98,7 +98,8 @@ test('renderNote() keeps the content warning and the language', () => {
 
 test('renderNote() names further people in the text, the tags and the addressing', () => {
   const bob = { href: 'https://other.test/users/bob', name: '@bob@other.test', url: 'https://other.test/@bob' }
-  const note = renderNote({ ...answerTo(), mentions: [bob] })
+  const said = { ...response, mentions: [bob.name] }
+  const note = renderNote({ ...answerTo(target, said), mentions: [bob] })
   expect(note.cc).toEqual([followers, alice, bob.href])
   expect(note.tag).toContainEqual({ type: 'Mention', href: bob.href, name: bob.name })
   expect(note.content).toContain('href="https://other.test/@bob"')

@@ -1,13 +1,17 @@
 import type { Json, NormalizedResponse, Part } from '@postern/core'
-import { escapeHtml } from '@postern/core'
 import { findWebAddress } from './iri.ts'
-import { linkMentions } from './link-mentions.ts'
-import { activityIri, agentIris, postIri } from './own-iris.ts'
+import type { LinkedWords } from './link-words.ts'
+import { linkWords } from './link-words.ts'
+import type { Mentioned } from './mention-link.ts'
+import { writeMention } from './mention-link.ts'
+import { activityIri, agentIris, postIri, tagIri } from './own-iris.ts'
 import { partsToHtmlOnce } from './parts-to-html.ts'
+import { othersMentioned } from './people-called.ts'
 import { partsOfPiece, pieceId } from './pieces.ts'
 import type { Rendering } from './rendering.ts'
 import type { ReplyTarget } from './reply-target.ts'
 import { activityStreams, publicCollection } from './vocabulary.ts'
+import { tagKey } from './words-called.ts'
 
 /** Something an agent said, as far as rendering it goes. */
 export interface Answered {
@@ -26,21 +30,16 @@ export interface Answered {
   readonly fileAddress?: ((digest: string) => string) | undefined
 }
 
-/** Somebody to notify. */
-export interface Mentioned {
-  /** Actor IRI. */
-  readonly href: string
-  /** `@user@host`, or the IRI when the host does not confirm one. */
-  readonly name: string
-  /** A page to show people. */
-  readonly url: string
-}
-
 export type JsonMembers = { readonly [name: string]: Json | undefined }
 
 export const postContext: Json = [
   activityStreams,
-  { sensitive: 'as:sensitive', ostatus: 'http://ostatus.org#', conversation: 'ostatus:conversation' },
+  {
+    sensitive: 'as:sensitive',
+    Hashtag: 'as:Hashtag',
+    ostatus: 'http://ostatus.org#',
+    conversation: 'ostatus:conversation',
+  },
 ]
 
 /** The `Create` that carries a post. Pure: the same answer is the same document, whenever it is rendered. */
@@ -66,7 +65,8 @@ export function renderNote(answered: Answered): JsonMembers {
   const id = idOfPiece(answered, piece)
   const parts = partsOfPiece(response.parts, rendering, piece) ?? []
   const mentioned = mentionedBy(answered)
-  const content = writeContent(answered, parts, mentioned)
+  const words = writeWords(answered, parts, mentioned)
+  const content = answered.piece ? words.html : withMentions(words, answered, mentioned)
   const attachment = parts.flatMap(part => toDocument(part, answered))
   const summary = reply?.summary ?? response.subject
   return {
@@ -85,7 +85,10 @@ export function renderNote(answered: Answered): JsonMembers {
     sensitive: reply?.sensitive === true || summary !== undefined,
     content,
     ...(reply?.language && { contentMap: { [reply.language]: content } }),
-    tag: mentioned.map(({ href, name }) => ({ type: 'Mention', href, name })),
+    tag: [
+      ...mentioned.map(({ href, name }) => ({ type: 'Mention', href, name })),
+      ...words.tags.map(tag => ({ type: 'Hashtag', href: tagIri(origin, agent, tagKey(tag)), name: `#${tag}` })),
+    ],
     ...(attachment.length > 0 && { attachment }),
   }
 }
@@ -119,39 +122,26 @@ export function renderAudience(answered: Answered): Audience {
   return audiences[rendering.visibility](agentIris(origin, agent).followers, people)
 }
 
-/** What follows in the same thread needs no names again. */
-function writeContent(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): string {
+function writeWords(answered: Answered, parts: readonly Part[], mentioned: readonly Mentioned[]): LinkedWords {
+  const { origin, agent, response } = answered
   const worded = parts.filter(part => !isShown(part, answered))
-  const html = partsToHtmlOnce({
-    parts: worded,
-    status: parts.length > worded.length ? 'completed' : answered.response.status,
-  })
-  return answered.piece ? html : withMentions(html, mentioned, answered.mentions)
+  const status = parts.length > worded.length ? 'completed' : response.status
+  const html = partsToHtmlOnce({ parts: worded, status })
+  return linkWords(html, { mentioned, tagIri: tag => tagIri(origin, agent, tag), memoKey: `${origin} ${agent}` })
 }
 
 /**
- * Mastodon notifies only those who are named in the text, in `tag` and in the addressing. Who is answered stands before it, and so do those of
- * `others` whom it does not name itself.
+ * Mastodon notifies only those who are named in the text, in `tag` and in the addressing. Who is answered stands before it, and so do those of the
+ * chosen whom it does not name itself. What follows in the same thread needs no names again.
  */
-function withMentions(said: string, mentioned: readonly Mentioned[], others: readonly Mentioned[] = []): string {
-  const { html, missing } = linkMentions(said, others, each => writeMention(each, each.name.slice(1)))
-  const before = mentioned.filter(each => !others.includes(each) || missing.includes(each))
+function withMentions({ html, named }: LinkedWords, answered: Answered, mentioned: readonly Mentioned[]): string {
+  const { response, rendering, mentions = [] } = answered
+  const chosen = othersMentioned(response.mentions)
+  const missing = mentions.filter(({ name }) => chosen.includes(name) && !named.has(name))
+  const before = rendering.reply ? [...mentioned.slice(0, 1), ...missing] : missing
   if (before.length === 0) return html
   const names = before.map(each => writeMention(each)).join(' ')
   return html.startsWith('<p>') ? `<p>${names} ${html.slice(3)}` : `<p>${names}</p>${html}`
-}
-
-function writeMention({ name, url }: Mentioned, label = labelOf(name)): string {
-  return `<span class="h-card"><a href="${escapeHtml(url)}" class="u-url mention">@<span>${escapeHtml(label)}</span></a></span>`
-}
-
-function labelOf(name: string): string {
-  return /^@([^@]+)@/.exec(name)?.[1] ?? name
-}
-
-/** Visible characters that the names before a text take. */
-export function mentionLength(mentioned: readonly Pick<Mentioned, 'name'>[]): number {
-  return mentioned.reduce((length, { name }) => length + labelOf(name).length + 2, 0)
 }
 
 const mediaPattern = /^(image|video|audio)\//

@@ -12,6 +12,8 @@ export interface Rendering {
   readonly pieces: number
   /** Visible characters one of them holds at most; absent when there is only one. */
   readonly limit?: number | undefined
+  /** People it may call, with those that its words name; absent: its words call nobody. */
+  readonly callable?: number | undefined
 }
 
 /** Written by this room only; the desk keeps it as JSON. */

@@ -33,7 +33,11 @@ export type DeliveryPlace =
       /** Whose it is, where one actor is meant. */
       readonly peer?: string | undefined
     }
-  | { readonly mention: string }
+  | {
+      readonly mention: string
+      /** Only the words name them: it is no fault where there is nobody of this name. */
+      readonly isNamed?: true | undefined
+    }
 
 /** What of an answer or post a delivery carries; or an activity of the protocol itself, ready as it is (an `Accept`). */
 export interface DeliveryContent {

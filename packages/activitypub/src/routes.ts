@@ -12,7 +12,7 @@ import type { KeyRing } from './keys.ts'
 import { mayRead } from './may-read.ts'
 import { nodeInfoType, renderNodeInfo, renderNodeInfoLinks } from './nodeinfo.ts'
 import { agentIris, instanceActorIri } from './own-iris.ts'
-import { answerPage, serveFeed, servePostPage } from './pages/page-routes.ts'
+import { answerPage, serveFeed, servePostPage, serveTagPage } from './pages/page-routes.ts'
 import { renderMissingPage } from './pages/post-page.ts'
 import type { PageDeps } from './pages/post-view.ts'
 import type { RecentDeps } from './pages/recent-posts.ts'
@@ -140,6 +140,9 @@ function addPosts(app: Hono, parts: RouteParts): void {
 function addFeeds(app: Hono, parts: RouteParts): void {
   app.get('/agents/:agent/feed.atom', context =>
     serveFeed(context, parts.agents.find(context.req.param('agent')), parts),
+  )
+  app.get('/agents/:agent/tags/:tag', context =>
+    serveTagPage(context, parts.agents.find(context.req.param('agent')), parts),
   )
 }
 

@@ -21,8 +21,11 @@ export interface Handles {
    * no error. @throws Rejection `forbidden` when the name is of a blocked domain, which is not asked
    */
   confirm(actor: RemoteActor): Promise<string | undefined>
-  /** The actor IRI behind an address. @throws Unavailable, Undeliverable, Rejection `rate_limited` */
-  resolve(address: string): Promise<string>
+  /**
+   * The actor IRI behind an address. `isCounted`: strangers may have chosen it (they had an agent say it), so look-ups on its domain are bounded.
+   * @throws Unavailable, Undeliverable, Rejection `rate_limited`
+   */
+  resolve(address: string, options?: { readonly isCounted?: boolean | undefined }): Promise<string>
   /** The actor IRI behind an address, if it was resolved lately. */
   recall(address: string): string | undefined
 }
@@ -120,10 +123,11 @@ export function createHandles({ fetch, now, isBlocked }: HandleParts): Handles {
       if (named.isBlocked) throw new Rejection('forbidden', 'Cannot accept activity: its host is blocked')
       return named.address
     },
-    async resolve(text) {
+    async resolve(text, { isCounted = false } = {}) {
       const known = resolved.get(text)
       if (known) return known
       const address = toAddress(text)
+      if (address && isCounted) takeElsewhere('', address.domain)
       const actor = address && (await findActor(address, find))
       if (!actor) throw new Undeliverable('Cannot look up address: it names no actor')
       resolved.set(text, actor, keepMs.confirmed)

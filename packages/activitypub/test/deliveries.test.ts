@@ -151,7 +151,7 @@ test('somebody who cannot be found is a dead letter, and the author still gets t
 test('address() plans nothing for an author without an inbox', () => {
   const turn = {
     agent: 'echo',
-    content: { recipient: '@echo@agents.test' },
+    content: { recipient: '@echo@agents.test', recipient_capabilities: {} },
     target: { actor: 'a', object: 'b', visibility: 'public' },
   }
   const response = { id: 'r', parts: [] }

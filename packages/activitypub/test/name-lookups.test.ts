@@ -23,7 +23,7 @@ function openHandles() {
   const handles = createHandles({ fetch, now: () => now, isBlocked: () => false })
   const confirm = (username: string, host: string) =>
     handles.confirm({ id: `https://${host}/users/${username}`, host, username } as RemoteActor)
-  return { asked, confirm, pass: (ms: number) => (now += ms) }
+  return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
 test('44: names said to be of a domain that is not theirs are asked for there sixty times a minute at most', async () => {
@@ -48,4 +48,15 @@ test('44: a redirect counts like a name', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'redirects.test')
   expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })
+})
+
+test('names that the words of an answer chose are looked up sixty times a minute at most on one domain', async () => {
+  const { asked, resolve } = openHandles()
+  for (let at = 0; at < 60; at += 1) await resolve(`@u${at}@victim.test`, { isCounted: true })
+  await expect(resolve('@one-more@victim.test', { isCounted: true })).rejects.toMatchObject({ code: 'rate_limited' })
+  expect(asked.get('victim.test')).toBe(60)
+  // What an agent chose itself, and what is known, is not kept back.
+  await resolve('@chosen@victim.test')
+  await resolve('@u1@victim.test', { isCounted: true })
+  expect(asked.get('victim.test')).toBe(61)
 })

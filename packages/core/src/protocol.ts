@@ -190,6 +190,8 @@ export interface House {
   readonly fileAddress?: ((digest: string) => string) | undefined
   /** Ceiling for chains of agents; default: `defaultMaxHops`. */
   readonly maxHops?: number | undefined
+  /** How many people and agents one answer may call; default: `defaultMaxMentions`. */
+  readonly maxMentions?: number | undefined
   /** A demand as its addressee sees it; absent where nothing can be decided. */
   readonly showDemand?: ShowDemand | undefined
   /** Decisions that callers bring themselves; absent where none are taken. */

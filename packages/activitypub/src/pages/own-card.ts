@@ -5,6 +5,7 @@ import { asObject, textOf } from '../reading.ts'
 import type { Answered } from '../render.ts'
 import { renderNote } from '../render.ts'
 import { createTextMemo } from '../text-memo.ts'
+import { readNamedWords } from '../words-called.ts'
 import type { Author, Media, PostCard } from './post-card.ts'
 
 /** Whose pages these are. */
@@ -39,6 +40,7 @@ export function describeOwnPost(answered: Answered, agent: PageAgent): PostCard 
     language: rendering.reply?.language,
     ...(warning !== undefined && { warning }),
     words: sanitizeOnce(String(note.content)),
+    tags: readNamedWords(response.parts).tags,
     media: listAttachments(note.attachment)
       .map(asObject)
       .flatMap(json => readMedia(json, agent.origin)),

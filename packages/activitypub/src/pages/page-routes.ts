@@ -7,12 +7,15 @@ import type { PostsParts } from '../posts.ts'
 import { findPost } from '../posts.ts'
 import type { Readers } from '../readers.ts'
 import { isOpen } from '../visibility.ts'
+import { tagKey } from '../words-called.ts'
 import { feedType, renderFeed } from './feed.ts'
+import { describeAgent } from './own-card.ts'
 import { renderMissingPage, renderPostPage } from './post-page.ts'
 import type { PageDeps } from './post-view.ts'
 import { viewPost } from './post-view.ts'
 import type { RecentDeps } from './recent-posts.ts'
 import { listRecentPosts } from './recent-posts.ts'
+import { renderTagPage } from './tag-page.ts'
 
 export interface PageRouteDeps {
   readonly posts: PostsParts
@@ -23,6 +26,7 @@ export interface PageRouteDeps {
 
 /** What an agent's feed holds. */
 const feedLength = 20
+const searchedForTag = 100
 const forEverybody = { vary: 'Accept', 'cache-control': 'public, max-age=60' } as const
 const feedHeaders = {
   'content-type': `${feedType}; charset=utf-8`,
@@ -42,6 +46,22 @@ export async function servePostPage(
   const view = await viewPost(found, agent, pages)
   context.header('link', `<${view.post.url}>; rel="alternate"; type="application/activity+json"`)
   return answerPage(context, renderPostPage(view), 200, agent.iconUrl)
+}
+
+/** The posts under a tag, of the last hundred. @throws Rejection, Unavailable */
+export async function serveTagPage(
+  context: Context,
+  agent: AgentProfile | undefined,
+  { pages, readers }: PageRouteDeps,
+): Promise<Response> {
+  await readers.admit(context.req.raw)
+  const key = tagKey(context.req.param('tag') ?? '')
+  const recent = agent ? await listRecentPosts(agent, searchedForTag, pages) : []
+  const posts = recent.filter(({ tags }) => tags.some(tag => tagKey(tag) === key))
+  if (!agent || posts.length === 0) return answerPage(context, renderMissingPage(false), 404)
+  const { domain, origin } = pages
+  const page = renderTagPage(key, describeAgent({ profile: agent, domain, origin }), posts.slice(0, feedLength))
+  return answerPage(context, page, 200, agent.iconUrl)
 }
 
 export function answerPage(

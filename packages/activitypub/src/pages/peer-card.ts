@@ -31,6 +31,7 @@ export function describePeerPost({ message, target }: CurrentMessage, isBlocked:
     language: reply.language,
     ...(reply.summary !== undefined && { warning: reply.summary }),
     words: partsToHtml({ status: 'completed', parts: message.parts.map(shorten) }),
+    tags: [],
     media: [],
   }
 }

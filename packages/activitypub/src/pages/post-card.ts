@@ -31,6 +31,8 @@ export interface PostCard {
   readonly warning?: string | undefined
   /** Sanitized HTML. */
   readonly words: string
+  /** Without `#`. */
+  readonly tags: readonly string[]
   readonly media: readonly Media[]
 }
 

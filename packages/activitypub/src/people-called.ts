@@ -1,0 +1,60 @@
+import type { AgentChain, NormalizedResponse } from '@postern/core'
+import { isFinalHop } from '@postern/core'
+import { normalizeName } from './inline-links.ts'
+import type { Rendering } from './rendering.ts'
+import { isOpen } from './visibility.ts'
+import { readNamedWords } from './words-called.ts'
+
+const maxMentions = 20
+
+/** Whom a response calls beside the author it answers. */
+export interface Called {
+  /** Those in its `mentions`. */
+  readonly chosen: readonly string[]
+  /** Further ones that its words name. */
+  readonly named: readonly string[]
+}
+
+/**
+ * How many people the words of a response may call: none where it is for some only, who did not ask for others to read along; none at the end
+ * of a chain of agents (mentionable §8.3). Pure.
+ */
+export function countCallable(
+  visibility: Rendering['visibility'],
+  chain: AgentChain | undefined,
+  most: number,
+): number {
+  return isOpen(visibility) && !isFinalHop(chain) ? most : 0
+}
+
+/** `known`: whom it goes to anyway, and the agent itself. Pure. */
+export function findCalled(
+  { mentions, parts }: Pick<NormalizedResponse, 'mentions' | 'parts'>,
+  { callable = 0 }: Pick<Rendering, 'callable'>,
+  known: readonly (string | undefined)[],
+): Called {
+  const chosen = othersMentioned(mentions, known)
+  const left = Math.max(0, callable - chosen.length)
+  const named = left > 0 ? othersMentioned(readNamedWords(parts).names, [...known, ...chosen]).slice(0, left) : []
+  return { chosen, named }
+}
+
+export function everybodyCalled({ chosen, named }: Called): readonly string[] {
+  return [...chosen, ...named]
+}
+
+/** An agent goes by the domain of its handle and by the host of its actor: it does not wake itself by either. */
+export function ownNames(agent: string, address: string, origin: string): readonly string[] {
+  return [address, `@${agent}@${new URL(origin).hostname}`]
+}
+
+/** Those an answer mentions, once each, without whom it goes to anyway. */
+export function othersMentioned(
+  mentions: readonly string[] = [],
+  known: readonly (string | undefined)[] = [],
+): readonly string[] {
+  const named = mentions.map(
+    mention => normalizeName(mention) ?? `@${mention.replace(/^(acct:)?@?/i, '').toLowerCase()}`,
+  )
+  return [...new Set(named)].filter(mention => !known.includes(mention)).slice(0, maxMentions)
+}
