@@ -14,6 +14,8 @@ export interface MailMarks {
   readonly replyTo: string | undefined
   /** The hop field: by it our mail is known when it comes back. */
   readonly hop: string
+  /** By it the recipient ends mail that was not asked for. */
+  readonly unsubscribeUrl: string | undefined
 }
 
 /** Loaded with the first mail; naming it anew with each would be looked up anew. */
@@ -49,7 +51,7 @@ export async function composeMail(
   return composer.compile().build()
 }
 
-function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
+function headerOf(wire: MailWire, { replyTo, hop, unsubscribeUrl }: MailMarks) {
   const { from, to, alsoTo, cc, isLetter, subject, messageId, inReplyTo, references, threadTopic, threadIndex, date } =
     wire
   return {
@@ -67,6 +69,11 @@ function headerOf(wire: MailWire, { replyTo, hop }: MailMarks) {
       'Auto-Submitted': isLetter ? 'auto-generated' : 'auto-replied',
       'X-Auto-Response-Suppress': 'All',
       [hopField]: hop,
+      // RFC 8058: one click in the reader's mail program.
+      ...(unsubscribeUrl && {
+        'List-Unsubscribe': { prepared: true, value: `<${unsubscribeUrl}>` },
+        'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      }),
       ...(threadTopic && { 'Thread-Topic': threadTopic }),
       ...(threadIndex && { 'Thread-Index': threadIndex }),
     },

@@ -4,6 +4,7 @@ import { composeMail } from './compose.ts'
 import type { DkimSigner } from './dkim/signer.ts'
 import { recordSuppression } from './out/record-suppression.ts'
 import { giveToSibling } from './out/sibling.ts'
+import { unaskedPeer } from './out/unsubscribe.ts'
 import type { MailWire } from './render.ts'
 import type { AddressTokens } from './tokens/address-tokens.ts'
 
@@ -61,22 +62,28 @@ function chooseSigningTime({ date }: MailWire, { queuedAt }: Delivery): string {
   return queuedAt > Date.parse(date) + dayMs ? isoTime(queuedAt) : date
 }
 
-function markMail(wire: MailWire, { agent }: Delivery, { config }: MailDelivering, tokens: AddressTokens) {
+function markMail(wire: MailWire, { agent }: Delivery, { agents, config }: MailDelivering, tokens: AddressTokens) {
   const [id = ''] = wire.messageId.split('@')
   const tag = wire.replyTo?.split('@')[0]?.slice(agent.length + 1)
   const plan = { response: id, tag, at: Date.parse(wire.date) }
   const own = config.reply_tokens ? tokens.replyAddress(agent, plan) : undefined
-  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire, id) }
+  const [mailbox = ''] = wire.envelope.to
+  const unsubscribeUrl =
+    wire.isLetter && agents.origin.startsWith('https:')
+      ? `${agents.origin}/email/unsubscribe/${agent}/${tokens.formatUnsubscription({ agent, mailbox })}`
+      : undefined
+  return { replyTo: own ?? wire.replyTo, hop: tokens.formatHop(agent, wire, id), unsubscribeUrl }
 }
 
 /** What does not arrive, or is complained of, is not sent: it costs the good name of everything else that is. */
 async function refuseSuppressed(
   { agent }: Delivery,
-  { envelope }: MailWire,
+  { envelope, isLetter }: MailWire,
   { desk }: Pick<House, 'desk'>,
 ): Promise<void> {
   const [peer = ''] = envelope.to
-  const found = await desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer })
+  const find = (to: string) => desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer: to })
+  const found = (await find(peer)) ?? (isLetter ? await find(unaskedPeer(peer)) : undefined)
   if (!found) return
   const reason = typeof found.target === 'string' ? found.target : 'suppressed'
   throw new Undeliverable(`Cannot send mail: this address is suppressed (${reason})`)

@@ -15,6 +15,7 @@ import type { ProvenMail, RawMail } from './mail.ts'
 import { createMimePool } from './mime-pool.ts'
 import { normalizeMail } from './normalize.ts'
 import { openMailOutbound } from './out/open-outbound.ts'
+import { createUnsubscribeRoutes } from './out/unsubscribe-routes.ts'
 import type { ProviderWorld } from './providers/provider.ts'
 import { createMailRoutes } from './routes.ts'
 import { loadSmtpServer, openSmtpListener } from './smtp-listener.ts'
@@ -36,7 +37,10 @@ export function openEmail(config: EmailConfig, house: House): Channel<Hono> {
   const intake = createMailIntake(inbound, house)
   return {
     ...openMailOutbound(config, house, openTokens),
-    routes: createMailRoutes({ config, intake, world: openProviderWorld(house) }),
+    routes: createMailRoutes({ config, intake, world: openProviderWorld(house) }).route(
+      '/',
+      createUnsubscribeRoutes({ house, openTokens }),
+    ),
     links: agent => [{ rel: 'mailto', href: `mailto:${agent}@${agents.domain}` }],
     ...(listen && {
       listen: () => {

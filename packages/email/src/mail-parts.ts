@@ -1,6 +1,7 @@
 import type { ArtifactPart, BytesRef, FilePart, Part, PolicyPart, ResponseStatus, ToolCallPart } from '@postern/core'
+import { escapeHtml } from '@postern/core/html-characters'
 import { htmlToText } from '@postern/markup/html'
-import { escapeHtml, renderMarkdownHtml, renderPlainHtml } from './markdown-html.ts'
+import { alignTables, markdownToMailHtml, plainToMailHtml } from '@postern/markup/markdown'
 
 /** A file that goes with the mail. */
 export interface MailAttachment {
@@ -59,19 +60,19 @@ function blockOf(part: Part): Block | undefined {
 }
 
 function blockOfText({ mime, content }: Extract<Part, { kind: 'text' }>): Block {
-  if (mime === 'text/markdown') return { text: content, html: renderMarkdownHtml(content) }
+  if (mime === 'text/markdown') return { text: alignTables(content), html: markdownToMailHtml(content) }
   return plainBlock(mime === 'text/html' ? htmlToText(content).text : content)
 }
 
 function plainBlock(text: string): Block {
-  return { text, html: renderPlainHtml(text) }
+  return { text, html: plainToMailHtml(text) }
 }
 
 function linkBlock(title: string, url: string, description?: string): Block {
   const text = [title === url ? url : `${title}: ${url}`, description].filter(Boolean).join('\n')
   if (!/^(https?|mailto):/i.test(url)) return plainBlock(text)
   const more = description ? `<br>\n${escapeHtml(description)}` : ''
-  return { text, html: `<p><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${more}</p>` }
+  return { text, html: `<p dir="auto"><a href="${escapeHtml(url)}">${escapeHtml(title)}</a>${more}</p>` }
 }
 
 function policyBlock({ policy }: PolicyPart): Block {

@@ -64,7 +64,9 @@ describe('renderMail() with quotes', () => {
     const { text, html } = render({}, { quote: true })
     const line = 'On Sat, 21 Nov 2026 09:00:00 GMT, Alice Bcc: x@evil.test wrote:'
     expect(text).toBe(`Hello\n\n${line}\n> First <b>line</b>\n>> older\n>\n> Last`)
-    expect(html).toContain(`<p>${line}</p>\n<blockquote type="cite"><p>First &lt;b&gt;line&lt;/b&gt;<br>`)
+    expect(html).toContain(
+      `<p dir="auto">${line}</p>\n<blockquote type="cite"><p dir="auto">First &lt;b&gt;line&lt;/b&gt;<br>`,
+    )
   })
 
   test('quotes ten thousand characters and no more, and nothing where there are no words', () => {

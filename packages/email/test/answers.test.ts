@@ -164,18 +164,18 @@ describe('every kind of part', () => {
       '# Title\n\n- *one*\n- `two`\n\n[here](https://x.test/a) and **there**\n\n```\n<b>\n```\n\n<script>alert(1)</script> [bad](javascript:alert(1))'
     const mail = await text({ kind: 'text', mime: 'text/markdown', content })
     expect(mail.text).toBe(content)
-    expect(mail.html).toContain('<h1>Title</h1>')
-    expect(mail.html).toContain('<li><em>one</em></li>')
+    expect(mail.html).toContain('<h1 dir="auto">Title</h1>')
+    expect(mail.html).toContain('<li dir="auto"><em>one</em></li>')
     expect(mail.html).toContain('<code>two</code>')
     expect(mail.html).toContain('<a href="https://x.test/a">here</a> and <strong>there</strong>')
-    expect(mail.html).toContain('<pre><code>&lt;b&gt;</code></pre>')
+    expect(mail.html).toContain('<pre><code>&lt;b&gt;\n</code></pre>')
     expect(mail.html).toContain('&lt;script&gt;')
     expect(mail.html).not.toMatch(/<script|href="javascript/)
   })
 
   test('plain text is not read as markup', async () => {
     const mail = await text({ kind: 'text', mime: 'text/plain', content: 'a *b*\n<c>' })
-    expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p>a *b*<br>\n&lt;c&gt;</p>' })
+    expect(mail).toMatchObject({ text: 'a *b*\n<c>', html: '<p dir="auto">a *b*<br>\n&lt;c&gt;</p>' })
   })
 
   test('HTML becomes text', async () => {

@@ -20,6 +20,8 @@ const lifetimeSeconds = 7 * 24 * 3_600
 const signedFields = [
   ...['from', 'to', 'cc', 'subject', 'date', 'reply-to', 'message-id', 'in-reply-to', 'references', 'mime-version'],
   ...['content-type', 'content-transfer-encoding', 'auto-submitted', 'list-id', 'list-post', 'list-unsubscribe'],
+  // RFC 8058 §4 asks for both.
+  'list-unsubscribe-post',
   // By it the next gateway knows a mail of an agent.
   'x-postern-hop',
 ]

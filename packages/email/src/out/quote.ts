@@ -1,6 +1,7 @@
 import type { NormalizedMessage } from '@postern/core'
+import { escapeHtml } from '@postern/core/html-characters'
+import { plainToMailHtml } from '@postern/markup/markdown'
 import { withoutControls } from '../encoded-words.ts'
-import { escapeHtml, renderPlainHtml } from '../markdown-html.ts'
 
 /** One level, as people do it; more is in their own programs. */
 const maxQuoted = 10_000
@@ -24,6 +25,6 @@ export function quoteMessage(message: Pick<NormalizedMessage, 'parts' | 'sender'
     .join('\n')
   return {
     text: `${line}\n${quoted}`,
-    html: `<p>${escapeHtml(line)}</p>\n<blockquote type="cite">${renderPlainHtml(kept)}</blockquote>`,
+    html: `<p dir="auto">${escapeHtml(line)}</p>\n<blockquote type="cite">${plainToMailHtml(kept)}</blockquote>`,
   }
 }

@@ -1,5 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { HopMark } from '../loops/hop-field.ts'
+import type { Unsubscription } from './unsubscribe-token.ts'
+import { formatUnsubscription, readUnsubscription } from './unsubscribe-token.ts'
 
 /** What an address of ours says about the mail that is sent to it. It tells where a mail belongs, never who wrote it. */
 export type AddressToken =
@@ -27,6 +29,9 @@ export interface AddressTokens {
   formatHop(agent: string, mark: HopMark, response: string): string
   /** Whether a header field of that name was written here. */
   isOwnHop(value: string): boolean
+  /** What stands in the link by which somebody ends unasked mail of an agent. */
+  formatUnsubscription(unsubscription: Unsubscription): string
+  readUnsubscription(agent: string, text: string): Unsubscription | undefined
 }
 
 export interface ReplyPlan {
@@ -104,6 +109,8 @@ export function createAddressTokens(key: string, domain: string): AddressTokens 
       const signed = maxHops === undefined ? `${hop} ${response}` : `${hop}/${maxHops} ${response}`
       return `${agent}; hop=${hop};${max} id=${response}; mac=${mac('hop', agent, signed, 32)}`
     },
+    formatUnsubscription: unsubscription => formatUnsubscription(key, unsubscription),
+    readUnsubscription: (agent, text) => readUnsubscription(key, agent, text),
     isOwnHop(value) {
       const [, agent = '', hop = '', max, id = '', signature = ''] =
         /^([^\s;]{1,64}); hop=(\d{1,3});(?: max=(\d{1,3});)? id=([0-9a-z-]{1,64}); mac=([0-9a-f]{32})$/.exec(value) ??

@@ -1,0 +1,133 @@
+import { measureGrowth } from '@postern/testing/growth'
+import { describe, expect, test } from 'vitest'
+import { alignTables, markdownToMailHtml, plainToMailHtml } from './index.ts'
+
+describe('markdownToMailHtml()', () => {
+  test.each([
+    ['lines', 'One\ntwo\n\nThree', '<p dir="auto">One<br>\ntwo</p>\n<p dir="auto">Three</p>'],
+    [
+      'marks',
+      '**a** _b_ ~~c~~ `<d>`',
+      '<p dir="auto"><strong>a</strong> <em>b</em> <s>c</s> <code>&lt;d&gt;</code></p>',
+    ],
+    ['headings', '# One\n## Two', '<h1 dir="auto">One</h1>\n<h2 dir="auto">Two</h2>'],
+    ['code', '```js\nif (a < b) {\n  c\n}\n```', '<pre><code>if (a &lt; b) {\n  c\n}\n</code></pre>'],
+    ['an open fence', '~~~\n<b>', '<pre><code>&lt;b&gt;</code></pre>'],
+    ['links', '[a](https://x.test/?a=1&b=2)', '<p dir="auto"><a href="https://x.test/?a=1&amp;b=2">a</a></p>'],
+    ['addresses', 'see https://x.test/a.', '<p dir="auto">see <a href="https://x.test/a">https://x.test/a</a>.</p>'],
+    ['images as links', '![cat](https://x.test/c.png)', '<p dir="auto"><a href="https://x.test/c.png">cat</a></p>'],
+    [
+      'an image in a link',
+      '[![cat](https://x.test/c.png)](https://x.test/)',
+      '<p dir="auto"><a href="https://x.test/">cat</a></p>',
+    ],
+    [
+      'quotes',
+      '> a\n> > b',
+      '<blockquote dir="auto">\n<p dir="auto">a</p>\n<blockquote dir="auto">\n<p dir="auto">b</p>\n</blockquote>\n</blockquote>',
+    ],
+  ])('writes %s', (_, markdown, html) => {
+    expect(markdownToMailHtml(markdown)).toBe(html)
+  })
+
+  test('writes nested lists, each in its item', () => {
+    const html = markdownToMailHtml('- a\n  1. b\n  2. c\n     - d\n- e')
+    expect(html.replace(/ dir="auto"|\s+/g, '')).toBe(
+      '<ul><li>a<ol><li>b</li><li>c<ul><li>d</li></ul></li></ol></li><li>e</li></ul>',
+    )
+  })
+
+  test('writes tables with lines that mail programs show', () => {
+    const html = markdownToMailHtml('| a | b |\n| --- | ---: |\n| *c* | d\\|e |')
+    expect(html).toContain('<table style="border-collapse:collapse">')
+    expect(html).toContain('<td dir="auto" style="border:1px solid #ccc;padding:4px 8px"><em>c</em></td>')
+    expect(html).toContain('<td style="text-align:right;border:1px solid #ccc;padding:4px 8px" dir="auto">d|e</td>')
+  })
+
+  test.each([
+    '<script>alert(1)</script>',
+    '<img src=x onerror=alert(1)>',
+    '[a](javascript:alert(1))',
+    '[a](data:text/html,x)',
+    '![a](cid:x)',
+    '[a](https://x.test/"onclick="alert(1))',
+    '`<b onclick=x>`',
+    '```<i>\n<b>\n```',
+    '|<b>|\n|-|\n|<img>|',
+    '<https://x.test/"><script>',
+    '[x]: javascript:alert(1)\n\n[x]',
+  ])('lets no markup of others through: %s', markdown => {
+    const tags = markdownToMailHtml(markdown).match(/<[^>]*>/g) ?? []
+    const known =
+      /^<\/?(?:p|pre|code|a|table|thead|tbody|tr|th|td)(?: (?:dir="auto"|style="[\w:;# -]*"|href="https:\/\/[^"<>]*"))*>$/
+    expect(tags.filter(tag => !known.test(tag))).toEqual([])
+  })
+
+  test.each([
+    ['a line of quote marks', '>'.repeat(99_000)],
+    ['quotes in quotes', `${'> '.repeat(60)}deep`],
+    ['lists in lists', `${'- '.repeat(60)}deep`],
+    ['more than anybody reads', 'deep '.repeat(30_000)],
+  ])('row 56: writes %s as the text it is', (_, markdown) => {
+    expect(markdownToMailHtml(markdown)).toBe(plainToMailHtml(markdown))
+  })
+})
+
+describe('alignTables()', () => {
+  test('gives tables even columns, in letters of one width', () => {
+    const table = 'Prices:\n\n| what | price |\n|---|---|\n| tea | 3 |\n| 抹茶 | 12 \\| 15 |\n\nBye.'
+    expect(alignTables(table)).toBe(
+      'Prices:\n\n| what | price    |\n| ---- | -------- |\n| tea  | 3        |\n| 抹茶 | 12 \\| 15 |\n\nBye.',
+    )
+  })
+
+  test('keeps them where they stand', () => {
+    expect(alignTables('> a | b\n> --|--\n> long | c')).toBe('> | a    | b   |\n> | ---- | --- |\n> | long | c   |')
+    expect(alignTables('- | a | b |\n  |---|---|\n  | long | c |')).toBe(
+      '- | a    | b   |\n  | ---- | --- |\n  | long | c   |',
+    )
+  })
+
+  test('writes wide ones row by row', () => {
+    const long = 'word '.repeat(30).trim()
+    expect(alignTables(`|a|b|\n|-|-|\n|1|${long}|\n|2||`)).toBe(`a: 1\nb: ${long}\n\na: 2`)
+  })
+
+  test.each(['no table', '```\n| a |\n|---|\n| b |\n```', 'a | b', '# T\n\n- x\n  - y\n\n~~z~~ **w**  \n'])(
+    'leaves everything else as it is: %j',
+    markdown => {
+      expect(alignTables(markdown)).toBe(markdown)
+    },
+  )
+})
+
+const pieces = [
+  '[',
+  '*',
+  '**a ',
+  '`',
+  '```\n',
+  '> ',
+  '- ',
+  '](',
+  '[a](',
+  '![',
+  '~~a ',
+  '<https://',
+  '#',
+  '|',
+  '|a',
+  '|a|\n|-|\n',
+  'a|b\n-|-\n',
+  '[a]: x\n',
+  '\\',
+  'a@b.',
+  'http://a',
+  '*a**',
+  '![[]()',
+]
+
+test.each(pieces)('markdownToMailHtml() and alignTables() take linear time for many %j', piece => {
+  expect(measureGrowth(markdownToMailHtml, piece, 48_000)).toBeLessThan(30)
+  expect(measureGrowth(text => alignTables(`|${text}`), piece, 48_000)).toBeLessThan(30)
+})
