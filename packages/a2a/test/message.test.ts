@@ -205,7 +205,7 @@ describe('what is unusual and right is taken', () => {
   test('M07 data null, and every other JSON value, go both ways unchanged', async () => {
     for (const data of [null, 0, -1.5e-7, '', 'text', false, [], {}, { a: [1, { b: null }], ü: '\u2028' }]) {
       const { sent, back } = await roundTrip({ data })
-      expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json' })
+      expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json', data })
       expect(back).toEqual({ data, mediaType: 'application/json' })
     }
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Json } from './json.ts'
 
 export const bytesRefSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('inline'), data_base64: z.base64() }),
@@ -48,7 +49,12 @@ const linkPartSchema = z.object({
   title: z.string().optional(),
   description: z.string().optional(),
 })
-const artifactPartSchema = filePartSchema.extend({ kind: z.literal('artifact'), artifact_type: z.string().optional() })
+const artifactPartSchema = filePartSchema.extend({
+  kind: z.literal('artifact'),
+  artifact_type: z.string().optional(),
+  /** The value itself, where it came as one (an A2A data part); the bytes are its JSON. */
+  data: (z.json() as z.ZodType<unknown> as z.ZodType<Json>).optional(),
+})
 const toolCallPartSchema = z.object({
   kind: z.literal('tool_call'),
   id: z.string(),

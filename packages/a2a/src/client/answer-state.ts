@@ -201,7 +201,7 @@ function inlinePart(wire: WirePart): readonly Part[] {
   const { parts: read, blobs } = readParts([wire])
   const [{ bytes } = { bytes: new Uint8Array() }] = blobs
   return read.map((item): Part => {
-    if (item.kind !== 'file' || item.bytes_ref.kind !== 'content_addressed') return item
+    if ((item.kind !== 'file' && item.kind !== 'artifact') || item.bytes_ref.kind !== 'content_addressed') return item
     return { ...item, bytes_ref: { kind: 'inline', data_base64: Buffer.from(bytes).toString('base64') } }
   })
 }

@@ -11,7 +11,11 @@ test.each<[string, Part, object]>([
   [
     'a link',
     { kind: 'link', url: 'https://a.test/', title: 'A' },
-    { text: 'A: https://a.test/', mediaType: 'text/plain' },
+    {
+      text: 'A: https://a.test/',
+      mediaType: 'text/plain',
+      metadata: { mentionable: { kind: 'link', url: 'https://a.test/', title: 'A' } },
+    },
   ],
   [
     'a file by address',
@@ -88,4 +92,41 @@ test('readParts() sets the same bytes aside under the same digest', () => {
   expect(parts[0]).toEqual(parts[1])
   expect(blobs[0]?.digest).toBe(blobs[1]?.digest)
   expect(blobs[0]?.bytes).toEqual(Buffer.from([0xfb, 0xff]))
+})
+
+const bytes_ref = { kind: 'url', url: 'https://a.test/a.csv' } as const
+const json = (data: unknown) => ({
+  mime: 'application/json',
+  data: data as never,
+  bytes_ref: { kind: 'inline' as const, data_base64: Buffer.from(JSON.stringify(data)).toString('base64') },
+})
+
+test.each<[string, Part]>([
+  ['a link with all it has', { kind: 'link', url: 'https://a.test/', title: 'A', description: 'first' }],
+  ['a file with words for those who cannot see it', { kind: 'file', name: 'a.csv', description: 'a cat', bytes_ref }],
+  ['an artifact of a type', { kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref }],
+  ['data', { kind: 'artifact', artifact_type: 'data', ...json({ a: [1, null] }) }],
+  ['data of a type', { kind: 'artifact', artifact_type: 'chart', name: 'c', description: 'sums', ...json([1]) }],
+])('%s goes out and comes in as it was', (_, part) => {
+  expect(readParts(writeParts([part])).parts).toEqual([part])
+})
+
+test('writeParts() notes the type and the words of an artifact whose bytes it has', () => {
+  const stored = { kind: 'content_addressed', algo: 'sha256', digest } as const
+  const [wire = {}] = writeParts(
+    [{ kind: 'artifact', artifact_type: 'table', description: 'sums', bytes_ref: stored }],
+    new Map([[digest, 'aGk=']]),
+  )
+  expect(wire.raw).toBe('aGk=')
+  expect(readParts([wire]).parts).toMatchObject([{ kind: 'artifact', artifact_type: 'table', description: 'sums' }])
+})
+
+test.each([
+  ['an address that is none of the web', { kind: 'link', url: 'javascript:alert(1)' }],
+  ['no address', { kind: 'link' }],
+  ['an address that is no text', { kind: 'link', url: ['https://a.test/'] }],
+  ['an unknown kind', { kind: 'constructor', url: 'https://a.test/' }],
+])('readParts() takes text that is noted as a link with %s for text', (_, mentionable) => {
+  const { parts } = readParts([{ text: 'A', metadata: { mentionable } }])
+  expect(parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'A' }])
 })

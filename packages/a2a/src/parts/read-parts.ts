@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import type { ArtifactPart, Blob, FilePart, Part, TextPart } from '@postern/core'
+import type { ArtifactPart, Blob, FilePart, LinkPart, Part, TextPart } from '@postern/core'
 import type { WirePart } from '../wire.ts'
+import { readPartNote } from './part-note.ts'
 
 /** What a part is when it does not say; the same words the card declares. */
 export const impliedTypes = {
@@ -35,7 +36,7 @@ export interface ReadParts {
   readonly blobs: readonly Blob[]
 }
 
-/** A2A parts → ours. Bytes are set aside by their digest; `data` stays exact as inline JSON. */
+/** A2A parts → ours. Bytes are set aside by their digest; `data` is there as it came, and exact as inline JSON. */
 export function readParts(wire: readonly WirePart[]): ReadParts {
   const blobs: Blob[] = []
   const parts = wire.map(part => readers[contentOf(part)](part, blobs))
@@ -45,10 +46,17 @@ export function readParts(wire: readonly WirePart[]): ReadParts {
 type PartReader = (part: WirePart, blobs: Blob[]) => Part
 
 const readers: Readonly<Record<PartContent, PartReader>> = {
-  text: readText,
+  text: part => readLink(part) ?? readText(part),
   raw: readBytes,
   url: readUrl,
   data: readJson,
+}
+
+/** A link that its writer has noted as one; what is no address of the web stays text. */
+function readLink(part: WirePart): LinkPart | undefined {
+  const { kind, url, title, description } = readPartNote(part)
+  if (kind !== 'link' || !url || !/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return undefined
+  return { kind, url, ...(title && { title }), ...(description && { description }) }
 }
 
 /** Text of another type than ours is still text to an agent. */
@@ -61,30 +69,43 @@ function readText(part: WirePart): TextPart {
   }
 }
 
-function readBytes(part: WirePart, blobs: Blob[]): FilePart {
+function readBytes(part: WirePart, blobs: Blob[]): FilePart | ArtifactPart {
   const bytes = Buffer.from(part.raw ?? '', 'base64')
   const digest = hash('sha256', bytes)
   blobs.push({ digest, bytes, mime: mediaTypeOf(part) })
   const ref = { kind: 'content_addressed', algo: 'sha256', digest } as const
-  return { kind: 'file', ...labelOf(part), size: bytes.length, bytes_ref: ref }
+  return { ...kindOf(part), ...labelOf(part), size: bytes.length, bytes_ref: ref }
 }
 
-function readUrl(part: WirePart): FilePart {
-  return { kind: 'file', ...labelOf(part), bytes_ref: { kind: 'url', url: part.url ?? '' } }
+function readUrl(part: WirePart): FilePart | ArtifactPart {
+  return { ...kindOf(part), ...labelOf(part), bytes_ref: { kind: 'url', url: part.url ?? '' } }
 }
 
 function readJson(part: WirePart): ArtifactPart {
-  const data_base64 = Buffer.from(JSON.stringify(part.data ?? null)).toString('base64')
+  const data = part.data ?? null
+  const data_base64 = Buffer.from(JSON.stringify(data)).toString('base64')
   return {
     kind: 'artifact',
-    artifact_type: dataArtifact,
+    artifact_type: readPartNote(part).artifact_type ?? dataArtifact,
     ...labelOf(part),
     mime: mediaTypeOf(part),
+    data,
     bytes_ref: { kind: 'inline', data_base64 },
   }
 }
 
 /** The name is a label for people, never a path. */
-function labelOf({ filename, mediaType }: WirePart): { name?: string; mime?: string } {
-  return { ...(filename && { name: filename }), ...(mediaType && { mime: mediaType }) }
+function labelOf(part: WirePart): { name?: string; mime?: string; description?: string } {
+  const { filename, mediaType } = part
+  const { description } = readPartNote(part)
+  return {
+    ...(filename && { name: filename }),
+    ...(mediaType && { mime: mediaType }),
+    ...(description && { description }),
+  }
+}
+
+function kindOf(part: WirePart): { kind: 'file' } | Pick<ArtifactPart, 'kind' | 'artifact_type'> {
+  const { kind, artifact_type } = readPartNote(part)
+  return kind === 'artifact' ? { kind, ...(artifact_type && { artifact_type }) } : { kind: 'file' }
 }

@@ -1,6 +1,7 @@
 import type { ArtifactPart, FilePart, Json, Part, PolicyPart } from '@postern/core'
 import { parseJsonText } from '@postern/core'
 import type { WirePart } from '../wire.ts'
+import { writePartNote } from './part-note.ts'
 import { dataArtifact } from './read-parts.ts'
 import { writeToolEvent } from './tool-events.ts'
 
@@ -23,7 +24,11 @@ type PartWriter<P> = (part: P, known: KnownBytes) => WirePart
 
 const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kind: Kind }>> } = {
   text: ({ mime, content }) => ({ text: content, mediaType: mime }),
-  link: ({ url, title }) => ({ text: title ? `${title}: ${url}` : url, mediaType: 'text/plain' }),
+  link: ({ url, title, description }) => ({
+    text: title ? `${title}: ${url}` : url,
+    mediaType: 'text/plain',
+    ...writePartNote({ kind: 'link', url, title, description }),
+  }),
   file: writeFile,
   artifact: writeFile,
   tool_call: writeToolEvent,
@@ -32,12 +37,19 @@ const writers: { readonly [Kind in Part['kind']]: PartWriter<Extract<Part, { kin
 
 function writeFile(part: FilePart | ArtifactPart, known: KnownBytes): WirePart {
   const { bytes_ref: ref, name, mime } = part
-  const label = { ...(name && { filename: name }), ...(mime && { mediaType: mime }) }
+  const label = { ...(name && { filename: name }), ...(mime && { mediaType: mime }), ...noteFile(part) }
+  if (part.kind === 'artifact' && part.data !== undefined) return { data: part.data, ...label }
   if (ref.kind === 'url') return { url: ref.url, ...label }
   if (ref.kind === 'inline') return { ...(readInlineData(part) ?? { raw: ref.data_base64 }), ...label }
   const raw = known.get(ref.digest)
   if (raw !== undefined) return { raw, ...label }
   return ref.url ? { url: ref.url, ...label } : writeAsData(part)
+}
+
+function noteFile(part: FilePart | ArtifactPart) {
+  const { kind, description } = part
+  const type = kind === 'artifact' && part.artifact_type !== dataArtifact ? part.artifact_type : undefined
+  return type === undefined && !description ? {} : writePartNote({ kind, artifact_type: type, description })
 }
 
 function readInlineData(part: FilePart | ArtifactPart): { data: Json } | undefined {

@@ -2,7 +2,7 @@ import type { HistoricalSender, Json, NormalizedMessage, Part } from '@postern/c
 import { clipText } from './clip-text.ts'
 
 /** Of each kind: how many are named, and the characters of each. */
-const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000 }
+const most = { count: 20, name: 200, title: 300, url: 2_000, description: 2_000, quote: 4_000, json: 8_000 }
 
 type Facts = { readonly [name: string]: Json | undefined }
 
@@ -54,6 +54,7 @@ export function describeThings(parts: readonly Part[]): Facts {
     ...readSubject(parts),
     ...(quoted.length > 0 && { quoted: quoted.slice(0, most.count) }),
     ...listThings('files', parts, describeFile),
+    ...listThings('data', parts, describeData),
     ...listThings('links', parts, describeLink),
   }
 }
@@ -75,8 +76,20 @@ function listThings(name: string, parts: readonly Part[], describe: (part: Part)
   return things.length > 0 ? { [name]: things.slice(0, most.count) } : {}
 }
 
+/** The value as JSON, so that it can be cut. */
+function describeData(part: Part): Facts | undefined {
+  if (part.kind !== 'artifact' || part.data === undefined) return undefined
+  return {
+    ...(part.name && { name: clipText(part.name, most.name) }),
+    ...(part.artifact_type && part.artifact_type !== 'data' && { type: clipText(part.artifact_type, most.name) }),
+    ...(part.description && { description: clipText(part.description, most.description) }),
+    json: clipText(JSON.stringify(part.data), most.json),
+  }
+}
+
 function describeFile(part: Part): Facts | undefined {
   if (part.kind !== 'file' && part.kind !== 'artifact') return undefined
+  if (part.kind === 'artifact' && part.data !== undefined) return undefined
   return {
     name: clipText(part.name ?? 'unnamed', most.name),
     ...(part.description && { description: clipText(part.description, most.description) }),

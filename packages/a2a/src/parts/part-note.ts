@@ -1,0 +1,31 @@
+import { isObject } from '../validate/shape.ts'
+import type { WirePart } from '../wire.ts'
+
+/** What our parts have and A2A's have no member for; it goes in the family's namespace. */
+export interface PartNote {
+  readonly kind: 'file' | 'artifact' | 'link'
+  readonly artifact_type?: string | undefined
+  readonly description?: string | undefined
+  readonly url?: string | undefined
+  readonly title?: string | undefined
+}
+
+const members = ['artifact_type', 'description', 'url', 'title'] as const
+const kinds: ReadonlySet<unknown> = new Set(['file', 'artifact', 'link'])
+const mostChars = 4_096
+
+export function writePartNote(note: PartNote): Pick<WirePart, 'metadata'> {
+  const said = Object.entries(note).filter(([, value]) => value !== undefined)
+  return { metadata: { mentionable: Object.fromEntries(said) } }
+}
+
+/** What the writer has noted of a part; a member that is no short text is passed over. */
+export function readPartNote({ metadata }: WirePart): Partial<PartNote> {
+  const noted = isObject(metadata?.mentionable) ? metadata.mentionable : {}
+  if (!kinds.has(noted.kind)) return {}
+  const texts = members.flatMap(name => {
+    const value = noted[name]
+    return typeof value === 'string' && value !== '' && value.length <= mostChars ? [[name, value] as const] : []
+  })
+  return { kind: noted.kind as PartNote['kind'], ...Object.fromEntries(texts) }
+}
