@@ -202,6 +202,14 @@ test.each([
   },
 )
 
+test('a report of Exim says below the address what was wrong with it', async () => {
+  const to = await answerTo('unrouted@nodmarc.test')
+  const words = 'This message was created automatically.\n\n  someone@elsewhere.test\n    Unrouteable address\n\nMore.'
+  await report({ to, words, fields: failed('5.0.0') })
+  await waitFor('unrouted@nodmarc.test', 'dead')
+  expect(await suppressed('unrouted@nodmarc.test')).toBeDefined()
+})
+
 test('words of a report that calls itself temporary make it no other', async () => {
   const to = await answerTo('later@nodmarc.test')
   const record = await report({ to, words: 'someone@elsewhere.test: 450 No such user', fields: failed('4.0.0') })

@@ -29,18 +29,28 @@ function readRecipient(group: ReadonlyMap<string, string>, words: string): reado
   return [{ action: action ?? (exact.startsWith('5') ? 'failed' : 'delayed'), status: exact }]
 }
 
-/** What the server that refused answered, where only the part for people has it (OpenSMTPD): `someone@example.org: 550 No such user here`. */
+/**
+ * What the server that refused answered, where only the part for people has it: `someone@example.org: 550 No such user here` (OpenSMTPD), or the
+ * address and the reason in lines below it (Exim).
+ */
 function findReplyLine(words: string, recipient: string): string {
   const address = recipient
     .replace(/^[^;]*;/, '')
     .trim()
     .toLowerCase()
-  const lines = words.slice(0, longestWords).split(/\r?\n/)
-  const found = lines.find(line => line.trim().toLowerCase().startsWith(`${address}:`))
-  return address && found ? found.trim().slice(address.length + 1) : ''
+  const lines = words.slice(0, longestWords).split(/\r?\n/, mostLines)
+  const at = lines.findIndex(line => `${line.trim().toLowerCase()}:`.startsWith(`${address}:`))
+  if (!address || at < 0) return ''
+  const rest = lines.slice(at, at + 6)
+  const end = rest.findIndex(line => line.trim() === '')
+  return rest
+    .slice(0, end < 0 ? undefined : end)
+    .join(' ')
+    .trim()
+    .slice(address.length)
 }
 
-const longestWords = 64 * 1024
+const [longestWords, mostLines] = [64 * 1024, 1000]
 
 /** How servers without enhanced codes say that nobody is there. */
 const noSuchUser =

@@ -44,7 +44,7 @@ gone:
   local_parts = gone
   no_verify
   allow_fail
-  data = :fail: gone
+  data = :fail: Unrouteable address
 people:
   driver = accept
   domains = ${peopleHost}
