@@ -160,6 +160,7 @@ const services: Readonly<Record<string, string>> = {
   Fastmail:
     'cc:cc:content-transfer-encoding:content-type:content-type:date:date:from:from:in-reply-to:in-reply-to:message-id:mime-version:references:reply-to:subject:subject:to:to',
   Apple: 'From:Content-Type:Mime-Version:Subject:Message-Id:Date:To:x-icloud-hme',
+  OpenDKIM: 'From:Reply-To:Subject:Date:To:Cc:In-Reply-To:References',
   Yahoo: 'Date:From:To:Subject:References:From:Subject:Reply-To',
   Proton:
     'Date:To:From:Cc:Subject:Message-ID:In-Reply-To:References:Feedback-ID:From:To:Cc:Date:Subject:Reply-To:Message-ID',

@@ -23,7 +23,7 @@ export async function openMailNetwork(directory: string): Promise<void> {
   }
   chmodSync(directory, 0o755)
   await runCommand('mount', ['--bind', directory, stagePath])
-  for (const { uid, gid, home } of [users.alice, users.gone]) {
+  for (const { uid, gid, home } of [users.alice, users.bea, users.gone]) {
     mkdirSync(home, { recursive: true })
     chownSync(home, uid, gid)
   }

@@ -7,6 +7,8 @@ import { mailPorts } from './names.ts'
 /** A mail server for people.test that hands the agents' mail to us and takes what we send. */
 export interface MailServer {
   readonly name: string
+  /** TXT records of those who sign what goes through it. */
+  readonly records?: readonly { readonly name: string; readonly value: string }[]
   log(): string
   stop(): Promise<void>
 }

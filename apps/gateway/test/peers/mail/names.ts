@@ -3,11 +3,13 @@ export const peopleHost = 'people.test'
 /** Of a domain without a DMARC policy: nobody signs the reports that a mail server writes. */
 export const mailHost = 'mx.post.test'
 export const alice = `alice@${peopleHost}`
+/** Her mail OpenDKIM signs on its way. */
+export const bea = `bea@${peopleHost}`
 /** His mail is taken, and then cannot be delivered. */
 export const gone = `gone@${peopleHost}`
 
 /** Where the mail server listens, and where we do. The network is private: nobody else can have them. */
-export const mailPorts = { server: 25, ours: 2525 } as const
+export const mailPorts = { server: 25, ours: 2525, filter: 8891 } as const
 
 /** Where everything lies within the private namespace: everybody may enter, whatever lies above it outside. */
 export const stagePath = '/mnt'
@@ -19,6 +21,7 @@ export const users = {
   opensmtpd: { uid: 64_006, gid: 64_006, home: '/nonexistent' },
   opensmtpq: { uid: 64_007, gid: 64_007, home: '/nonexistent' },
   alice: { uid: 64_003, gid: 64_003, home: `${stagePath}/home/alice` },
+  bea: { uid: 64_008, gid: 64_008, home: `${stagePath}/home/bea` },
   gone: { uid: 64_005, gid: 64_005, home: `${stagePath}/home/gone` },
 } as const
 

@@ -5,25 +5,35 @@ import { describePrograms } from './find-mail-programs.ts'
 import type { MailServer } from './mail-server.ts'
 import { startMailServer } from './mail-server.ts'
 import { mailHost, mailPorts, peopleHost, postdrop, stagePath, users } from './names.ts'
+import { startOpenDkimSigner } from './opendkim-signer.ts'
 
 const place = join(stagePath, 'postfix')
 const queue = join(place, 'queue')
 const logPath = join(place, 'log')
 
 /** Set up as docs/email.md says, and to run from `tree`. */
-export function startPostfix(tree: string): Promise<MailServer> {
+export async function startPostfix(tree: string): Promise<MailServer> {
   const { libraries } = describePrograms(tree)
   makeFolders()
   writeFileSync(join(place, 'main.cf'), describeMain(tree, libraries))
   // EX_NOUSER of sysexits.h.
   writeFileSync(join(users.gone.home, '.forward'), '"|exit 67"\n')
   writeFileSync(join(place, 'master.cf'), services.map(describeService).join('\n'))
-  return startMailServer({
+  const filter = await startOpenDkimSigner(tree)
+  const server = await startMailServer({
     name: 'Postfix',
     command: [join(tree, 'usr/lib/postfix/sbin/master'), '-c', place],
     env: { LD_LIBRARY_PATH: libraries },
     logPath,
   })
+  return {
+    ...server,
+    records: [filter.record],
+    async stop() {
+      await server.stop()
+      await filter.stop()
+    },
+  }
 }
 
 function describeMain(tree: string, libraries: string): string {
@@ -49,6 +59,7 @@ function describeMain(tree: string, libraries: string): string {
     virtual_transport: `lmtp:inet:127.0.0.1:${mailPorts.ours}`,
     lmtp_send_xforward_command: 'yes',
     recipient_delimiter: '+',
+    smtpd_milters: `inet:127.0.0.1:${mailPorts.filter}`,
     smtpd_forbid_bare_newline: 'normalize',
     smtpd_forbid_bare_newline_exclusions: '',
   }

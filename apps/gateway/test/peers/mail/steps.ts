@@ -6,7 +6,7 @@ import type { OurGateway } from '../our-gateway.ts'
 import type { Step } from '../run-steps.ts'
 import type { Alice, Received } from './alice.ts'
 import type { Dkimpy } from './dkimpy.ts'
-import { alice, gone } from './names.ts'
+import { alice, bea, gone, peopleHost } from './names.ts'
 import type { OpenDkim } from './opendkim.ts'
 
 export interface MailStage {
@@ -27,6 +27,11 @@ export const mailSteps: readonly Step<MailStage>[] = [
   { name: 'an answer that the server took and could not deliver: its report ends the delivery', run: sendToGone },
 ]
 
+/** Where OpenDKIM signs what goes through the server. */
+export const filterSteps: readonly Step<MailStage>[] = [
+  { name: 'a mail that OpenDKIM signs on its way comes to the agent, who knows whose it is', run: askUnsigned },
+]
+
 const echo = `echo@${ourHost}`
 const subject = 'A question'
 
@@ -38,6 +43,17 @@ async function ask(stage: MailStage): Promise<void> {
     { address, auth_method, verified },
     { address: `@${alice}`, auth_method: 'email-dmarc', verified: true },
   )
+}
+
+async function askUnsigned(stage: MailStage): Promise<void> {
+  await stage.alice.write({ from: bea, to: echo, subject, text: 'And this?', isUnsigned: true })
+  // Left to itself OpenDKIM does not sign Message-ID, so the mail is known by its digest.
+  const { message, flags } = await waitUntil('the message is there', async () =>
+    (await stage.gateway.messages()).find(({ message: { sender } }) => sender.address === `@${bea}`),
+  )
+  const { auth_method, key_id } = message.sender
+  deepStrictEqual([auth_method, key_id], ['email-dmarc', `d=${peopleHost}/s=filter`])
+  deepStrictEqual(flags, ['unsigned_message_id', 'unsigned_content_type'])
 }
 
 async function readAnswer(stage: MailStage): Promise<void> {

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { canConnect, waitUntil } from '../eventually.ts'
+import { describePrograms } from './find-mail-programs.ts'
+import { bea, mailPorts, peopleHost, stagePath } from './names.ts'
+
+/** OpenDKIM as mail servers use it: a filter that signs what goes through them. */
+export interface OpenDkimSigner {
+  /** What people.test publishes. */
+  readonly record: { readonly name: string; readonly value: string }
+  stop(): Promise<void>
+}
+
+const selector = 'filter'
+const place = join(stagePath, 'opendkim')
+const [keyPath, keysPath, signersPath, configPath] = ['key.pem', 'keys', 'signers', 'conf'].map(name =>
+  join(place, name),
+) as [string, string, string, string]
+
+/** Signs for bea alone: what alice writes is signed before it comes to a server. */
+export async function startOpenDkimSigner(tree: string): Promise<OpenDkimSigner> {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  mkdirSync(place, { recursive: true })
+  writeFileSync(keyPath, privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
+  writeFileSync(keysPath, `${selector} ${peopleHost}:${selector}:${keyPath}\n`)
+  writeFileSync(signersPath, `${bea} ${selector}\n`)
+  writeFileSync(
+    configPath,
+    [
+      ...['Mode s', 'Syslog no', `Socket inet:${mailPorts.filter}@127.0.0.1`, 'OversignHeaders From'],
+      ...[`KeyTable ${keysPath}`, `SigningTable refile:${signersPath}`, ''],
+    ].join('\n'),
+  )
+  const env = { ...process.env, LD_LIBRARY_PATH: describePrograms(tree).libraries }
+  const child = spawn(join(tree, 'usr/sbin/opendkim'), ['-f', '-x', configPath], { env, stdio: 'inherit' })
+  const ended = once(child, 'exit')
+  await waitUntil('OpenDKIM listens', () => {
+    if (child.exitCode !== null) throw new Error('OpenDKIM ended')
+    return canConnect(mailPorts.filter)
+  })
+  const value = `v=DKIM1; k=rsa; p=${publicKey.export({ type: 'spki', format: 'der' }).toString('base64')}`
+  return {
+    record: { name: `${selector}._domainkey.${peopleHost}`, value },
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
