@@ -1,8 +1,12 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { readWebhookKey, signWebhook } from '../../../../packages/agents/src/webhook-signature.ts'
 import { eventually, intakeSecret, openTestHouse } from '../house.ts'
 import { findBlock } from './blocks.ts'
 import { libraryBlocks } from './cases.ts'
@@ -36,6 +40,30 @@ async function runProgram(source: string): Promise<string> {
   return stdout
 }
 
+interface CaughtWebhook {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** What a gateway sends to a webhook agent that shares this secret. */
+async function catchWebhook(secret: string): Promise<CaughtWebhook> {
+  const caught = Promise.withResolvers<CaughtWebhook>()
+  const server = createServer(async (request, response) => {
+    caught.resolve({ headers: request.headers, body: await text(request) })
+    response.setHeader('content-type', 'application/json').end('{"text":"thanks"}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const house = await openTestHouse(() => ({ agents: { py: { use: 'webhook', url, secret } } }))
+  try {
+    await house.world.send({ via: 'activitypub', to: 'py', text: 'hello' })
+    return await caught.promise
+  } finally {
+    await house.close()
+    server.close()
+  }
+}
+
 describe('libraries in the docs', () => {
   it('what one codec reads another writes', async () => {
     const code = codeOf('codecs').replace('aguiCodec.write(entries)', 'const written = aguiCodec.write(entries)')
@@ -49,13 +77,15 @@ describe('libraries in the docs', () => {
 
   it('the Python check of a signature takes a genuine webhook, and no other', async () => {
     const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
-    const body = '{"hello":"there"}'
-    const headers = signWebhook({ id: 'msg_1', now: Date.now(), body }, readWebhookKey(secret))
+    const { headers, body } = await catchWebhook(secret)
     const check = `${codeOf('webhook')}
-import json
-headers = json.loads('''${JSON.stringify(headers)}''')
-print(is_genuine("${secret}", headers, b'${body}'), is_genuine("${secret}", headers, b'${body} '))`
-    expect((await run('python3', ['-c', check])).stdout).toBe('True False\n')
+import json, sys
+given = json.load(sys.stdin)
+body = given["body"].encode()
+print(is_genuine("${secret}", given["headers"], body), is_genuine("${secret}", given["headers"], body + b" "))`
+    const python = run('python3', ['-c', check])
+    python.child.stdin?.end(JSON.stringify({ headers, body }))
+    expect((await python).stdout).toBe('True False\n')
   })
 
   it('the mail worker hands a mail on, and refuses one for nobody', async () => {
