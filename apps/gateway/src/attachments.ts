@@ -11,6 +11,7 @@ import type {
 } from '@postern/core'
 import { Rejection, Undeliverable } from '@postern/core'
 import { createTurnstile, networkOf, peerAddress } from '@postern/http'
+import { findServedType } from '@postern/web'
 import { Hono } from 'hono'
 
 export interface AttachmentShelf {
@@ -86,10 +87,10 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     const digest = context.req.param('digest')
     checkToken(digest, context.req.query('token') ?? '')
     return reads.pass(networkOf(peerAddress(context.env)), context.env, async () => {
-      const { bytes, mime = '' } = await readBlob(desk, digest)
+      const { bytes, mime } = await readBlob(desk, digest)
       // Bytes under our own origin, maybe strangers': only media are named as what they are, nothing is rendered or guessed at.
       return context.body(new Uint8Array(bytes), 200, {
-        'content-type': mediaTypes.has(mime) ? mime : 'application/octet-stream',
+        'content-type': findServedType(mime).type,
         'content-disposition': 'attachment',
         'content-security-policy': "sandbox; default-src 'none'",
         'x-content-type-options': 'nosniff',
@@ -110,22 +111,6 @@ export function createAttachmentShelf({ desk, origin, key, fetch, now }: ShelfOp
     routes,
   }
 }
-
-/** Media that peers show; none that a browser runs. */
-const mediaTypes: ReadonlySet<string> = new Set([
-  'image/png',
-  'image/jpeg',
-  'image/gif',
-  'image/webp',
-  'image/avif',
-  'video/mp4',
-  'video/webm',
-  'audio/mpeg',
-  'audio/ogg',
-  'audio/wav',
-  'audio/flac',
-  'audio/mp4',
-])
 
 function storeFiles(parts: readonly Part[]): { readonly parts: Part[]; readonly blobs: readonly Blob[] } {
   const blobs: Blob[] = []

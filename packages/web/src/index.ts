@@ -28,7 +28,7 @@ import { createRunRoutes } from './runs/routes.ts'
 import { createThreadRoutes } from './thread-routes.ts'
 import { refuseWrongMethods } from './wrong-method.ts'
 
-export { admitsMedia, detectMedia } from './attachments/media-kind.ts'
+export { admitsMedia, detectMedia, findServedType } from './attachments/media-kind.ts'
 export type { WebConfig } from './config.ts'
 export { webConfigSchema } from './config.ts'
 export { findWebThread } from './history.ts'

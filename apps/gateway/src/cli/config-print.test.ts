@@ -13,3 +13,30 @@ test('what is secret is not printed, neither by its name nor as the password of 
     store: 'postgres://me:(set)@db.example:5432/house?sslmode=require',
   })
 })
+
+test.each([
+  ['postgres://me:p/s@s@db.example/house', 'postgres://me:(set)@db.example/house'],
+  ['postgresql://me@db.example/house', 'postgresql://me@db.example/house'],
+  [
+    'postgres://db.example/house?user=me&password=p&sslmode=require',
+    'postgres://db.example/house?user=me&password=(set)&sslmode=require',
+  ],
+  ['https://token@hooks.example/x', 'https://(set)@hooks.example/x'],
+  ['https://me:pass@hooks.example/x', 'https://(set)@hooks.example/x'],
+  [
+    'https://hooks.example/x?api_key=k&size=2&X-Amz-Signature=s',
+    'https://hooks.example/x?api_key=(set)&size=2&X-Amz-Signature=(set)',
+  ],
+  ['SMTPS://me:pass@mail.example', 'SMTPS://(set)@mail.example'],
+  ['https://agents.example/@me', 'https://agents.example/@me'],
+  ['no URL?token=x', 'no URL?token=x'],
+])('of the URL %s the secrets are not printed', (url, printed) => {
+  expect(maskSecrets({ url, urls: [url] })).toEqual({ url: printed, urls: [printed] })
+})
+
+test('lists and headers that are named as secrets are not printed', () => {
+  expect(maskSecrets({ api_keys: ['a', 'b'], headers: { Authorization: 'Bearer x', accept: 'y' } })).toEqual({
+    api_keys: ['(set)', '(set)'],
+    headers: { Authorization: '(set)', accept: 'y' },
+  })
+})

@@ -83,6 +83,49 @@ test('handleHostOf() is the host of the origin, unless handles have a domain of 
   expect(handleHostOf(parseConfig(tree))).toBe('xn--bro-hoa.example')
 })
 
+describe('a file that says "dev"', () => {
+  test.each([
+    ['0.0.0.0', ['dev']],
+    ['::', ['dev']],
+    ['192.168.1.4', ['dev']],
+    ['127.0.0.1', []],
+    ['localhost', []],
+    ['::1', []],
+  ])('is refused by start where it listens on %s: %j', (host, keys) => {
+    const config = parseConfig({ ...smallest, dev: true, listen: { host } })
+    expect(findUnsafeSettings(config).map(({ key }) => key)).toEqual(keys)
+  })
+})
+
+describe('secrets that are none', () => {
+  const sources = { baseDir: '/', environment: { NAME: 'x' } }
+  const nest = (depth: number) => {
+    let tree: unknown = { env: 'NAME' }
+    for (let level = 0; level < depth; level += 1) tree = level % 2 ? { a: tree } : [tree]
+    return { agents: tree }
+  }
+
+  test('10 000 levels are a ConfigError, 40 are not', () => {
+    const read = () => resolveSecrets(nest(10_000), sources)
+    expect(read).toThrow(ConfigError)
+    expect(read).toThrow(/^agents\.a\.0: is nested deeper than 64 levels/)
+    expect(resolveSecrets(nest(40), sources).missing).toEqual([])
+  })
+
+  test('a variable with a name that every object has is missing', () => {
+    const { missing } = resolveSecrets({ operator_token: { env: 'toString' } }, sources)
+    expect(missing.map(({ error }) => error.message)).toEqual([expect.stringContaining('toString is not set')])
+  })
+
+  test.each<[secret: object]>([[{ env: { a: 1 } }], [{ file: ['x'] }], [{ constructor: 'x' }], [{ toString: 'x' }]])(
+    '%j instead of a secret is a ConfigError',
+    secret => {
+      const { value } = resolveSecrets({ ...smallest, operator_token: secret }, sources)
+      expect(faultsOf(value)).toEqual([expect.stringMatching(/^operator_token: /)])
+    },
+  )
+})
+
 describe('findUnsafeSettings()', () => {
   test.each([
     ['loopback', { network: { loopback: { 'mastodon.test': 9001 } } }, 'network.loopback'],

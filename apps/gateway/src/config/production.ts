@@ -1,4 +1,5 @@
 import { ConfigError } from '@postern/core'
+import { isLoopbackHost } from '../trusted-proxies.ts'
 import type { Config } from './schema.ts'
 
 interface ProductionRule {
@@ -50,10 +51,22 @@ const rules: readonly ProductionRule[] = [
   },
 ]
 
-/** The faults that make a configuration unsafe to run in production. */
+/** What `start` refuses of a file that says "dev": its unsafe switches are for this machine alone. */
+const devRules: readonly ProductionRule[] = [
+  {
+    isBroken: ({ listen }) => !isLoopbackHost(listen.host),
+    error: new ConfigError(
+      'dev',
+      'opens unsafe switches to the network that "listen.host" is in',
+      'Set listen.host to 127.0.0.1, or remove "dev".',
+    ),
+  },
+]
+
+/** The faults that make a configuration unsafe for `start`. */
 export function findUnsafeSettings(config: Config): readonly ConfigError[] {
-  if (config.dev) return []
-  return [...findMissingSettings(config), ...rules.filter(rule => rule.isBroken(config)).map(rule => rule.error)]
+  const broken = (config.dev ? devRules : rules).filter(rule => rule.isBroken(config))
+  return [...findMissingSettings(config), ...broken.map(rule => rule.error)]
 }
 
 /** What production needs and the schema does not: told also where the rest of the configuration has faults. */

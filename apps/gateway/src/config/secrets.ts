@@ -22,7 +22,10 @@ export interface ResolvedSettings {
   readonly missing: readonly MissingSetting[]
 }
 
-/** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. */
+/** Deeper is no configuration, but a mistake that would end the stack. */
+const maxDepth = 64
+
+/** Any value may be `{ "env": "NAME" }` or `{ "file": "path" }` instead of standing in the file itself. @throws ConfigError */
 export function resolveSecrets(value: unknown, sources: SecretSources): ResolvedSettings {
   const missing: MissingSetting[] = []
   return { value: resolveAt(value, [], sources, missing), missing }
@@ -34,6 +37,8 @@ function resolveAt(
   sources: SecretSources,
   missing: MissingSetting[],
 ): unknown {
+  if (path.length > maxDepth)
+    throw new ConfigError(path.slice(0, 3).join('.'), `is nested deeper than ${maxDepth} levels`, 'Correct it.')
   if (Array.isArray(value))
     return value.map((item, index) => resolveAt(item, [...path, String(index)], sources, missing))
   if (typeof value !== 'object' || value === null) return value
@@ -68,7 +73,7 @@ const references: Readonly<Record<string, (name: string) => Reference>> = {
     source: name,
     problem: `the environment variable ${name} is not set`,
     fix: `Set ${name}.`,
-    read: ({ environment }) => environment[name],
+    read: ({ environment }) => (Object.hasOwn(environment, name) ? environment[name] : undefined),
   }),
   file: name => ({
     source: name,

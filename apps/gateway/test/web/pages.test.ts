@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import type { WebHouse } from '../web-house.ts'
@@ -72,6 +74,26 @@ test.each(['ftp://x.test/a', 'file:///etc/passwd', 'javascript:alert(1)', 'https
     expect(findEvent(events, 'CUSTOM')).toMatchObject({ name: 'warning', value: warning })
   },
 )
+
+test('a foreign address loses its query before it is stored', async () => {
+  const threadId = name('thread')
+  const value = 'https://files.test/picture.png?token=hidden-credential#part'
+  await web.say(
+    [
+      { type: 'text', text: 'look' },
+      { type: 'image', source: { type: 'url', value } },
+    ],
+    { threadId },
+  )
+  const { house } = web
+  const shown = await Promise.all((await house.messages()).map(({ id }) => house.show(id)))
+  expect(JSON.stringify(shown)).toContain('"https://files.test/picture.png"')
+  const kept = readdirSync(house.dataDir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath, entry.name)))
+  expect(Buffer.concat(kept).includes('files.test/picture.png')).toBe(true)
+  expect(Buffer.concat(kept).includes('hidden-credential')).toBe(false)
+})
 
 /** Asks, and takes nothing of the answer but that it has begun. */
 async function askAndWait(head: string, body = ''): Promise<Socket> {

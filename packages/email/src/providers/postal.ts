@@ -1,4 +1,5 @@
 import { Rejection } from '@postern/core'
+import { parseMediaType } from '@postern/http'
 import { z } from 'zod'
 import { formText, parseForm } from './form.ts'
 import type { DecodedMail, MailProvider, WebhookRequest } from './provider.ts'
@@ -27,7 +28,7 @@ export function openPostal({ public_key }: { readonly public_key: string }): Mai
 }
 
 function decodePostal({ headers, body }: WebhookRequest): DecodedMail {
-  const isJson = headers.get('content-type')?.startsWith('application/json')
+  const isJson = parseMediaType(headers.get('content-type'))?.type === 'application/json'
   const payload = isJson ? readWebhookJson(headers, body, payloadSchema) : readPostalForm(headers, body)
   const { message, rcpt_to, mail_from } = payload
   if (!message) throw missingRawMail('Choose the format "Raw message" for the HTTP endpoint.')

@@ -1,3 +1,5 @@
+import { parseMediaType } from '@postern/http'
+
 /** Beginnings of files, by what they are; `at` is where the bytes stand. */
 const signatures: readonly (readonly [mime: string, at: number, bytes: string])[] = [
   ['image/jpeg', 0, 'ffd8ff'],
@@ -37,4 +39,27 @@ function isText(bytes: Uint8Array): boolean {
 /** Whether a list such as `image/*, application/pdf` has this type. */
 export function admitsMedia(types: readonly string[], mime: string): boolean {
   return types.some(type => type === mime || (type.endsWith('/*') && mime.startsWith(type.slice(0, -1))))
+}
+
+/** Media that browsers and peers show; none that a browser runs. */
+const shownTypes: ReadonlySet<string> = new Set([
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'image/avif',
+  'video/mp4',
+  'video/webm',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/flac',
+  'audio/mp4',
+])
+
+/** The type to serve stored bytes under, which may be strangers': a known medium as it is, anything else as bytes to save. */
+export function findServedType(mime: string | undefined): { readonly type: string; readonly isShown: boolean } {
+  const type = mime === undefined ? undefined : parseMediaType(mime)?.type
+  const isShown = type !== undefined && shownTypes.has(type)
+  return { type: isShown ? type : 'application/octet-stream', isShown }
 }

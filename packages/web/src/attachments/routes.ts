@@ -7,6 +7,7 @@ import type { WebRooms } from '../rooms.ts'
 import { createOpenRuns } from '../runs/open-runs.ts'
 import { parseSignedUrl, readPlace } from '../signed-url.ts'
 import { findDeskFile, readDeskFile } from './desk-files.ts'
+import { findServedType } from './media-kind.ts'
 import { readForm } from './read-form.ts'
 import type { Upload } from './shelf.ts'
 import { showPlace } from './shelf.ts'
@@ -98,10 +99,10 @@ export function createAttachmentRoutes(rooms: WebRooms): Hono {
 const noStore = { 'cache-control': 'no-store' }
 
 /** Bytes of people under our own origin: media are shown, nothing is run or guessed at. */
-function bytesHeaders(mime = 'application/octet-stream'): Record<string, string> {
-  const isShown = /^(image\/(png|jpeg|gif|webp|avif)|audio\/|video\/)/.test(mime)
+function bytesHeaders(mime: string | undefined): Record<string, string> {
+  const { type, isShown } = findServedType(mime)
   return {
-    'content-type': isShown ? mime : 'application/octet-stream',
+    'content-type': type,
     'content-disposition': isShown ? 'inline' : 'attachment',
     'content-security-policy': "sandbox; default-src 'none'",
     'x-content-type-options': 'nosniff',
