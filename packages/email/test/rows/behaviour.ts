@@ -39,7 +39,7 @@ const kept = 'row 62: %s: %s is kept and not given to the agent'
 
 const ways: readonly BehaviourRow[] = [
   row('1.6', 'only the newest text, and none lost', content('of a reply is given, the full one kept beside it')),
-  row('1.7', 'hidden text', titlesOf('src/html-text', 'row 58: what %s hides is left out and reported')),
+  row('1.7', 'hidden text', content('HTML hidden by %s')),
   row('2.1', 'a relay over HTTP', intake('two agents get one message each')),
   row('2.2', 'forms that lose octets', trust('and whose body was not ASCII is unverifiable, not failed')),
   row(

@@ -261,7 +261,7 @@ const shape: readonly EmailRow[] = [
     title: 'HTML to choke on',
     shownBy: [
       ...content('row 50: HTML that is meant to choke on'),
-      ...titlesOf('src/html-text', 'row 50: a megabyte of %j ends'),
+      'packages/markup/src/html/linear-time.test.ts › htmlToText() takes linear time for much of %j',
     ],
   },
   { row: 51, title: 'bare CR, bare LF, NUL', shownBy: intake('row 51: bare LF, bare CR and NUL in the body') },
@@ -299,7 +299,7 @@ const meaning: readonly EmailRow[] = [
         'tag characters, zero-width characters and direction overrides are taken out, counted and flagged',
         'HTML hidden by %s',
       ),
-      ...titlesOf('src/html-text', 'row 58: what %s hides is left out and reported'),
+      'packages/markup/src/html/hidden-text.test.ts › by a style sheet with %s',
     ],
   },
   {

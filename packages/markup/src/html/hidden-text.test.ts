@@ -202,6 +202,12 @@ describe('a style sheet hides', () => {
     const html = `<style>${sheet}</style>${'<b>'.repeat(200)}${'<i>x</i>'.repeat(200)}`
     expect(htmlToText(html).hasHidden).toBe(true)
   })
+
+  test('perhaps, where so much of the sheet was judged that its last rule is not: the text is reported', () => {
+    const sheet = `${'b i{color:#333}'.repeat(3000)}.s{display:none}`
+    const html = `<style>${sheet}</style><b>${'<i>x</i>'.repeat(300)}</b><p class="s">y</p>`
+    expect(htmlToText(html).hasHidden).toBe(true)
+  })
 })
 
 describe('what is seen stays', () => {

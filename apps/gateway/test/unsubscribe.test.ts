@@ -1,0 +1,47 @@
+import { readMail } from '@postern/sim'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { TestHouse } from './house.ts'
+import { eventually, openTestHouse } from './house.ts'
+
+let house: TestHouse
+
+beforeAll(async () => {
+  house = await openTestHouse(() => ({
+    agents: { courier: { use: './agents/courier.ts' } },
+    email: { listen: { port: 0, protocol: 'smtp' }, write_to: ['alice.test'] },
+  }))
+})
+afterAll(() => house.close())
+
+let count = 0
+/** Has the agent write to Carol, who has not asked it to. */
+async function sendErrand(): Promise<void> {
+  count += 1
+  const to = 'courier@agents.test'
+  const mail = await house.world.mail.compose({ to, text: `mail:@carol@alice.test News ${count}.` })
+  expect((await house.world.mail.sendSmtp(mail)).code).toBe(250)
+}
+
+const findNews = (number: number) =>
+  eventually(async () => house.world.mail.received.find(({ text }) => text?.includes(`News ${number}.`)))
+
+test('one click on what an agent wrote unasked ends it, over the wire and for good', async () => {
+  await sendErrand()
+  const { octets } = await findNews(1)
+  const [field = ''] = readMail(octets).headers.get('list-unsubscribe') ?? []
+  const link = new URL(field.slice(1, -1))
+  expect(link.origin).toBe('https://agents.test')
+  const init = {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'List-Unsubscribe=One-Click',
+  }
+  expect((await fetch(house.url() + link.pathname, { ...init, redirect: 'manual' })).status).toBe(200)
+  await house.restart()
+  await sendErrand()
+  const dead = await eventually(async () =>
+    (await house.deliveries()).find(({ to, state }) => to === 'carol@alice.test' && state === 'dead'),
+  )
+  expect(JSON.stringify(dead)).toContain('unsubscribed')
+  expect(house.world.mail.received.some(({ text }) => text?.includes('News 2.'))).toBe(false)
+})
