@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** A disk of its own, which can be filled for real. */
 export interface SmallDisk {
   readonly directory: string
-  /** Leaves no byte. */
-  fill(): void
+  /** Leaves so many bytes at most. */
+  fill(left?: number): void
   /** Takes away what has filled it. */
   clear(): void
   remove(): void
@@ -26,7 +26,10 @@ export function mountSmallDisk(megabytes: number): SmallDisk | undefined {
   const filler = join(directory, 'filler')
   return {
     directory,
-    fill: () => fillWith(filler),
+    fill(left = 0) {
+      fillWith(filler)
+      if (left > 0) truncateSync(filler, Math.max(0, statSync(filler).size - left))
+    },
     clear: () => rmSync(filler, { force: true }),
     remove() {
       execFileSync('umount', ['-l', directory], { stdio: 'pipe' })

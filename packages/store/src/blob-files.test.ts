@@ -8,6 +8,24 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { fileThreshold } from './blob-files.ts'
 import { openSqliteDesk } from './desk.ts'
 
+/** Bytes that the disk takes of each file. */
+let room = Number.POSITIVE_INFINITY
+
+vi.mock('node:fs/promises', async importOriginal => {
+  const real = await importOriginal<typeof import('node:fs/promises')>()
+  const open: typeof real.open = async (...args) => {
+    const file = await real.open(...args)
+    const writeFile = file.writeFile.bind(file)
+    file.writeFile = async (data, options) => {
+      const bytes = data as Uint8Array
+      await writeFile(bytes.subarray(0, Math.min(bytes.byteLength, room)), options)
+      if (bytes.byteLength > room) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    }
+    return file
+  }
+  return { ...real, open }
+})
+
 let directory: string
 let desk: Desk
 
@@ -19,6 +37,7 @@ beforeEach(async () => {
   desk = await open()
 })
 afterEach(async () => {
+  room = Number.POSITIVE_INFINITY
   await desk.close()
   rmSync(directory, { recursive: true, force: true })
 })
@@ -105,4 +124,25 @@ test('bytes that cannot be written are refused for now, and nothing is stored', 
     'Cannot store: the disk does not take files now',
   )
   expect(await desk.listMessages({ limit: 1 })).toEqual([])
+})
+
+function listFiles(): readonly string[] {
+  return readdirSync(join(directory, 'postern.db.blobs'), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(({ name }) => name)
+}
+
+test('files that a full disk takes only in part are gone when the message is refused, all of them, and it is taken once there is room', async () => {
+  const others = [1, 2, 3].map(at => randomBytes(fileThreshold * (at + 1)))
+  const intake = {
+    ...sketchIntake('m1'),
+    blobs: [large, ...others].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' })),
+  }
+  // One of them fits.
+  room = fileThreshold + 100
+  await expect(desk.admit(intake, 'c')).rejects.toThrow('Cannot store: the disk does not take files now')
+  await vi.waitFor(() => expect(listFiles()).toEqual([]))
+  room = Number.POSITIVE_INFINITY
+  expect(await desk.admit(intake, 'c')).toMatchObject({ outcome: 'accepted' })
+  expect(listFiles()).toHaveLength(4)
 })

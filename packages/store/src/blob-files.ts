@@ -48,9 +48,21 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
       await writeDurably(join(folder, part), bytes)
       await rename(join(folder, part), path)
       await syncFolder(folder)
+    } catch (error) {
+      // Half of it on a full disk keeps it full.
+      await rm(join(folder, part), { force: true }).catch(() => undefined)
+      throw error
     } finally {
       parts.delete(part)
     }
+  }
+
+  /** Every one has ended when this does: what is written when others have failed already would stay. */
+  async function writeAll(blobs: readonly Blob[]): Promise<void> {
+    const ends = await Promise.allSettled(blobs.map(write))
+    const failed = ends.find(end => end.status === 'rejected')
+    if (failed)
+      throw new Unavailable('Cannot store: the disk does not take files now', { cause: failed.reason, retryAfter: 5 })
   }
 
   async function removeUnneeded(digest: string): Promise<void> {
@@ -80,9 +92,7 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
       const digests = large.map(({ digest }) => digest)
       for (const digest of digests) holds.set(digest, (holds.get(digest) ?? 0) + 1)
       try {
-        await Promise.all(large.map(write)).catch(cause => {
-          throw new Unavailable('Cannot store: the disk does not take files now', { cause })
-        })
+        await writeAll(large)
         return await work()
       } finally {
         release(digests)
