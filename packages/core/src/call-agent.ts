@@ -20,6 +20,7 @@ import { planAnswer } from './plan-answer.ts'
 import { policiesOf } from './policy-kinds.ts'
 import type { PartialResponse } from './response.ts'
 import { withoutPolicies, withState } from './settle-demands.ts'
+import { settleFiles } from './settle-files.ts'
 import { sumUsage } from './token-usage.ts'
 import { startTurnClock } from './turn-clock.ts'
 import type { TurnNotes } from './turn-notes.ts'
@@ -129,7 +130,8 @@ function keepPiece(draft: AnswerDraft, chunk: PartialResponse): void {
 }
 
 async function sayMeanwhile(turn: Turn, working: Working, chunk: PartialResponse, draft: AnswerDraft): Promise<void> {
-  const interim = planAnswer(turn, working, chunk, draft)
+  const parts = [...(await settleFiles(chunk.parts ?? [], working.desk))]
+  const interim = planAnswer(turn, working, { ...chunk, parts }, draft)
   draft.said = {
     createdAt: interim.response.created_at,
     rendering: draft.said ? draft.said.rendering : interim.rendering,

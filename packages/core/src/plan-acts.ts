@@ -10,6 +10,7 @@ import type { Part } from './part.ts'
 import type { Addressing, Channel } from './protocol.ts'
 import type { NormalizedResponse } from './response.ts'
 import { withoutDemands } from './settle-demands.ts'
+import { settleFiles } from './settle-files.ts'
 import type { Planned, PlannedAct } from './work.ts'
 import type { World } from './world.ts'
 import { isoTime, randomHex } from './world.ts'
@@ -28,7 +29,7 @@ export interface Acting {
 }
 
 export interface ActHouse {
-  readonly desk: Pick<LookupDesk, 'findResponse' | 'findMessageTo'>
+  readonly desk: Pick<LookupDesk, 'findResponse' | 'findMessageTo' | 'findBlob'>
   readonly world: Pick<World, 'now' | 'randomBytes' | 'log'>
   findChannel(name: ChannelName): Channel | undefined
   /** Bytes inside of parts, taken out; without it they stay where they are. */
@@ -54,7 +55,7 @@ export async function planActs(acts: readonly Act[], acting: Acting, house: ActH
 async function tryPlan(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct | undefined> {
   const fields = { agent: acting.agent, act: act.act }
   try {
-    const plan = await planAct(act, acting, house)
+    const plan = await planAct(await withFiles(act, house), acting, house)
     if (!plan) house.world.log.warn(fields, 'an act of an agent cannot be done here')
     return plan
   } catch (error) {
@@ -62,6 +63,10 @@ async function tryPlan(act: Act, acting: Acting, house: ActHouse): Promise<Plann
     house.world.log.error({ ...fields, err: error }, 'an act of an agent cannot be addressed')
     return undefined
   }
+}
+
+async function withFiles(act: Act, { desk }: ActHouse): Promise<Act> {
+  return 'parts' in act ? { ...act, parts: [...(await settleFiles(act.parts, desk))] } : act
 }
 
 function planAct(act: Act, acting: Acting, house: ActHouse): Promise<PlannedAct | undefined> | PlannedAct | undefined {

@@ -14,6 +14,7 @@ import { planAnswer, planFailure, planTurnActs } from './plan-answer.ts'
 import type { PartialResponse } from './response.ts'
 import { describeFailure, settlementFor } from './retry.ts'
 import { settleDemands } from './settle-demands.ts'
+import { settleFiles } from './settle-files.ts'
 import type { TurnNotes } from './turn-notes.ts'
 import { runWithNotes } from './turn-notes.ts'
 import type { Answer, PlannedAct, Turn } from './work.ts'
@@ -104,7 +105,10 @@ async function runAgent(turn: Turn, { working, running, draft, stop, notes }: Ru
   const answer = await callAgent(turn, { working, running, state, acts, demanding, notes, known, draft, stop })
   for (const note of answer?.notes ?? []) notes.note(note as AgentNote)
   noteSynthesis(turn, answer, running.history, notes)
-  const { partial, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
+  const { partial: settled, demands } = settleDemands(turn, answer, { working, issued: demanding.issued })
+  const partial = settled?.parts
+    ? { ...settled, parts: [...(await settleFiles(settled.parts, working.desk))] }
+    : settled
   const done = await planTurnActs(turn, working, [...acts.done, ...(partial?.acts ?? [])])
   const said = saysSomething(partial) ? planAnswer(turn, working, partial, draft) : { deliveries: [] }
   const copies = await planLinkedCopy(turn, said, working, running)

@@ -71,6 +71,7 @@ export function openActBench(sketch: Sketch = {}): ActBench {
   const house: OutpostHouse = {
     desk: {
       findResponse: async id => responses.find(({ response }) => response.id === id),
+      findBlob: async () => undefined,
       findMessageTo: async (agent, id) => (agent === 'echo' ? messages[id] : undefined),
       act: async (acts, correlationId) => void done.push({ acts, correlationId }),
     },

@@ -1,5 +1,5 @@
 import type { LookupDesk } from '@postern/core'
-import { Undeliverable } from '@postern/core'
+import { escapeHtml } from '@postern/core'
 import { safeFileName } from './file-name.ts'
 import { hopField } from './loops/hop-field.ts'
 import type { MailAttachment } from './mail-parts.ts'
@@ -24,23 +24,21 @@ let library: Promise<typeof import('nodemailer/lib/mail-composer')> | undefined
 /**
  * The mail as octets: text and HTML alternatives, files beside them, every header ours. Nothing in it depends on the moment,
  * so a second try sends the same octets.
- * @throws Undeliverable when a file is gone or all of them are too large
+ * The words go out whatever becomes of the files: one that is gone, or for which there is no room, is named instead.
  */
 export async function composeMail(
   wire: MailWire,
   marks: MailMarks,
   desk: Pick<LookupDesk, 'findBlob'>,
 ): Promise<Buffer> {
-  const attachments = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, desk)))
-  const size = attachments.reduce((sum, { content }) => sum + content.length, 0)
-  if (size > maxAttached)
-    throw new Undeliverable(`Cannot send mail: its attachments are larger than ${maxAttached} bytes`)
+  const loaded = await Promise.all(wire.attachments.map((file, index) => loadAttachment(file, index, desk)))
+  const { attachments, missing } = chooseAttached(loaded)
   library ??= import('nodemailer/lib/mail-composer')
   const { default: MailComposer } = await library
   const composer = new MailComposer({
     ...headerOf(wire, marks),
-    text: wire.text,
-    html: wire.html,
+    text: [wire.text, ...missing].join('\n\n'),
+    html: missing.length > 0 ? appendNotes(wire.html, missing) : wire.html,
     attachments,
     textEncoding: 'quoted-printable',
     disableFileAccess: true,
@@ -90,6 +88,30 @@ async function loadAttachment(
   if (bytes_ref.kind === 'inline')
     return { filename, contentType, content: Buffer.from(bytes_ref.data_base64, 'base64') }
   const blob = await desk.findBlob(bytes_ref.digest)
-  if (!blob) throw new Undeliverable('Cannot send mail: an attachment is not stored any more')
-  return { filename, contentType, content: Buffer.from(blob.bytes) }
+  return { filename, contentType, content: blob && Buffer.from(blob.bytes) }
+}
+
+type Loaded = Awaited<ReturnType<typeof loadAttachment>>
+type Attached = Loaded & { readonly content: Buffer }
+
+/** As many as there is room for, in their order; a line for each of the others. */
+function chooseAttached(loaded: readonly Loaded[]) {
+  const attachments: Attached[] = []
+  const missing: string[] = []
+  let room = maxAttached
+  for (const { content, ...file } of loaded) {
+    if (content === undefined) missing.push(`${file.filename}: this file is not stored any more.`)
+    else if (content.length > room) missing.push(`${file.filename}: this file is too large for a mail.`)
+    else {
+      attachments.push({ ...file, content })
+      room -= content.length
+    }
+  }
+  return { attachments, missing }
+}
+
+function appendNotes(html: string, notes: readonly string[]): string {
+  const lines = notes.map(note => `<p>${escapeHtml(note)}</p>`).join('')
+  const end = html.lastIndexOf('</body>')
+  return end < 0 ? html + lines : html.slice(0, end) + lines + html.slice(end)
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Delivery, NormalizedMessage, NormalizedResponse, Part } from '@postern/core'
-import { Unavailable, Undeliverable } from '@postern/core'
+import { Unavailable } from '@postern/core'
 import type { ReadMail } from '@postern/sim'
 import { readMail } from '@postern/sim'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -233,21 +233,17 @@ describe('every kind of part', () => {
     expect(mail.octets.split(bytes.toString('base64'))).toHaveLength(3)
   })
 
-  test('a file that is gone, or too much of them, is a reason to give up', async () => {
-    const gone: Part = {
-      kind: 'file',
-      bytes_ref: { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) },
-    }
-    await expect(house.channel.prepare(delivery({ parts: [gone] })).transmit()).rejects.toThrow(
-      new Undeliverable('Cannot send mail: an attachment is not stored any more'),
-    )
-    const large: Part = {
-      kind: 'file',
-      bytes_ref: { kind: 'inline', data_base64: Buffer.alloc(19 * 2 ** 20).toString('base64') },
-    }
-    await expect(house.channel.prepare(delivery({ parts: [large] })).transmit()).rejects.toThrow(
-      new Undeliverable('Cannot send mail: its attachments are larger than 18874368 bytes'),
-    )
+  test('the words go out though a file is gone or too large: the mail names it', async () => {
+    const bytes_ref = { kind: 'content_addressed', algo: 'sha256', digest: '0'.repeat(64) } as const
+    const gone: Part = { kind: 'file', name: 'gone & away.txt', bytes_ref }
+    const data_base64 = Buffer.alloc(19 * 2 ** 20).toString('base64')
+    const large: Part = { kind: 'file', name: 'large.bin', bytes_ref: { kind: 'inline', data_base64 } }
+    const text: Part = { kind: 'text', mime: 'text/plain', content: 'my words' }
+    const mail = await send({ parts: [text, gone, large] })
+    expect(mail.text).toMatch(/^my words/)
+    expect(mail.text).toContain('this file is not stored any more.')
+    expect(mail.html).toContain('<p>large.bin: this file is too large for a mail.</p>')
+    expect(mail.octets).not.toMatch(/Content-Disposition: attachment/)
   })
 })
 

@@ -1,0 +1,18 @@
+import type { NormalizedMessage, NormalizedResponse } from '@postern/core'
+
+/** Answers with files whose bytes nobody gave the gateway: one that lies elsewhere, and one that lies nowhere. */
+export function handle(_: NormalizedMessage): Pick<NormalizedResponse, 'parts'> {
+  const at = (digit: string) => ({ kind: 'content_addressed', algo: 'sha256', digest: digit.repeat(64) }) as const
+  return {
+    parts: [
+      { kind: 'text', mime: 'text/plain', content: 'Here are the plans.' },
+      {
+        kind: 'file',
+        name: 'plans.pdf',
+        mime: 'application/pdf',
+        bytes_ref: { ...at('a'), url: 'https://files.test/plans.pdf' },
+      },
+      { kind: 'file', name: 'lost.pdf', mime: 'application/pdf', bytes_ref: at('b') },
+    ],
+  }
+}

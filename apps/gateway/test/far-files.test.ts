@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { WebHouse } from './web-house.ts'
+import { openWebHouse } from './web-house.ts'
+
+// Answers that refer to files which the gateway does not have.
+
+let web: WebHouse
+
+beforeAll(async () => {
+  web = await openWebHouse({}, { agents: { pointer: { use: './agents/pointer.ts' } }, default_agent: 'pointer' })
+})
+afterAll(() => web.close())
+
+/** The words, the address of what lies elsewhere, and a line for what lies nowhere. */
+function expectWhole(answer: unknown): void {
+  const text = JSON.stringify(answer)
+  expect(text).toContain('Here are the plans.')
+  expect(text).toContain('https://files.test/plans.pdf')
+  expect(text).toContain('lost.pdf: this file is not stored here.')
+  expect(text).not.toMatch(/attachments\/[ab]{64}/)
+}
+
+test.each(['activitypub', 'a2a', 'email'] as const)(
+  'by %s an answer keeps its words, and a file that lies elsewhere is given by its address',
+  async via => {
+    const { reply } = await web.house.world.send({ via, to: 'pointer', text: 'The plans, please.', timeoutMs: 30_000 })
+    expectWhole(reply)
+  },
+)
+
+test('in the chat an answer keeps its words, and a file that lies elsewhere is given by its address', async () => {
+  const threadId = 'far-files'
+  await web.say('The plans, please.', { threadId })
+  const rows = await web.readHistory(threadId)
+  expectWhole(rows.filter(({ role }) => role === 'assistant'))
+})
