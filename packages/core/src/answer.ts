@@ -1,4 +1,5 @@
 import type { AgentAnswer, AgentChunk } from './agent.ts'
+import { collapseCalls } from './collapse-calls.ts'
 import type { Part, ToolCallPart } from './part.ts'
 import { partSchema } from './part.ts'
 import type { NormalizedResponse, PartialResponse } from './response.ts'
@@ -50,6 +51,7 @@ export function completeResponse(
   const { usage = [], ...said } = partial
   return normalizedResponseSchema.parse({
     ...said,
+    ...(said.trace && { trace: collapseCalls(said.trace) }),
     ...(usage.length > 0 && { usage: sumUsage(usage) }),
     id,
     thread_id: content.thread_id,

@@ -1,5 +1,6 @@
 import type { Act, DeleteAct, EditAct, PostAct, ReactAct } from './act.ts'
 import { isFinalHop } from './chain.ts'
+import { collapseCalls } from './collapse-calls.ts'
 import type { FoundResponse, LookupDesk } from './desk.ts'
 import { Unavailable } from './errors.ts'
 import type { Blob } from './intake.ts'
@@ -151,13 +152,14 @@ function findPoster({ findChannel }: ActHouse, via: ChannelName | undefined): Ch
   return names.map(findChannel).find(channel => channel?.addressDeed !== undefined)
 }
 
-/** Bytes leave parts only on channels that address files; the others send them along. */
+/** Parts as they are kept: each tool call once. Bytes leave them only on channels that address files; the others send them along. */
 export function storeFilesFor(
   channel: Pick<Channel, 'addressesFiles'> | undefined,
   parts: readonly Part[],
   { storeFiles }: Pick<ActHouse, 'storeFiles'>,
 ): StoredFiles {
-  return channel?.addressesFiles && storeFiles ? storeFiles(parts) : { parts: [...parts], blobs: [] }
+  const whole = collapseCalls(parts)
+  return channel?.addressesFiles && storeFiles ? storeFiles(whole) : { parts: [...whole], blobs: [] }
 }
 
 export function toPlanned({ deliveries, broadcasts }: Addressing): Planned {

@@ -16,6 +16,20 @@ const replies: Readonly<Record<string, (message: NormalizedMessage, context: Age
         say('three hits'),
       ],
     }),
+    /** Both halves of a call in one value, a call with the id of another, and both halves again behind the answer. */
+    halves: () => ({
+      parts: [
+        { kind: 'tool_call', id: 'half', name: 'search', args: { q: 'it' } },
+        say('looking'),
+        { kind: 'tool_call', id: 'half', name: 'search', result: { hits: 3 } },
+        { kind: 'tool_call', id: 'half', name: 'search', args: { q: 'that' }, result: { hits: 0 } },
+        say('three hits'),
+      ],
+      trace: [
+        { kind: 'tool_call', id: 'behind', name: 'hand_over', args: { to: 'b' } },
+        { kind: 'tool_call', id: 'behind', name: 'hand_over', result: 'done' },
+      ],
+    }),
     async *running() {
       yield { kind: 'tool_call', id: 'call-2', name: 'search', args: { q: 'it' } }
       yield { kind: 'tool_call', id: 'call-2', name: 'search', args: { q: 'it' }, result: 'found' }
