@@ -89,6 +89,13 @@ describe('is refused before there is a stream', () => {
     ],
     ['no JSON', '{', {}, 400, 'Cannot read run: not valid JSON'],
     ['a list', '[]', {}, 400, 'Cannot run: the body is no JSON object'],
+    ...[{}, { toString: 1 }, [], 5].map((mimeType): [string, object, Record<string, string>, number, string] => [
+      `a part whose type is ${JSON.stringify(mimeType)}`,
+      { messages: [user([{ type: 'binary', mimeType, data: 'aGk=' }])] },
+      {},
+      400,
+      'Cannot run: messages.content.mimeType is not as it must be',
+    ]),
     ['no UTF-8', bytes, {}, 400, 'Cannot read run: not valid UTF-8'],
     [
       'very deep',

@@ -4,6 +4,7 @@ import { Rejection, recordRefusal } from '@postern/core'
 import type { DoorRooms } from '../door.ts'
 import type { Caller } from '../principal.ts'
 import { toGrpcError } from './grpc-status.ts'
+import { refuseMalformed } from './malformed-call.ts'
 import { readMetadata, readPeer } from './metadata.ts'
 
 /** Counts a call of a network address. @throws Rejection `rate_limited` */
@@ -41,6 +42,10 @@ export function createCallerDoor(rooms: DoorRooms & { readonly takeAddress: Take
   return {
     interceptor: ({ path }, call) => {
       const waiting = new AbortController()
+      refuseMalformed(call, refusal => {
+        recordRefusal(refusal, 'a2a', { ...house, from: readPeer(call.getPeer()) })
+        return toGrpcError(refusal, house)
+      })
       const refuse = (error: unknown) => call.sendStatus(toGrpcError(error, house))
       const giveUp = () => {
         if (!waiting.signal.aborted)

@@ -95,12 +95,20 @@ const families: Readonly<Record<string, ContentPart['type']>> = { image: 'image'
 function translatePart(part: unknown, warnings: string[]): readonly unknown[] {
   if (!isMap(part) || part.type !== 'binary') return [part]
   const { mimeType, url, data, filename } = part
-  const type = families[String(mimeType).split('/')[0] ?? ''] ?? 'document'
+  const type = families[readMimeType(mimeType).split('/')[0] ?? ''] ?? 'document'
   const named = { ...(typeof filename === 'string' && { metadata: { filename } }) }
   if (typeof url === 'string') return [{ type, source: { type: 'url', value: url, mimeType }, ...named }]
   if (typeof data === 'string') return [{ type, source: { type: 'data', value: data, mimeType }, ...named }]
   warnings.push('a binary part without bytes or address was left out')
   return []
+}
+
+/** @throws Rejection malformed */
+function readMimeType(value: unknown): string {
+  if (value !== undefined && value !== null && typeof value !== 'string') {
+    throw refuse([{ path: ['messages', 'content', 'mimeType'], message: 'must be a string' }])
+  }
+  return value ?? ''
 }
 
 export function isMap(value: unknown): value is Record<string, unknown> {
