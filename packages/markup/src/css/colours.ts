@@ -21,7 +21,7 @@ export function parseColour(value: string): Colour | undefined {
   if (text === 'transparent') return { ...black, alpha: 0 }
   const named = Object.hasOwn(names, text) ? names[text] : undefined
   if (named) return { red: named[0], green: named[1], blue: named[2], alpha: 1 }
-  return parseHex(text) ?? parseFunction(text)
+  return parseHex(text) ?? parseFunction(text) ?? parseModern(text)
 }
 
 /** Attributes write it without `#` too. */
@@ -46,6 +46,30 @@ function parseFunction(text: string): Colour | undefined {
     return fromHue(first, { second: second / 100, third: third / 100, isWhiteness: name === 'hwb', alpha })
   const scale = words[0]?.endsWith('%') ? 2.55 : 1
   return { red: first * scale, green: second * scale, blue: third * scale, alpha }
+}
+
+/** CSS Color 5, as near as it takes to see whether text is: `lab` and its like by their lightness alone. */
+function parseModern(text: string): Colour | undefined {
+  const [, name = '', inner = ''] = /^([a-z-]+)\((.{1,200})\)$/.exec(text) ?? []
+  const words = inner.split(/[\s,/]+/)
+  if (name === 'light-dark') return parseColour(splitOutside(inner, ',')[0] ?? '')
+  if (name === 'color-mix') return mixOf(splitOutside(inner, ',').slice(1))
+  if (name === 'color')
+    return parseFunction(
+      `rgb(${words
+        .slice(1, 4)
+        .map(each => `${100 * fraction(each)}%`)
+        .join(' ')})`,
+    )
+  if (!/^(?:ok)?l(?:ab|ch)$/.test(name)) return undefined
+  const light = fraction(name.startsWith('ok') || words[0]?.endsWith('%') ? (words[0] ?? '') : `${words[0]}%`)
+  const part = 255 * (name.startsWith('ok') ? light ** 1.2 : light)
+  return { red: part, green: part, blue: part, alpha: fraction(inner.split('/')[1] ?? '1') }
+}
+
+function mixOf(written: readonly string[]): Colour | undefined {
+  const [one, other] = written.map(each => parseColour(each.trim().replace(/\s*[\d.]{1,8}%$/, '')))
+  return one && other ? blend({ ...one, alpha: one.alpha / 2 }, { ...other, alpha: 1 }) : undefined
 }
 
 export function fraction(word: string): number {

@@ -1,6 +1,6 @@
 import type { Styles } from '../css/cascade.ts'
 import type { LengthBase } from '../css/lengths.ts'
-import { toPixels } from '../css/lengths.ts'
+import { toPixels, viewport } from '../css/lengths.ts'
 import { readTranslation } from './transforms.ts'
 import type { Visual } from './visual.ts'
 
@@ -26,12 +26,15 @@ const [leftPx, rightPx, abovePx, belowPx] = [-200, 3000, -500, 5000]
 /** For an element that leaves the flow, and for the first line of a paragraph. */
 const outsidePx = -100
 
-export function isOffScreen(
-  styles: Styles,
-  { shift, indentPx, base }: Placement & { readonly base: LengthBase },
-): boolean {
+interface Placed extends Placement {
+  readonly base: LengthBase
+  readonly isClipped: boolean
+}
+
+export function isOffScreen(styles: Styles, { shift, indentPx, base, isClipped }: Placed): boolean {
   const { x, y } = shift
   if (x <= leftPx || x >= rightPx || y <= abovePx || y >= belowPx) return true
+  if (isClipped && indentPx >= viewport.width * 0.95) return true
   if (styles.has('text-indent') && (x + indentPx <= outsidePx || indentPx >= rightPx)) return true
   return isOut(styles) && ['left', 'right', 'top', 'bottom'].some(side => isBeyond(styles, side, base))
 }

@@ -24,7 +24,7 @@ export function readVisual(outer: Visual, declared: Styles, name: string): Visua
     isRemoved(styles, fontPx) ||
     isClippedAway(styles, base) ||
     (isClipped && !growsWithContent.has(name) && isCollapsed(styles, base)) ||
-    isOffScreen(styles, { shift, indentPx, base })
+    isOffScreen(styles, { shift, indentPx, base, isClipped })
   return {
     ...outer,
     isGone,
@@ -35,7 +35,7 @@ export function readVisual(outer: Visual, declared: Styles, name: string): Visua
     scale: outer.scale * readScale(styles),
     opacity: outer.opacity * readOpacity(styles),
     colour: readColour(styles, outer.colour),
-    grounds: readGrounds(styles, outer.grounds),
+    ...readGrounds(styles, outer),
     shift,
     indentPx,
     variables,
@@ -81,12 +81,17 @@ function readWhiteSpace(value: string | undefined, outer: boolean): boolean {
   return /^(?:pre|break-spaces)/.test(value)
 }
 
+/** Letters of ordinary size are gone in it. */
+const maxBlurPx = 10
+
 /** Those of `filter` count too. */
 function readOpacity(styles: Styles): number {
   const own = styles.get('opacity')
   const filter = styles.get('filter') ?? ''
   const [, filtered] = /opacity\(\s*([\d.]{1,8}%?)\s*\)/.exec(filter) ?? []
   const [, percent] = /alpha\(\s*opacity\s*=\s*([\d.]{1,8})/.exec(filter) ?? []
+  const [, blur] = /blur\(\s*(\d{1,5})/.exec(filter) ?? []
+  if (Number(blur) >= maxBlurPx) return 0
   return fraction(own ?? '1') * fraction(filtered ?? '1') * fraction(`${percent ?? 100}%`)
 }
 
@@ -98,12 +103,16 @@ function readColour(styles: Styles, outer: Colour | undefined): Colour | undefin
   return parseColour(value)
 }
 
-function readGrounds(styles: Styles, outer: readonly Colour[]): readonly Colour[] {
+/** Behind a picture only the operator of its server knows what is seen. */
+function readGrounds(styles: Styles, outer: Visual): Pick<Visual, 'grounds' | 'isOverPicture'> {
   const shorthand = styles.get('background') ?? ''
   const image = styles.get('background-image') ?? shorthand
   const plain = [...listColours(styles.get('background-color') ?? ''), ...listColours(shorthand)]
   const drawn = image.includes('gradient(') ? listColours(image) : []
-  const colours = drawn.length > 0 ? drawn : plain.slice(0, 1)
-  if (colours.length > 0) return colours.slice(0, 8).map(colour => blend(colour, outer[0] ?? white))
-  return image.includes('url(') ? [] : outer
+  const colours = (drawn.length > 0 ? drawn : plain.slice(0, 1)).slice(0, 8)
+  if (colours.length === 0) {
+    return { grounds: outer.grounds, isOverPicture: outer.isOverPicture || image.includes('url(') }
+  }
+  const isOverPicture = outer.isOverPicture && colours.every(({ alpha }) => alpha < 1)
+  return { grounds: colours.map(colour => blend(colour, outer.grounds[0] ?? white)), isOverPicture }
 }

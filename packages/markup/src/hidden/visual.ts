@@ -19,8 +19,10 @@ export interface Visual {
   readonly opacity: number
   /** Undefined where it is not known. */
   readonly colour: Colour | undefined
-  /** What is behind the text; several for a gradient, none where it is not known. */
+  /** What is behind the text; several for a gradient. */
   readonly grounds: readonly Colour[]
+  /** What is behind the text is not known. */
+  readonly isOverPicture: boolean
   /** How far it was moved, in pixels, to the right and down. */
   readonly shift: { readonly x: number; readonly y: number }
   readonly indentPx: number
@@ -41,6 +43,7 @@ export const plainVisual: Visual = {
   opacity: 1,
   colour: black,
   grounds: [white],
+  isOverPicture: false,
   shift: { x: 0, y: 0 },
   indentPx: 0,
   variables: new Map(),
@@ -53,14 +56,25 @@ const [minFontPx, minOpacity, minContrast] = [5, 0.06, 1.2]
 export function isHiding(visual: Visual): boolean {
   const { isGone, isInvisible, fold, fontPx, scale, opacity } = visual
   return (
-    isGone || isInvisible || fold !== undefined || fontPx * scale < minFontPx || opacity < minOpacity || isPale(visual)
+    isGone ||
+    isInvisible ||
+    fold !== undefined ||
+    fontPx * scale < minFontPx ||
+    opacity < minOpacity ||
+    isPale(visual, visual.isOverPicture)
   )
 }
 
+/** May a reader not see text that stands in it? */
+export function mayBeHiding(visual: Visual): boolean {
+  return visual.isDoubtful || isHiding(visual) || isPale(visual, false)
+}
+
 /** Text in the colour of what is behind it, or of no colour at all. */
-function isPale({ colour, grounds, opacity }: Visual): boolean {
+function isPale({ colour, grounds, opacity }: Visual, isOverPicture: boolean): boolean {
   if (!colour) return false
   if (colour.alpha < minOpacity) return true
+  if (isOverPicture) return false
   const seen = { ...colour, alpha: colour.alpha * opacity }
-  return grounds.length > 0 && grounds.every(ground => contrastOf(blend(seen, ground), ground) < minContrast)
+  return grounds.every(ground => contrastOf(blend(seen, ground), ground) < minContrast)
 }

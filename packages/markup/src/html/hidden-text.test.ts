@@ -86,6 +86,13 @@ const styles = [
   'color:#0000',
   'color:rgb(0 0 0 / 1%)',
   'color:snow',
+  'color:oklch(1 0 0)',
+  'color:lab(100% 0 0)',
+  'color:color(srgb 1 1 1)',
+  'color:light-dark(white, black)',
+  'color:color-mix(in srgb, white, snow)',
+  'filter:blur(40px)',
+  'text-indent:100%;white-space:nowrap;overflow:hidden',
   '-webkit-text-fill-color:transparent',
   'background:#000',
   'color:#123456;background-color:#123457',
@@ -162,10 +169,11 @@ describe('a style sheet hides', () => {
     ['by what it stands behind', '<style>p + div{display:none}</style>', ''],
     ['by what stands before it', '<style>p ~ div{display:none}</style>', ''],
     ['by its place', '<style>:nth-child(2){display:none}</style>', ''],
-    ['by what it is not', '<style>:not(p):not(style):not(b){display:none}</style>', ''],
+    ['by what it is not', '<style>div:not(p):not(.x){display:none}</style>', ''],
     ['on screens', '<style>@media screen and (min-width: 400px) { .s { display:none } }</style>', 'class="s"'],
     ['where a feature is known', '<style>@supports (display:block) { .s{display:none} }</style>', 'class="s"'],
     ['from behind', '', 'class="late"'],
+    ['in a page that names no body', '<style>body > div, html > p > b{display:none}</style>', ''],
     ['with the stronger of two rules', '<style>div.s{display:none} .s{display:block}</style>', 'class="s"'],
     ['with the later of two rules', '<style>.s{display:block} .s{display:none}</style>', 'class="s"'],
     ['against the element’s own style', '<style>.s{display:none!important}</style>', 'class="s" style="display:block"'],
@@ -190,6 +198,27 @@ describe('a style sheet hides', () => {
       hasHidden: false,
       invisible: 0,
     })
+  })
+
+  test('all of a page whose body it hides, named or not', () => {
+    const sheet = '<style>body{color:#fff}</style>'
+    for (const html of [`${sheet}<p>secret</p>`, `<html><head>${sheet}</head><body><p>secret</p></body></html>`])
+      expect(htmlToText(html)).toEqual({ text: '', hasHidden: true, invisible: 0 })
+  })
+
+  test('nothing more for a body that is named where browsers make none', () => {
+    const html = '<style>.x{color:red}</style><div hidden><body><html>secret</div>Seen'
+    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: true, invisible: 0 })
+  })
+
+  test('no page whose sizes are relative twice', () => {
+    const html = '<style>html{font-size:50%} body{font-size:70%}</style><html><body><p>Seen</p></body></html>'
+    expect(htmlToText(html)).toEqual({ text: 'Seen', hasHidden: false, invisible: 0 })
+  })
+
+  test('perhaps, where the text is as pale as the page behind a picture: it stays and is reported', () => {
+    const html = '<p style="background:url(https://x.test/a.png);color:#fff">Perhaps</p>'
+    expect(htmlToText(html)).toEqual({ text: 'Perhaps', hasHidden: true, invisible: 0 })
   })
 
   test('perhaps, where that hangs on what comes later: the text stays and is reported', () => {

@@ -3,7 +3,7 @@ import type { StyledElement } from '../css/selectors.ts'
 import { listInlineStyles, listOwnStyles } from '../hidden/element-styles.ts'
 import { readVisual } from '../hidden/read-visual.ts'
 import type { Visual } from '../hidden/visual.ts'
-import { isHiding } from '../hidden/visual.ts'
+import { isHiding, plainVisual } from '../hidden/visual.ts'
 import type { HtmlTextOptions } from './html-to-text.ts'
 import { readSheets } from './read-sheets.ts'
 import type { HtmlAttributes } from './tokenize-html.ts'
@@ -20,6 +20,8 @@ interface ParentElement extends StyledElement {
 }
 
 export interface StyleReader {
+  /** The `html` and `body` that browsers make where a document has none. */
+  readonly root: StyledPlace
   read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace
   /** True when the style sheets were too much to be judged. */
   isExhausted(): boolean
@@ -46,15 +48,35 @@ export function createStyleReader(html: string, { hidingClasses = noOne }: HtmlT
     return { ...visual, isGone: isGone || visual.isGone, isDoubtful: isDoubtful || visual.isDoubtful }
   }
 
+  function read(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+    const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
+    if (isPlain) return outer
+    const parent = outer.element ?? top
+    const element = makeElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
+    if (rules.length > 0) parent.lastChild = element
+    return {
+      visual: readFold(name, attributes, readStyles(element, outer.visual), outer.visual),
+      element: rules.length > 0 ? element : undefined,
+    }
+  }
+
+  const bare: StyledPlace = { visual: plainVisual, element: undefined }
+  let page = read('html', new Map(), bare)
+  const root = read('body', new Map(), page)
+
+  /** Written elements take the place of those two; further ones browsers do not make. */
+  function readPage(name: string, attributes: HtmlAttributes, outer: StyledPlace): StyledPlace {
+    if (rules.length > 0 && outer.element !== root.element && outer.element !== page.element) return outer
+    if (rules.length === 0) return read(name, attributes, outer)
+    if (name === 'body') return read(name, attributes, page)
+    page = read(name, attributes, bare)
+    return page
+  }
+
   return {
-    read(name, attributes, outer) {
-      const isPlain = attributes.size === 0 && rules.length === 0 && !outer.visual.fold && !specialElements.has(name)
-      if (isPlain) return outer
-      const parent = outer.element ?? top
-      const element = makeElement(name, attributes, classesOf(attributes), rules.length > 0 ? parent : undefined)
-      if (rules.length > 0) parent.lastChild = element
-      return { visual: readFold(name, attributes, readStyles(element, outer.visual), outer.visual), element }
-    },
+    root,
+    read: (name, attributes, outer) =>
+      name === 'html' || name === 'body' ? readPage(name, attributes, outer) : read(name, attributes, outer),
     isExhausted: cascade.isExhausted,
   }
 }

@@ -1,4 +1,4 @@
-import { isHiding, plainVisual } from '../hidden/visual.ts'
+import { isHiding, mayBeHiding } from '../hidden/visual.ts'
 import { readVisibleCharacters } from '../text/invisible-characters.ts'
 import { createTextSheet } from '../text/text-sheet.ts'
 import { blockBreaks, silentElements, voidElements } from './element-kinds.ts'
@@ -19,7 +19,6 @@ interface TextPlace extends StyledPlace {
   readonly quotes: number
 }
 
-const root: TextPlace = { visual: plainVisual, element: undefined, isSilent: false, list: undefined, quotes: 0 }
 /** Deeper ones look the same. */
 const maxQuotes = 8
 
@@ -31,7 +30,7 @@ export interface TextWriter extends HtmlReader {
 export function createTextWriter(html: string, options: HtmlTextOptions): TextWriter {
   const sheet = createTextSheet()
   const styles = createStyleReader(html, options)
-  const open = createOpenElements<TextPlace>(root)
+  const open = createOpenElements<TextPlace>({ ...styles.root, isSilent: false, list: undefined, quotes: 0 })
   const links = createLinkWriter(sheet, options)
   let hasHidden = false
   let invisible = 0
@@ -43,7 +42,7 @@ export function createTextWriter(html: string, options: HtmlTextOptions): TextWr
     const isHidden = isHiding(visual)
     const isBlank = read.text.trim() === ''
     const isOfLink = links.take(read.text, isHidden && !isBlank)
-    if (!isBlank && (visual.isDoubtful || (isHidden && !isOfLink))) hasHidden = true
+    if (!isBlank && (isHidden ? !isOfLink : mayBeHiding(visual))) hasHidden = true
     if (isHidden) return
     sheet.setPrefix('> '.repeat(quotes) + '  '.repeat(Math.max(0, (list?.depth ?? 0) - 1)))
     sheet.append(visual.isVerbatim ? read.text : read.text.replace(/[ \t\r\n\u00a0]+/g, ' '), visual.isVerbatim)
