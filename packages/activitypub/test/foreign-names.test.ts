@@ -30,6 +30,17 @@ test.each([
   expect(await stage.stored()).toHaveLength(1)
 })
 
+test('a follower who takes back the Follow of a neighbour on the same host still follows, and so does the neighbour', async () => {
+  const { house, peer, alice } = stage
+  const bob = settlePerson(peer, 'bob@good.test')
+  const [own, other] = [composeActivity(bob, 'Follow', echoActor), composeActivity(alice, 'Follow', echoActor)]
+  await postActivity(house, bob, own)
+  await postActivity(house, alice, other)
+  expect(await postActivity(house, bob, composeUndo(bob, other))).toMatchObject({ status: 202 })
+  expect(await follows(bob.id)).toBeDefined()
+  expect(await follows(alice.id)).toBeDefined()
+})
+
 test('a follower who takes back a Follow under an unknown id of their own, or none, no longer follows', async () => {
   const { house, mallory, alice } = stage
   for (const [person, id] of [

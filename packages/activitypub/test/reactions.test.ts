@@ -1,4 +1,5 @@
 import type { Agent } from '@postern/core'
+import { performActs } from '@postern/core'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { composeActivity, composeUndo, echoActor } from './activity.ts'
 import type { Person } from './person.ts'
@@ -92,6 +93,25 @@ test('65: a stranger cannot react to what he may not read', async () => {
   await react(alice, 'Like', post)
   const [reaction, first] = await stage.stored()
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
+})
+
+test('65: nor can a follower react to what was said to one person', async () => {
+  const { mallory } = stage
+  await react(mallory, 'Follow', echoActor)
+  const post = await getAnswer({ to: [echoActor], cc: [] })
+  await react(mallory, 'Like', post)
+  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
+})
+
+test('a reaction to a post that was taken back does nothing', async () => {
+  const { house, mallory } = stage
+  const post = await getAnswer()
+  const { desk, world, channel } = house
+  const response = post.split('/').at(-1) ?? ''
+  const acting = { agent: 'echo', address: '@echo@agents.test' }
+  await performActs([{ act: 'delete', response }], acting, { desk, world, findChannel: () => channel })
+  await react(mallory, 'Like', post)
+  expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
 
 test.each([true, false])(
