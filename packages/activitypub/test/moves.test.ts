@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { composeActivity, echoActor } from './activity.ts'
+import { composeActivity, composeUndo, echoActor } from './activity.ts'
 import type { Person } from './person.ts'
 import { composeNote, postActivity, settlePerson } from './person.ts'
 import type { Stage } from './stage.ts'
@@ -106,4 +106,42 @@ test('accounts that move to each other, or to themselves, come to an end', async
     expect(await move(from, to.id)).toMatchObject({ status: 202 })
   }
   expect(peer.requests.length).toBeLessThan(8)
+})
+
+test('whoever blocked one agent and follows another takes along the block of the one alone', async () => {
+  const handle = () => undefined
+  stage = await openStage({ agents: { echo: { handle }, help: { handle } } })
+  const { alice, house, peer } = stage
+  const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })
+  const help = echoActor.replace('echo', 'help')
+  await postActivity(house, alice, composeActivity(alice, 'Block', echoActor))
+  await postActivity(house, alice, composeActivity(alice, 'Follow', help))
+  await move(alice, moved.id)
+  const key = { via: 'activitypub', relation: 'blocked_by', peer: moved.id } as const
+  expect(await house.desk.findRelation({ ...key, agent: 'echo' })).toBeDefined()
+  expect(await house.desk.findRelation({ ...key, agent: 'help' })).toBeUndefined()
+})
+
+test('whoever has blocked an agent follows it only after that is lifted', async () => {
+  stage = await openStage()
+  const { alice, house } = stage
+  const follower = { via: 'activitypub', agent: 'echo', relation: 'follower', peer: alice.id } as const
+  const block = composeActivity(alice, 'Block', echoActor)
+  await postActivity(house, alice, block)
+  expect(await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))).toMatchObject({ status: 202 })
+  expect(await house.desk.findRelation(follower)).toBeUndefined()
+  await postActivity(house, alice, composeUndo(alice, block))
+  await postActivity(house, alice, composeActivity(alice, 'Follow', echoActor))
+  expect(await house.desk.findRelation(follower)).toBeDefined()
+})
+
+test('followers that a post is for are not counted among the people it calls', async () => {
+  stage = await openStage({ config: { max_mentions: 2 } })
+  const { alice, house } = stage
+  const followers = `${alice.id}/followers`
+  const to = [echoActor, 'https://other.test/users/a']
+  await postActivity(house, alice, composeNote(alice, { to, cc: [followers] }, { to, cc: [followers] }))
+  expect((await stage.stored())[0]?.flags).toEqual([])
+  await postActivity(house, alice, composeNote(alice, { to, cc: ['https://other.test/b'] }, { to, cc: [] }))
+  expect((await stage.stored())[0]?.flags).toEqual(['mass_mention'])
 })

@@ -97,8 +97,8 @@ test('65: a stranger cannot react to what he may not read', async () => {
 
 test('65: nor can a follower react to what was said to one person', async () => {
   const { mallory } = stage
-  await react(mallory, 'Follow', echoActor)
   const post = await getAnswer({ to: [echoActor], cc: [] })
+  await react(mallory, 'Follow', echoActor)
   await react(mallory, 'Like', post)
   expect((await stage.stored()).map(({ message }) => message.kind)).not.toContain('reaction')
 })
