@@ -11,7 +11,7 @@ const root = '/.well-known/agent-card.json'
 const keySet = '/.well-known/jwks.json'
 
 beforeEach(async () => {
-  const profiles = { echo: { displayName: 'Büro 旅😀 ﬁ', description: 'ע“x”\\ \u0301' } }
+  const profiles = { echo: { displayName: 'Büro 旅😀 ﬁ', description: 'ע“x”\\ \u0301\ud800' } }
   house = await openTestHouse({ works: false, profiles })
 })
 afterEach(() => house.close())
@@ -54,6 +54,7 @@ test.each([root, `${root}?A2A-Version=1.0`])('the official verifier takes %s', a
   const { keys } = await readJson(keySet)
   const card = await readJson(path)
   expect(card.name).toBe('Büro 旅😀 ﬁ')
+  expect(card.description.at(-1)).toBe('\ufffd')
   const verify = verifyAgentCardSignature(async () => keys[0])
   // It tells of what it refuses.
   const told = vi.spyOn(console, 'debug').mockImplementation(() => undefined)

@@ -95,6 +95,37 @@ describe('a message that goes on with a task', () => {
     expect(await goOn()).toMatchObject({ status: 'input_required', parts: [text('Which day?')] })
   })
 
+  const { status } = asked
+  test.each<[string, object, string]>([
+    ['of another time', { ...withoutMessage, timestamp: '2026-01-01T00:00:02Z' }, 'input_required'],
+    ['of another state', { ...withoutMessage, state: 'TASK_STATE_AUTH_REQUIRED' }, 'auth_required'],
+    ['with another message', { ...status, message: { ...status.message, messageId: 'm-other' } }, 'input_required'],
+  ])('is answered by a status %s', async (_, next, expected) => {
+    serve([asked], { task: { ...asked, status: next } })
+    expect((await goOn()).status).toBe(expected)
+    expect(methods()).toEqual(['GetTask', 'SendMessage'])
+  })
+
+  test('shows who calls where the task is not told to strangers', async () => {
+    delete peer.card.securityRequirements
+    peer.answerRpc(({ headers, body }) => {
+      if (!headers.authorization) return { status: 401, text: '{}' }
+      return body.method === 'GetTask' ? asked : { task: askedAgain }
+    })
+    expect(await goOn()).toMatchObject({ parts: [text('Which day?')] })
+    expect(methods()).toEqual(['GetTask', 'GetTask', 'SendMessage'])
+  })
+
+  test('begins a new task where that task is gone, over HTTP+JSON too', async () => {
+    peer.card.supportedInterfaces = [
+      { url: 'https://peer.test/rest', protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+    ]
+    peer.pages.set('/rest/message:send', ({ body }) =>
+      body.message.taskId ? { status: 404, text: '{}' } : { json: { task: { ...done, id: 't-2' } } },
+    )
+    expect(await goOn()).toMatchObject({ status: 'completed', taskId: 't-2' })
+  })
+
   test('is asked the same again when nothing comes of it for long', async () => {
     serve([asked], { task: asked })
     peer.world.hurry(20)

@@ -130,3 +130,10 @@ test.each([
   const { parts } = readParts([{ text: 'A', metadata: { mentionable } }])
   expect(parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'A' }])
 })
+
+test('readParts() passes over words about a part that are too long', () => {
+  const noted = (length: number) => ({ mentionable: { kind: 'file', description: 'd'.repeat(length) } })
+  const [fits, tooLong] = readParts([4_096, 4_097].map(length => ({ raw: '', metadata: noted(length) }))).parts
+  expect(fits).toHaveProperty('description')
+  expect(tooLong).not.toHaveProperty('description')
+})

@@ -358,6 +358,26 @@ describe('navigation', () => {
     expect(await client.complete('hi')).toBe('D here')
   })
 
+  it('W-20: previous at an empty stack goes to a default that has become another, and then nowhere', async () => {
+    const { deps } = openRoom()
+    const before = (await openThree(deps)).navigation
+    await before.changeToAgent('A')
+    await before.changeToPrevious()
+    const { navigation } = await openThree(deps, { defaultAgent: 'B' })
+    expect([navigation.active, navigation.stack]).toEqual(['D', []])
+    expect([await navigation.changeToPrevious(), navigation.active]).toEqual([true, 'B'])
+    expect([await navigation.changeToPrevious(), navigation.active]).toEqual([false, 'B'])
+  })
+
+  it('W-20: previous takes a step back from the default, too, where it was gone to', async () => {
+    const { deps } = openRoom()
+    const { navigation } = await openThree(deps)
+    await navigation.changeToDefault()
+    expect(navigation.stack).toEqual(['D'])
+    expect([await navigation.changeToPrevious(), navigation.stack]).toEqual([true, []])
+    expect(await navigation.changeToPrevious()).toBe(false)
+  })
+
   it('W-21: a hand-over ends its call, changes the agent and lets it answer: one answer for the user', async () => {
     const { deps, bus, events } = openRoom()
     const b = scripted(messages => ({ content: `refunding: ${messages.at(-1)?.content}` }))
