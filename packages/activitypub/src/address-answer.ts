@@ -31,8 +31,8 @@ export function addressAnswer(
   const { agent_chain: chain } = turn.content.recipient_capabilities
   const callable = countCallable(visibility, chain, maxMentions)
   const shown = presentPost(response, turn.content, { visibility }, showDemand)
-  const known = [reply.address, ...ownNames(turn.agent, turn.content.recipient, origin)]
-  const called = findCalled(shown, { callable }, known)
+  const own = ownNames(turn.agent, turn.content.recipient, origin)
+  const called = findCalled(shown, { callable }, { own, author: reply.address })
   const before = [{ name: reply.address ?? '' }, ...called.chosen.map(name => ({ name }))]
   const limit = Math.max(shortest, postLimitOf(reply.inbox) - mentionLength(before))
   const pieces = countPieces(shown.parts, limit)

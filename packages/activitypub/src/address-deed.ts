@@ -35,7 +35,7 @@ function addressPost(
 ): Addressing | undefined {
   const { visibility = 'public' } = response
   const callable = countCallable(visibility, chain, maxMentions)
-  const called = findCalled(response, { callable }, ownNames(agent, response.sender, origin))
+  const called = findCalled(response, { callable }, { own: ownNames(agent, response.sender, origin) })
   if (visibility === 'direct' && called.chosen.length === 0) return undefined
   const limit = Math.max(shortest, postLimitOf(undefined) - mentionLength(called.chosen.map(name => ({ name }))))
   const pieces = countPieces(response.parts, limit)
@@ -65,7 +65,7 @@ function addressRevision(
 
 function placesOf(rendering: Rendering, response: RevisionDeed['response'], own: readonly string[]): readonly Place[] {
   const { reply, visibility } = rendering
-  const called = findCalled(response, rendering, [reply?.address, ...own])
+  const called = findCalled(response, rendering, { own, author: reply?.address })
   return reply ? replyPlaces(reply, called, isOpen(visibility)) : mentionPlaces(called)
 }
 

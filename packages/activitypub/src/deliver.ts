@@ -180,8 +180,8 @@ async function lookUpMentions(
   { message }: Delivery,
   parts: Pick<DeliverParts, 'handles' | 'actors'>,
 ): Promise<readonly Mentioned[]> {
-  const known = [rendering.reply?.address, ...ownNames(agent, message.recipient, origin)]
-  const { chosen, named } = findCalled(response, rendering, known)
+  const reached = { own: ownNames(agent, message.recipient, origin), author: rendering.reply?.address }
+  const { chosen, named } = findCalled(response, rendering, reached)
   const others = everybodyCalled({ chosen, named })
   const found = await Promise.allSettled(
     others.map(mention => findMentioned({ mention, isNamed: named.includes(mention) }, parts)),

@@ -27,16 +27,35 @@ export function countCallable(
   return isOpen(visibility) && !isFinalHop(chain) ? most : 0
 }
 
-/** `known`: whom it goes to anyway, and the agent itself. Pure. */
+/** Whom a response reaches in any case. */
+export interface Reached {
+  /** The names of the agent itself, as `ownNames` gives them. */
+  readonly own: readonly string[]
+  /** The author that it answers. */
+  readonly author?: string | undefined
+}
+
+/**
+ * Words call no agent of this gateway: a report names whoever it was asked of (`@one@agents.example: done`), which would ask them again. An
+ * agent wakes another one by `mentions`. Pure.
+ */
 export function findCalled(
   { mentions, parts }: Pick<NormalizedResponse, 'mentions' | 'parts'>,
   { callable = 0 }: Pick<Rendering, 'callable'>,
-  known: readonly (string | undefined)[],
+  { own, author }: Reached,
 ): Called {
+  const known = [author, ...own]
   const chosen = othersMentioned(mentions, known)
   const left = Math.max(0, callable - chosen.length)
-  const named = left > 0 ? othersMentioned(readNamedWords(parts).names, [...known, ...chosen]).slice(0, left) : []
-  return { chosen, named }
+  if (left === 0) return { chosen, named: [] }
+  const hosts = new Set(own.map(hostOfName))
+  const strangers = readNamedWords(parts).names.filter(name => !hosts.has(hostOfName(name)))
+  return { chosen, named: othersMentioned(strangers, [...known, ...chosen]).slice(0, left) }
+}
+
+/** Of `@user@host`. */
+function hostOfName(name: string): string {
+  return name.slice(name.lastIndexOf('@') + 1).toLowerCase()
 }
 
 export function everybodyCalled({ chosen, named }: Called): readonly string[] {

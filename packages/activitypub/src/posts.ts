@@ -39,8 +39,8 @@ export async function findPost(
   const { response, rendering } = answered
   const { reply, visibility } = rendering
   if (piece >= rendering.pieces) return undefined
-  const known = [reply?.address, ...ownNames(agent, message.recipient, house.origin)]
-  const others = everybodyCalled(findCalled(response, rendering, known))
+  const reached = { own: ownNames(agent, message.recipient, house.origin), author: reply?.address }
+  const others = everybodyCalled(findCalled(response, rendering, reached))
   const mentions = others.flatMap(name => {
     const href = handles.recall(name)
     return href ? [{ href, name, url: href }] : []

@@ -104,6 +104,15 @@ test('quoted names call nobody, nor does the agent call itself or the author twi
   expect(notesAt('https://good.test/inbox')[0]?.tag).toHaveLength(1)
 })
 
+test('words call no agent of this gateway, which would ask whom a report names again', async () => {
+  await openSaying(say('@help@agents.test: done. @other@AGENTS.test and @bob@other.test know.'))
+  expect((await ask()).map(({ to }) => to)).not.toContain('@help@agents.test')
+  expect(notesAt('https://good.test/inbox')[0]?.tag.map(({ name }) => name)).toEqual([
+    '@alice@good.test',
+    '@bob@other.test',
+  ])
+})
+
 /** Whom an answer is addressed to. */
 function addressed(content: string, mentions: readonly string[], chain?: object): readonly string[] {
   const turn = {
