@@ -10,6 +10,8 @@ import { openSqliteDesk } from './desk.ts'
 
 /** Bytes that the disk takes of each file. */
 let room = Number.POSITIVE_INFINITY
+/** What the removal of a whole file waits for. */
+let removal = Promise.resolve()
 
 vi.mock('node:fs/promises', async importOriginal => {
   const real = await importOriginal<typeof import('node:fs/promises')>()
@@ -23,7 +25,11 @@ vi.mock('node:fs/promises', async importOriginal => {
     }
     return file
   }
-  return { ...real, open }
+  const rm: typeof real.rm = async (...args) => {
+    if (!String(args[0]).endsWith('.part')) await removal
+    return real.rm(...args)
+  }
+  return { ...real, open, rm }
 })
 
 let directory: string
@@ -145,4 +151,21 @@ test('files that a full disk takes only in part are gone when the message is ref
   room = Number.POSITIVE_INFINITY
   expect(await desk.admit(intake, 'c')).toMatchObject({ outcome: 'accepted' })
   expect(listFiles()).toHaveLength(4)
+})
+
+test('bytes that come again while their file is being removed are kept', async () => {
+  const more = randomBytes(fileThreshold * 2)
+  const blobs = [large, more].map(bytes => ({ digest: hash('sha256', bytes), bytes, mime: 'image/png' }))
+  room = fileThreshold + 100
+  const { promise, resolve } = Promise.withResolvers<void>()
+  removal = promise
+  // The one that fitted is on its way out, slowly.
+  await expect(desk.admit({ ...sketchIntake('m1'), blobs }, 'c')).rejects.toThrow('does not take files')
+  room = Number.POSITIVE_INFINITY
+  const again = desk.admit(intakeWith('m2', large), 'c')
+  await new Promise(resolve => setTimeout(resolve, 300))
+  resolve()
+  expect(await again).toMatchObject({ outcome: 'accepted' })
+  await new Promise(resolve => setTimeout(resolve, 300))
+  expect(Buffer.from((await desk.findBlob(digest))?.bytes ?? []).equals(large)).toBe(true)
 })

@@ -33,10 +33,13 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
   /** How many hold a digest right now. */
   const holds = new Map<string, number>()
   const pathOf = (digest: string) => join(directory, digest.slice(0, 2), digest)
+  /** Files on their way out: whoever brings the same bytes meanwhile waits, lest theirs are taken for those. */
+  const removals = new Map<string, Promise<void>>()
   /** Names of what is being written. */
   const parts = new Set<string>()
 
   async function write({ digest, bytes }: Blob): Promise<void> {
+    await removals.get(digest)?.catch(() => undefined)
     const path = pathOf(digest)
     const known = await stat(path).catch(() => undefined)
     if (known?.size === bytes.byteLength) return
@@ -67,7 +70,14 @@ export function createBlobFiles({ directory, isNeeded, log }: BlobFileOptions): 
 
   async function removeUnneeded(digest: string): Promise<void> {
     if (holds.has(digest) || isNeeded(digest)) return
-    await rm(pathOf(digest), { force: true })
+    const removal = removals.get(digest) ?? startRemoval(digest)
+    await removal
+  }
+
+  function startRemoval(digest: string): Promise<void> {
+    const removal = rm(pathOf(digest), { force: true }).finally(() => removals.delete(digest))
+    removals.set(digest, removal)
+    return removal
   }
 
   function drop(digests: readonly string[]): void {
