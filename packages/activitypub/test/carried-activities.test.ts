@@ -107,6 +107,14 @@ describe('what is passed on is refused', () => {
     expect(await carry(compose())).toMatchObject({ status: 401, code: 'signer_mismatch', stored: [] })
   })
 
+  test('with a proof of a kind nobody here knows, before anybody is asked', async () => {
+    const { proof, ...unsecured } = prove(note()) as { proof: Members }
+    const document = { ...unsecured, proof: { ...proof, cryptosuite: 'bbs-2023' } }
+    stage.peer.forget()
+    expect(await carry(document)).toMatchObject({ status: 401, code: 'signer_mismatch', stored: [] })
+    expect(stage.peer.requests).toEqual([])
+  })
+
   test('by a carrier whose own signature does not fit', async () => {
     const { status, code } = await postActivity(stage.house, stage.mallory, prove(note()), { key: stage.alice.key })
     expect([status, code]).toEqual([401, 'signature_invalid'])
