@@ -1,15 +1,18 @@
-import { parseJsonText, Rejection, Unavailable } from '@postern/core'
+import { Rejection, Unavailable } from '@postern/core'
+import { parseBoundedJson, readBody } from '@postern/http'
 import type { SimWorld } from '@postern/sim'
 import type { MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import type { Gateway } from '../gateway.ts'
 
+const maxBytes = 1024 * 1024
 const channels: ReadonlySet<string> = new Set(['activitypub', 'a2a', 'email'])
 
 /** Lets `postern send` speak through the simulated world; dev mode only, operator only. */
 export function createSimulationRoutes(world: SimWorld, operatorOnly: MiddlewareHandler): Hono {
   return new Hono().post('/operator/api/simulation/send', operatorOnly, async context => {
-    const { via, to, text, thread } = parseJsonText(await context.req.text()) as Record<string, string | undefined>
+    const bytes = await readBody(context.req.raw, maxBytes)
+    const { via, to, text, thread } = readWords(parseBoundedJson(bytes, { maxDepth: 2, what: 'request' }))
     if (!via || !channels.has(via) || !to || text === undefined) {
       throw new Rejection('malformed', 'Cannot send: expected "via" (activitypub, a2a or email), "to" and "text"')
     }
@@ -19,6 +22,12 @@ export function createSimulationRoutes(world: SimWorld, operatorOnly: Middleware
     })
     return context.json(sent)
   })
+}
+
+/** What is no text is as if it were absent. */
+function readWords(body: unknown): Readonly<Record<string, string | undefined>> {
+  const words = Object.entries(body ?? {}).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(words)
 }
 
 /** Publishes in the simulated DNS what the gateway's operator would publish in the real one. */

@@ -1,6 +1,6 @@
 import type { Channel } from '@postern/core'
 import { Rejection } from '@postern/core'
-import { parseBoundedJson } from '@postern/http'
+import { parseBoundedJson, readBody } from '@postern/http'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 
@@ -10,6 +10,8 @@ interface Rotation {
   /** The old keys are taken back at once: somebody else has them. */
   readonly isRevoking: boolean
 }
+
+const maxBytes = 65_536
 
 /** Public keys, and new ones. */
 export function createKeyRoutes({ channels }: { readonly channels: readonly Channel[] }): Hono {
@@ -33,8 +35,8 @@ export function createKeyRoutes({ channels }: { readonly channels: readonly Chan
 
 /** `{ "agent": "…", "revoke": true }`, both of which may be absent. */
 async function readRotation(context: Context): Promise<Rotation> {
-  const text = await context.req.text()
-  const body: unknown = text === '' ? {} : parseBoundedJson(Buffer.from(text), { maxDepth: 4, what: 'request' })
+  const bytes = await readBody(context.req.raw, maxBytes)
+  const body: unknown = bytes.length === 0 ? {} : parseBoundedJson(bytes, { maxDepth: 4, what: 'request' })
   const { agent, revoke = false } = (body ?? {}) as { readonly agent?: unknown; readonly revoke?: unknown }
   if (agent !== undefined && typeof agent !== 'string')
     throw new Rejection('malformed', 'Cannot rotate keys: "agent" must be a name')

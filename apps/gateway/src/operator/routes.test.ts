@@ -59,6 +59,16 @@ describe('POST /operator/api/keys/rotate', () => {
   })
   app.onError(error => toProblem(error))
 
+  test.each([
+    ['whose connection is cut', () => new ReadableStream({ pull: c => c.error(new Error('aborted')) }), 400],
+    ['that is larger than any that an operator sends', () => ' '.repeat(65_537), 413],
+  ])('a body %s is refused and no bug', async (_, write, status) => {
+    const headers = { authorization: 'Bearer operator-token' }
+    const init = { method: 'POST', headers, body: write(), duplex: 'half' } as RequestInit
+    const answer = await app.request('/operator/api/keys/rotate', init)
+    expect(answer.status).toBe(status)
+  })
+
   const rotate = (body: string | undefined, token = 'operator-token') =>
     app.request('/operator/api/keys/rotate', {
       method: 'POST',

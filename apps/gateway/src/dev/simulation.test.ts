@@ -1,0 +1,25 @@
+import { toProblem } from '@postern/http'
+import type { SendRequest, SimWorld } from '@postern/sim'
+import { expect, test } from 'vitest'
+import { createSimulationRoutes } from './simulation.ts'
+
+const world = { send: async (request: SendRequest) => ({ request }) } as unknown as SimWorld
+const app = createSimulationRoutes(world, (_, next) => next())
+app.onError(error => toProblem(error))
+
+const send = (body: string | ReadableStream) =>
+  app.request('/operator/api/simulation/send', { method: 'POST', body, duplex: 'half' } as RequestInit)
+
+test.each([
+  ['is no object', () => 'null'],
+  ['is no JSON', () => '{'],
+  ['names an agent that is no text', () => '{"via":"email","to":{"trim":1},"text":"x"}'],
+  ['is cut', () => new ReadableStream({ pull: controller => controller.error(new Error('aborted')) })],
+])('a request to the simulated world that %s is refused and no bug', async (_, write) => {
+  expect((await send(write())).status).toBe(400)
+})
+
+test('a request to the simulated world goes there as it was said', async () => {
+  const request = { via: 'email', to: 'echo', text: 'hello' }
+  expect(await (await send(JSON.stringify(request))).json()).toEqual({ request })
+})
