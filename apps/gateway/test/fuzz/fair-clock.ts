@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Time that counts: it stands still while this machine does not even serve us. */
+export interface FairClock {
+  /** ms */
+  now(): number
+  /** Rejects after so much fair time. */
+  expire(ms: number, signal: AbortSignal): Promise<never>
+  close(): void
+}
+
+const everyMs = 100
+/** A server that does nothing answers later than this only on a busy machine, ms. */
+const promptMs = 300
+
+/** Asks a server in this process, again and again, and counts the time in which it was answered promptly. */
+export async function openFairClock(): Promise<FairClock> {
+  const server = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  let fair = 0
+  let isOpen = true
+
+  async function count(): Promise<void> {
+    while (isOpen) {
+      const begun = performance.now()
+      const took = await timeAnswer(port).catch(() => Number.POSITIVE_INFINITY)
+      await sleep(everyMs)
+      const passed = performance.now() - begun
+      if (took < promptMs && passed < everyMs + 2 * promptMs) fair += passed
+    }
+  }
+
+  void count()
+  return {
+    now: () => fair,
+    async expire(ms, signal) {
+      const end = fair + ms
+      while (fair < end && !signal.aborted) await sleep(everyMs)
+      throw new Error('too late')
+    },
+    close() {
+      isOpen = false
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+/** How long `GET /healthz` takes there, ms. */
+export function timeAnswer(port: number): Promise<number> {
+  const begun = performance.now()
+  return new Promise((resolve, reject) => {
+    const asking = get({ host: '127.0.0.1', port, path: '/healthz', agent: false }, answer => {
+      answer.resume()
+      answer.once('end', () => resolve(performance.now() - begun))
+    })
+    asking.once('error', reject)
+  })
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

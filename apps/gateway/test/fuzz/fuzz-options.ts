@@ -1,0 +1,33 @@
+import { parseArgs } from 'node:util'
+
+export interface FuzzOptions {
+  readonly seed: number
+  readonly seconds: number
+  /** Part of an endpoint's name. */
+  readonly only: string | undefined
+  /** A file of cases to send again. */
+  readonly repeat: string | undefined
+}
+
+export const usage = `npm run fuzz -- [options]
+
+  --seed <n>       begins the same run again
+  --seconds <n>    how long (default 30)
+  --only <text>    endpoints whose name holds it, such as "POST /inbox", "/operator", "SMTP" or "A2AService"
+  --repeat <file>  sends the requests of a finding again, one after the other`
+
+/** @throws TypeError naming the option that cannot be understood */
+export function parseFuzzOptions(argv: readonly string[]): FuzzOptions {
+  const options = {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    seconds: { type: 'string', default: '30' },
+    only: { type: 'string' },
+    repeat: { type: 'string' },
+  } as const
+  const { values } = parseArgs({ args: [...argv], options })
+  const seed = Number(values.seed)
+  const seconds = Number(values.seconds)
+  if (!Number.isInteger(seed)) throw new TypeError('--seed must be a whole number')
+  if (!(seconds > 0)) throw new TypeError('--seconds must be a number above 0')
+  return { seed, seconds, only: values.only, repeat: values.repeat }
+}

@@ -1,0 +1,50 @@
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { listEndpoints } from './endpoints.ts'
+import { readCase, writeCase } from './fuzz-case.ts'
+import { runFuzz } from './fuzz-run.ts'
+import { makeCase } from './make-case.ts'
+import { openTarget } from './open-target.ts'
+import { createRandom } from './random.ts'
+import { readSeeds } from './seeds.ts'
+
+const script = fileURLToPath(new URL('./planted.ts', import.meta.url))
+
+async function examine(fault: string, seconds: number) {
+  const target = await openTarget(script, [fault])
+  const report = await runFuzz({ target, credentials: async () => ({}) }, { seed: 1, seconds, only: undefined })
+  await target.stop()
+  return report
+}
+
+test.each([
+  ['error', 'it answered 500'],
+  ['stall', 'it did not answer /healthz for 2 s'],
+  ['exit', 'the process ended: 3'],
+  ['stray', 'it logged: a promise was rejected'],
+])('the fuzz run finds a planted %s, and keeps the request that did it', async (fault, text) => {
+  const { findings } = await examine(fault, 3)
+  const found = findings.find(finding => finding.text.startsWith(text))
+  expect(found?.suspects.map(({ endpoint }) => endpoint)).toContain('POST /faulty')
+})
+
+test('the fuzz run finds nothing at a server without a fault', async () => {
+  const { findings, sent } = await examine('none', 1)
+  expect(findings).toEqual([])
+  expect(sent).toBeGreaterThan(1)
+})
+
+test('one seed makes the same requests again, and a kept request is read as it was', () => {
+  const seeds = readSeeds()
+  const routes = [{ method: 'POST', path: '/inbox' }]
+  const endpoints = listEndpoints({ http: 1, smtp: 2, grpc: 3, routes }, seeds)
+  const make = () =>
+    Array.from({ length: 60 }, (_, place) => {
+      const random = createRandom(5, place)
+      return makeCase(random.pick(endpoints), random, { seeds, ids: [], now: 0 })
+    })
+  const cases = make()
+  expect(make()).toEqual(cases)
+  expect(new Set(cases.map(({ kind }) => kind))).toEqual(new Set(['http', 'mail', 'grpc']))
+  expect(cases.map(each => readCase(writeCase(each)))).toEqual(cases)
+})

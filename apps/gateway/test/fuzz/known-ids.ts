@@ -1,0 +1,23 @@
+/** Ids that the server told: requests that name them reach further. */
+export interface KnownIds {
+  readonly list: readonly string[]
+  learn(text: string): void
+}
+
+const most = 200
+const pattern = /"(?:id|\w*[iI]d|\w+_id|path|name|cursor|next|url|token)":"([^"\\]{1,200})"/g
+
+export function createKnownIds(): KnownIds {
+  const list: string[] = []
+  let at = 0
+  return {
+    list,
+    learn(text) {
+      for (const [, id] of text.matchAll(pattern)) {
+        if (!id || list.includes(id)) continue
+        list[at % most] = id
+        at += 1
+      }
+    },
+  }
+}

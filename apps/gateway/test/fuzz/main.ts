@@ -1,0 +1,49 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Finding } from './findings.ts'
+import { readCase, writeCase } from './fuzz-case.ts'
+import { parseFuzzOptions, usage } from './fuzz-options.ts'
+import type { FuzzReport } from './fuzz-run.ts'
+import { runFuzz } from './fuzz-run.ts'
+import { openGatewayTarget } from './open-gateway-target.ts'
+
+// `npm run fuzz`: odd requests at every endpoint of a running gateway. Fails on a 500, an exit, a bug in the log, a stall,
+// and a connection that is never answered.
+
+const say = (text: string) => void process.stdout.write(`${text}\n`)
+
+async function main(argv: readonly string[]): Promise<number> {
+  const options = parseFuzzOptions(argv)
+  const repeated = options.repeat ? readFileSync(options.repeat, 'utf8').trim().split('\n').map(readCase) : undefined
+  const protocol = options.seed % 2 === 0 ? 'smtp' : 'lmtp'
+  say(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.only ? ` --only "${options.only}"` : ''}`)
+  const house = await openGatewayTarget(protocol)
+  const report = await runFuzz(house, options, repeated).finally(house.close)
+  tell(report)
+  return report.findings.length > 0 ? 1 : 0
+}
+
+function tell({ sent, endpoints, statuses, findings }: FuzzReport): void {
+  const counts = [...statuses].sort().map(([status, count]) => `${status}: ${count}`)
+  say(`${sent} requests to ${endpoints} endpoints (${counts.join(', ')})`)
+  const directory = findings.length > 0 ? mkdtempSync(join(tmpdir(), 'postern-fuzz-findings-')) : ''
+  for (const [at, finding] of findings.entries()) tellFinding(finding, join(directory, `${at + 1}.jsonl`))
+  say(findings.length === 0 ? 'nothing found' : `${findings.length} found`)
+}
+
+function tellFinding({ text, suspects }: Finding, path: string): void {
+  const lines = suspects.map(writeCase)
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  const names = [...new Set(suspects.map(({ endpoint }) => endpoint))]
+  say(`\nFOUND at ${names.join(', ')}: ${text}\nAgain: npm run fuzz -- --repeat ${path}`)
+  for (const line of lines) say(line.slice(0, 4_000))
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof TypeError)) throw error
+  process.stderr.write(`${error.message}\n\n${usage}\n`)
+  process.exitCode = 2
+}

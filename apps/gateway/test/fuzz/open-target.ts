@@ -1,0 +1,80 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+/** What a server tells once it listens. */
+export interface TargetPlaces {
+  readonly http: number
+  readonly smtp?: number | undefined
+  readonly grpc?: number | undefined
+  readonly routes: readonly TargetRoute[]
+}
+
+export interface TargetRoute {
+  readonly method: string
+  /** As the router has it: `/agents/:agent/inbox`. */
+  readonly path: string
+}
+
+/** A server in a process of its own. */
+export interface FuzzTarget extends TargetPlaces {
+  /** Tells of its end and of every line that names a bug. */
+  onTrouble(tell: (text: string) => void): void
+  hasEnded(): boolean
+  stop(): Promise<void>
+}
+
+/** The number of pino's level `error`. */
+const errorLevel = 50
+
+/** Starts the script and waits until it says by IPC where it listens. @throws Error when it ends before */
+export async function openTarget(script: string, words: readonly string[]): Promise<FuzzTarget> {
+  const child = spawn(process.execPath, [script, ...words], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
+  const tellers: ((text: string) => void)[] = []
+  const told: string[] = []
+  const tell = (text: string) => {
+    told.push(text)
+    for (const each of tellers) each(text)
+  }
+  readLines(child, tell)
+  let isStopping = false
+  child.once('exit', (code, signal) => {
+    if (!isStopping) tell(`the process ended: ${signal ?? code}`)
+  })
+  const places = await Promise.race([once(child, 'message'), once(child, 'exit').then(() => undefined)])
+  if (!places) throw new Error(`the server did not start:\n${told.join('\n')}`)
+  return {
+    ...(places[0] as TargetPlaces),
+    onTrouble: each => void tellers.push(each),
+    hasEnded: () => hasEnded(child),
+    async stop() {
+      isStopping = true
+      if (hasEnded(child)) return
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+function readLines({ stdout, stderr }: ChildProcess, tell: (text: string) => void): void {
+  if (!stdout || !stderr) return
+  createInterface(stderr).on('line', line => line && tell(`it wrote: ${line}`))
+  createInterface(stdout).on('line', line => {
+    const bug = readBug(line)
+    if (bug) tell(bug)
+  })
+}
+
+/** A line of the log about a bug, with the place it comes from. */
+function readBug(line: string): string | undefined {
+  if (!line.startsWith('{')) return undefined
+  const { level, msg, err } = JSON.parse(line) as { level?: number; msg?: string; err?: { stack?: string } }
+  if ((level ?? 0) < errorLevel) return undefined
+  return `it logged: ${msg}\n${err?.stack ?? ''}`.trim()
+}

@@ -1,0 +1,28 @@
+/** Chance that can be had again: the same seed gives the same run. */
+export interface Random {
+  /** 0 to `below` - 1. */
+  int(below: number): number
+  /** True this often, 0 to 1. */
+  chance(share: number): boolean
+  pick<Item>(items: readonly Item[]): Item
+}
+
+/** mulberry32, of a number and of a place in the run. */
+export function createRandom(seed: number, place = 0): Random {
+  let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(place + 1, 0x85ebca6b)) >>> 0
+  function next(): number {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const int = (below: number) => Math.floor(next() * below)
+  return {
+    int,
+    chance: share => next() < share,
+    pick<Item>(items: readonly Item[]): Item {
+      if (items.length === 0) throw new Error('nothing to pick from')
+      return items[int(items.length)] as Item
+    },
+  }
+}
