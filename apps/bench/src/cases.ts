@@ -10,6 +10,7 @@ import { openLargeMailCase, openMailCase } from './mail/case.ts'
 import { probeMailOut } from './mailout/probe.ts'
 import { probeMemory } from './memory/probe.ts'
 import { probeTasks } from './memory/tasks.ts'
+import { probeMixed } from './mixed/probe.ts'
 import type { Job } from './options.ts'
 import { probePostgres } from './postgres/probe.ts'
 import { probeStall } from './stall/probe.ts'
@@ -38,6 +39,7 @@ export const probes: Readonly<Record<ProbeJob, Probe>> = {
   tasks: probeTasks,
   transcript: probeTranscript,
   postgres: probePostgres,
+  mixed: probeMixed,
 }
 
 export function isRace(job: Job): job is RaceJob {

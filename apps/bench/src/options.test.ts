@@ -3,7 +3,7 @@ import { jobs, parseOptions } from './options.ts'
 
 test('parseOptions() measures everything unless told otherwise', () => {
   expect(parseOptions([])).toEqual({
-    only: jobs.filter(job => job !== 'calls' && job !== 'tasks' && job !== 'postgres'),
+    only: jobs.filter(job => job !== 'calls' && job !== 'tasks' && job !== 'postgres' && job !== 'mixed'),
     rounds: 5,
     seconds: 3,
     quick: false,
@@ -27,7 +27,7 @@ test('parseOptions() takes fewer rounds for a quick look, unless told how many',
 test.each([
   [
     ['--only', 'gopher'],
-    '--only "gopher" is not one of activitypub, a2a, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres',
+    '--only "gopher" is not one of activitypub, a2a, mail, maillarge, mailout, stall, flood, memory, growth, fanout, transcript, start, calls, tasks, postgres, mixed',
   ],
   [['--rounds', 'many'], '--rounds "many" is not a positive number'],
   [['--seconds', '0'], '--seconds "0" is not a positive number'],

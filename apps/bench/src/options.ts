@@ -17,11 +17,12 @@ export const jobs = [
   'calls',
   'tasks',
   'postgres',
+  'mixed',
 ] as const
 export type Job = (typeof jobs)[number]
 
 /** Done only when they are named. */
-const detailed: readonly Job[] = ['calls', 'tasks', 'postgres']
+const detailed: readonly Job[] = ['calls', 'tasks', 'postgres', 'mixed']
 const usual = jobs.filter(job => !detailed.includes(job))
 
 export interface BenchOptions {
@@ -45,7 +46,7 @@ export const usage = `npm run bench -- [options]
   --rounds <n>     measured rounds after one that warms up (default 5)
   --seconds <s>    how long each server is kept busy in each round (default 3)
   --quick          fewer of everything: 2 rounds of 1 s, 10 000 messages, 10 000 stored messages
-  --full           up to 1 000 000 stored messages (takes minutes and 7 GB of disk)
+  --full           up to 1 000 000 stored messages (takes minutes and 7 GB of disk); ten minutes of each mixed load
   --profile <dir>  instead of measuring, write one CPU profile per protocol of our own server there and print the
                    functions with the most self time
   --json           machine-readable`

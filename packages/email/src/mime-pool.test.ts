@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { Unavailable } from '@postern/core'
 import { afterEach, expect, test } from 'vitest'
 import { mailLimitsSchema } from './config.ts'
@@ -93,4 +95,38 @@ test('what is under way when the pool closes is asked for again', async () => {
   pool = createMimePool({ limits, world, file })
   const running = pool.run(job('hang'))
   await Promise.all([pool.close(), expect(running).rejects.toThrow('Cannot take mail: the gateway is shutting down')])
+})
+
+test('a further thread ends when it has nothing to do, and the first one stays', async () => {
+  // Time passes only while nobody is at work.
+  let calm = Promise.withResolvers<void>()
+  const sleep = () => calm.promise.then(() => turn())
+  const threads: Worker[] = []
+  const note = (worker: Worker) => void threads.push(worker)
+  process.on('worker', note)
+  pool = createMimePool({ limits: { ...limits, parsers: 2 }, world: { log, sleep }, file })
+  const large = 'x'.repeat(300_000)
+  await Promise.all([pool.run(job(large)), pool.run(job(large))])
+  const [, further] = threads
+  const ended = new Promise(resolve => further?.once('exit', resolve))
+  calm.resolve()
+  await ended
+  calm = Promise.withResolvers()
+  expect(await pool.run(job('next'))).toBe('next')
+  process.off('worker', note)
+  expect(threads).toHaveLength(2)
+})
+
+test('a thread that reads mail has the compiled code of earlier ones, and loads no compiler', async () => {
+  const threadFile = JSON.stringify(new URL('./mime-thread.mjs', import.meta.url).href)
+  const text = `
+    import { getCompileCacheDir } from 'node:module'
+    import { parentPort } from 'node:worker_threads'
+    await import(${threadFile})
+    parentPort.postMessage(getCompileCacheDir())
+  `
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(text)}`), { workerData: limits })
+  const [directory] = await once(worker, 'message')
+  await worker.terminate()
+  expect(directory).toEqual(expect.any(String))
 })

@@ -27,7 +27,7 @@ interface Task {
 interface Seat {
   worker: Worker | undefined
   batch: readonly Task[]
-  /** Rounds of the watch the batch has been in work for. */
+  /** Rounds of the watch the batch has been in work for, or the thread without one. */
   rounds: number
 }
 
@@ -38,14 +38,14 @@ export interface PoolOptions {
   readonly file?: URL | undefined
 }
 
-/** Room for what lives as long as one message; with less, collecting it costs a tenth of all time. */
-const youngMb = 64
-/** How often the watch looks in while a batch may run. */
+/** Room for what lives as long as one message. V8 keeps what it once took: each thread holds all of it. */
+const youngMb = 16
+/** How often the watch looks in while a batch may run, and before a further thread that has none is ended. */
 const roundsPerBatch = 10
 /** A thread is woken for several small messages at once: waking it costs as much as reading one. */
 const [batchTasks, batchOctets] = [16, 256 * 1024]
 
-const workerFile = new URL('./mime-worker.ts', import.meta.url)
+const workerFile = new URL('./mime-thread.mjs', import.meta.url)
 
 /** Threads start with the first message and are replaced when one dies. */
 export function createMimePool({ limits, world, file = workerFile }: PoolOptions): MimePool {
@@ -72,6 +72,7 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
   function hear(seat: Seat, replies: readonly MimeReply[]): void {
     const { batch } = seat
     seat.batch = []
+    seat.rounds = 0
     seat.worker?.unref()
     for (const [index, task] of batch.entries()) {
       const reply = replies[index]
@@ -115,23 +116,28 @@ export function createMimePool({ limits, world, file = workerFile }: PoolOptions
     void watch()
   }
 
-  /** Ends threads that take too long. One clock for all: a timer for each message would cost more than it guards. */
+  /** Ends threads that take too long, or have nothing to do. One clock for all: a timer for each message would cost more than it guards. */
   async function watch(): Promise<void> {
     if (isWatched) return
     isWatched = true
-    while (seats.some(({ batch }) => batch.length > 0) && !closing.signal.aborted) {
+    while (seats.some(isWatchable) && !closing.signal.aborted) {
       await world.sleep(limits.parse_timeout_ms / roundsPerBatch, closing.signal)
-      for (const seat of seats) await endOverdue(seat)
+      for (const seat of seats) await look(seat)
       fill()
     }
     isWatched = false
   }
 
-  async function endOverdue(seat: Seat): Promise<void> {
+  /** The first thread stays when it rests: the next message would wait for a new one. */
+  function isWatchable(seat: Seat): boolean {
+    return seat.batch.length > 0 || (seat.worker !== undefined && seat !== seats[0])
+  }
+
+  async function look(seat: Seat): Promise<void> {
     seat.rounds += 1
-    if (seat.batch.length === 0 || seat.rounds <= roundsPerBatch) return
-    world.log.warn({ timeout_ms: limits.parse_timeout_ms }, 'a mail parser was stopped')
-    const { worker } = seat
+    if (!isWatchable(seat) || seat.rounds <= roundsPerBatch) return
+    const { worker, batch } = seat
+    if (batch.length > 0) world.log.warn({ timeout_ms: limits.parse_timeout_ms }, 'a mail parser was stopped')
     loseWorker(seat)
     await worker?.terminate()
   }

@@ -8,6 +8,13 @@ import { gatewayHost } from './describe.ts'
 const agents = ['silent', 'brief', 'herald', 'patient', 'scribe']
 /** Counted as in production, but never reached: a load generator is one single, very busy peer. */
 const unreachable = 1_000_000_000
+export const unreachableLimits = {
+  per_address: unreachable,
+  per_host: unreachable,
+  per_identity: unreachable,
+  per_unverified: unreachable,
+  per_agent: unreachable,
+}
 
 export interface MeasuredGatewayOptions {
   /** Where it keeps its data. */
@@ -24,19 +31,13 @@ export function openMeasuredGateway({ directory, tree }: MeasuredGatewayOptions)
     data: directory,
     agents: Object.fromEntries(agents.map(name => [name, { use: findAgentModule(name) }])),
     default_agent: 'silent',
-    limits: {
-      per_address: unreachable,
-      per_host: unreachable,
-      per_identity: unreachable,
-      per_unverified: unreachable,
-      per_agent: unreachable,
-    },
+    limits: unreachableLimits,
     ...tree,
   })
   const log = createLog({ level: config.log.level, readable: false })
   return openGateway(config, { baseDir: directory, log, operatorToken: 'bench-operator-token' })
 }
 
-function findAgentModule(name: string): string {
+export function findAgentModule(name: string): string {
   return fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url))
 }

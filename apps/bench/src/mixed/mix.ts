@@ -1,0 +1,100 @@
+import { hash } from 'node:crypto'
+import type { SimMail } from '@postern/sim'
+import { openSimWorld } from '@postern/sim'
+import { createCallMaker } from '../a2a/case.ts'
+import { openAgentIssuer } from '../a2a/issuer.ts'
+import { openTraffic } from '../activitypub/traffic.ts'
+import { formatRequest } from '../harness/http-message.ts'
+import { endlessBudgets } from '../mail/case.ts'
+import { html, text } from '../mail/letter.ts'
+import { gatewayHost } from '../ours/describe.ts'
+import { findAgentModule, unreachableLimits } from '../ours/open.ts'
+import { writeOddMail } from './odd-mails.ts'
+
+const intakeSecret = 'bench-intake-secret'
+const webToken = 'bench-web-token-of-somebody'
+const recipient = `silent@${gatewayHost}`
+const run = process.pid.toString(36)
+let serial = 0
+const webLimits = { threads_per_owner: 1e9, entries_per_owner: 1e9, bytes_per_owner: 1e15 }
+
+/** Makes one request that was never made before. */
+type Make = () => Promise<Uint8Array>
+
+/** Everybody who writes, and the hosts they live on. */
+export interface Mix {
+  /** Of the gateway's configuration. */
+  readonly tree: object
+  /** All four channels in turn: of ten requests four posts, three calls, two runs of the chat and a mail; every other mail is odd. */
+  readonly makeMixed: Make
+  readonly makeOddMail: Make
+  close(): Promise<void>
+}
+
+export async function openMix(): Promise<Mix> {
+  const traffic = await openTraffic({ agent: 'brief', senders: 200, keys: 'ed25519' })
+  const [world, issuer] = [await openSimWorld(), await openAgentIssuer()]
+  const [call, stream] = [createCallMaker(issuer, 'SendMessage'), createCallMaker(issuer, 'SendStreamingMessage')]
+  const post = () => first(traffic.prepare(1))
+  const send = () => first(call(1, 'jwt'))
+  const follow = () => first(stream(1, 'jwt'))
+  const chat = writeRun
+  const oddMail = async () => formatMail(writeOddMail(serial++, run))
+  const mail = alternate([() => writeLetter(world.mail), oddMail])
+  const parties = [post, send, mail, chat, post, send, chat, post, follow, post]
+  return {
+    tree: {
+      origin: `https://${gatewayHost}`,
+      dev: true,
+      listen: { port: 0 },
+      agents: Object.fromEntries(['brief', 'silent'].map(name => [name, { use: findAgentModule(name) }])),
+      default_agent: 'brief',
+      limits: unreachableLimits,
+      email: { intake: { secret: intakeSecret }, budgets: endlessBudgets },
+      a2a: { auth: { issuers: [issuer.trusted] }, limits: { tasks_per_caller: 1e9, open_tasks_per_caller: 1e9 } },
+      web: { enabled: true, auth: { tokens: [{ name: 'ann', sha256: hash('sha256', webToken) }] }, limits: webLimits },
+      network: { dns: world.network.dns, loopback: { ...traffic.fediverse.loopback, [issuer.host]: issuer.port } },
+    },
+    makeMixed: alternate(parties),
+    makeOddMail: oddMail,
+    async close() {
+      traffic.fediverse.close()
+      issuer.close()
+      await world.close()
+    },
+  }
+}
+
+async function first(prepared: Promise<readonly Uint8Array[]>): Promise<Uint8Array> {
+  return (await prepared)[0] as Uint8Array
+}
+
+function alternate(makers: readonly Make[]): Make {
+  let at = 0
+  return () => (makers[at++ % makers.length] as Make)()
+}
+
+async function writeRun(): Promise<Uint8Array> {
+  const id = `${run}-${serial++}`
+  const messages = [{ id: `message-${id}`, role: 'user', content: text(id) }]
+  const body = Buffer.from(JSON.stringify({ threadId: `thread-${id}`, runId: `run-${id}`, messages }))
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    authorization: `Bearer ${webToken}`,
+  }
+  return formatRequest('/api/v1/agent/runs', { host: gatewayHost, ...headers }, body)
+}
+
+async function writeLetter(mail: SimMail): Promise<Uint8Array> {
+  const id = `${run}-${serial++}`
+  const from = 'Alice <alice@alice.test>'
+  const { octets } = await mail.compose({ from, to: recipient, subject: id, text: text(id), html: html(id) })
+  return formatMail(octets, 'alice@alice.test')
+}
+
+function formatMail(octets: Uint8Array, from = 'bob@nodmarc.test'): Uint8Array {
+  const query = new URLSearchParams({ from, to: recipient, ip: '127.0.0.1', helo: 'mx.nodmarc.test' })
+  const headers = { host: gatewayHost, 'content-type': 'message/rfc822', authorization: `Bearer ${intakeSecret}` }
+  return formatRequest(`/email/inbound?${query}`, headers, octets)
+}

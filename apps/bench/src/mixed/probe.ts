@@ -1,0 +1,113 @@
+import type { Figure, ProbeOptions } from '../harness/figure.ts'
+import type { Drive, Driven } from './drive.ts'
+import { driveGateway } from './drive.ts'
+import type { LaunchedGateway, MemoryReport } from './launched-gateway.ts'
+import { launchGateway } from './launched-gateway.ts'
+import type { Mix } from './mix.ts'
+import { openMix } from './mix.ts'
+import { rest } from './rest.ts'
+
+const title = 'Memory under mixed load'
+const aimBytes = 250e6
+const warmUpSeconds = 10
+const readEveryMs = 5_000
+
+/** How long each load lasts, seconds. */
+const lengths = { full: 600, usual: 120, quick: 40 } as const
+
+/** Of one load, bytes. */
+interface Reading extends Driven {
+  /** The median of the second half of the time. */
+  readonly plateau: number
+  readonly peak: number
+  readonly last: MemoryReport
+}
+
+/** RSS of `postern start` under what all four channels bring at half of what it can carry, and then under odd mail as fast as it goes. */
+export async function probeMixed({ quick, full, progress }: ProbeOptions): Promise<readonly Figure[]> {
+  const seconds = full ? lengths.full : quick ? lengths.quick : lengths.usual
+  const mix = await openMix()
+  const readings = {
+    half: () => loadByHalf(mix, seconds, progress),
+    flood: () => floodWithMail(mix, seconds, progress),
+  }
+  try {
+    return [
+      ...toFigures('mixed, half capacity', await readings.half()),
+      ...toFigures('odd mail, full capacity', await readings.flood()),
+    ]
+  } finally {
+    await mix.close()
+  }
+}
+
+type Tell = ProbeOptions['progress']
+
+function loadByHalf({ tree, makeMixed: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+  return withGateway(tree, async gateway => {
+    const { perSecond } = await driveGateway({ port: gateway.port, seconds: warmUpSeconds, make })
+    tell(`mixed: ${perSecond.toFixed(0)} requests a second are all it can carry`)
+    return watchDrive(gateway, { port: gateway.port, seconds, perSecond: perSecond / 2, make }, tell)
+  })
+}
+
+function floodWithMail({ tree, makeOddMail: make }: Mix, seconds: number, tell: Tell): Promise<Reading> {
+  return withGateway(tree, gateway => watchDrive(gateway, { port: gateway.port, seconds, make }, tell))
+}
+
+async function withGateway(tree: object, use: (gateway: LaunchedGateway) => Promise<Reading>): Promise<Reading> {
+  const gateway = await launchGateway(tree)
+  try {
+    return await use(gateway)
+  } finally {
+    await gateway.stop()
+  }
+}
+
+async function watchDrive(gateway: LaunchedGateway, drive: Drive, tell: Tell): Promise<Reading> {
+  const sizes: number[] = []
+  let isOver = false
+  const driving = driveGateway(drive).finally(() => (isOver = true))
+  while (!isOver) {
+    await Promise.race([driving, rest(readEveryMs)])
+    const { now, peak } = gateway.readResident()
+    sizes.push(now)
+    tell(`mixed: RSS ${toMegabytes(now)} of at most ${toMegabytes(peak)}; ${describe(await gateway.readMemory())}`)
+  }
+  const driven = await driving
+  tell(`mixed: ${driven.perSecond.toFixed(0)} a second; ${JSON.stringify([...driven.statuses])}`)
+  const late = sizes.slice(sizes.length / 2).sort((a, b) => a - b)
+  const plateau = late[Math.floor(late.length / 2)] ?? Number.NaN
+  return { ...driven, plateau, peak: gateway.readResident().peak, last: await gateway.readMemory() }
+}
+
+function describe({ heapUsed, heapTotal, external, arrayBuffers, threads }: MemoryReport): string {
+  const each = threads.map(({ committed, used }) => `${toMegabytes(used)} of ${toMegabytes(committed)}`)
+  const own = `heap ${toMegabytes(heapUsed)} of ${toMegabytes(heapTotal)}`
+  return `${own}, external ${toMegabytes(external)} (buffers ${toMegabytes(arrayBuffers)}), threads ${each.join(', ')}`
+}
+
+function toMegabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(0)} MB`
+}
+
+function toFigures(load: string, { plateau, peak, last, perSecond, statuses }: Reading): readonly Figure[] {
+  const refused = [...statuses].filter(([status]) => status >= 500).reduce((sum, [, count]) => sum + count, 0)
+  const note = `${perSecond.toFixed(0)} requests a second, ${refused} put off or failed; at the end ${describe(last)}`
+  const compare = (bytes: number) => ({
+    value: bytes / 1e6,
+    unit: 'MB',
+    ratio: bytes / aimBytes,
+    against: '÷ 250 MB',
+    aim: { atMost: 1 },
+  })
+  return [
+    { case: title, name: `RSS, ${load}`, note, ...compare(plateau) },
+    {
+      case: title,
+      name: `peak RSS, ${load}`,
+      note: 'the most there ever was, the start and the search for its limit included',
+      ...compare(peak),
+    },
+  ]
+}
