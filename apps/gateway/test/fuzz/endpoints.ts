@@ -1,7 +1,14 @@
 import type { TargetPlaces } from './open-target.ts'
 import type { GrpcSeed, HttpSeed, Seeds } from './seeds.ts'
 
-export type Endpoint = HttpEndpoint | GrpcEndpoint | { readonly kind: 'mail'; readonly name: 'SMTP' }
+export type Endpoint = HttpEndpoint | GrpcEndpoint | MailEndpoint
+
+export interface MailEndpoint {
+  readonly kind: 'mail'
+  readonly name: 'SMTP'
+  /** How its clients greet. */
+  readonly greeting: 'EHLO' | 'LHLO'
+}
 
 export interface HttpEndpoint {
   readonly kind: 'http'
@@ -19,7 +26,7 @@ export interface GrpcEndpoint {
 }
 
 /** Every route of the server itself, so that a new one is attacked from its first day, and its other doors. */
-export function listEndpoints({ routes, smtp, grpc }: TargetPlaces, seeds: Seeds): readonly Endpoint[] {
+export function listEndpoints({ routes, smtp, isLmtp, grpc }: TargetPlaces, seeds: Seeds): readonly Endpoint[] {
   const named = new Map(routes.map(route => [`${route.method} ${route.path}`, route]))
   const http = [...named].map(
     ([name, { method, path }]): HttpEndpoint => ({
@@ -32,7 +39,8 @@ export function listEndpoints({ routes, smtp, grpc }: TargetPlaces, seeds: Seeds
   )
   const calls = grpc ? Map.groupBy(seeds.grpc, ({ method }) => `/lf.a2a.v1.A2AService/${method}`) : []
   const rpc = [...calls].map(([name, ofMethod]): GrpcEndpoint => ({ kind: 'grpc', name, seeds: ofMethod }))
-  return [...http, ...rpc, ...(smtp ? [{ kind: 'mail', name: 'SMTP' } as const] : [])]
+  const mail: MailEndpoint = { kind: 'mail', name: 'SMTP', greeting: isLmtp ? 'LHLO' : 'EHLO' }
+  return [...http, ...rpc, ...(smtp ? [mail] : [])]
 }
 
 function matches(seed: HttpSeed, method: string, path: string): boolean {

@@ -20,23 +20,23 @@ async function main(argv: readonly string[]): Promise<number> {
   say(`fuzz: --seed ${options.seed} --seconds ${options.seconds}${options.only ? ` --only "${options.only}"` : ''}`)
   const house = await openGatewayTarget(protocol)
   const report = await runFuzz(house, options, repeated).finally(house.close)
-  tell(report)
+  tell(report, options.seed)
   return report.findings.length > 0 ? 1 : 0
 }
 
-function tell({ sent, endpoints, statuses, findings }: FuzzReport): void {
+function tell({ sent, endpoints, statuses, findings }: FuzzReport, seed: number): void {
   const counts = [...statuses].sort().map(([status, count]) => `${status}: ${count}`)
   say(`${sent} requests to ${endpoints} endpoints (${counts.join(', ')})`)
   const directory = findings.length > 0 ? mkdtempSync(join(tmpdir(), 'postern-fuzz-findings-')) : ''
-  for (const [at, finding] of findings.entries()) tellFinding(finding, join(directory, `${at + 1}.jsonl`))
+  for (const [at, finding] of findings.entries()) tellFinding(finding, join(directory, `${at + 1}.jsonl`), seed)
   say(findings.length === 0 ? 'nothing found' : `${findings.length} found`)
 }
 
-function tellFinding({ text, suspects }: Finding, path: string): void {
+function tellFinding({ text, suspects }: Finding, path: string, seed: number): void {
   const lines = suspects.map(writeCase)
   writeFileSync(path, `${lines.join('\n')}\n`)
   const names = [...new Set(suspects.map(({ endpoint }) => endpoint))]
-  say(`\nFOUND at ${names.join(', ')}: ${text}\nAgain: npm run fuzz -- --repeat ${path}`)
+  say(`\nFOUND at ${names.join(', ')}: ${text}\nAgain: npm run fuzz -- --seed ${seed} --repeat ${path}`)
   for (const line of lines) say(line.slice(0, 4_000))
 }
 

@@ -18,7 +18,7 @@ export interface CasePlace {
 
 /** One request at this endpoint, more or less odd. */
 export function makeCase(endpoint: Endpoint, random: Random, place: CasePlace): FuzzCase {
-  if (endpoint.kind === 'mail') return makeMailCase(random, place.seeds.mails)
+  if (endpoint.kind === 'mail') return makeMailCase(endpoint, random, place.seeds.mails)
   if (endpoint.kind === 'grpc') return makeGrpcCase(endpoint, random, place)
   return makeHttpCase(endpoint, random, place)
 }

@@ -1,3 +1,4 @@
+import type { MailEndpoint } from './endpoints.ts'
 import type { MailCase } from './fuzz-case.ts'
 import { mutateBytes } from './mutate-bytes.ts'
 import type { Random } from './random.ts'
@@ -25,14 +26,14 @@ const commands: readonly string[] = [
 ]
 
 /** A session of SMTP or LMTP with one mail, said in one go. */
-export function makeMailCase(random: Random, mails: readonly Buffer[]): MailCase {
+export function makeMailCase({ greeting }: MailEndpoint, random: Random, mails: readonly Buffer[]): MailCase {
   const mail = random.pick(mails)
   const body = random.chance(0.9) ? mutateBytes(mail, random) : mail
-  const extra = () => (random.chance(0.25) ? [random.pick(commands)] : [])
+  const extra = () => (random.chance(0.1) ? [random.pick(commands)] : [])
   const agent = random.pick(['echo', 'echo', 'help', 'chat'])
   const lines = [
     ...extra(),
-    random.pick(['EHLO mx.mail.test', 'LHLO mx.mail.test', 'HELO [127.0.0.1]']),
+    random.chance(0.95) ? `${greeting} mx.mail.test` : random.pick(['HELO [127.0.0.1]', 'LHLO x', 'EHLO']),
     ...extra(),
     'MAIL FROM:<alice@mail.test>',
     ...extra(),
@@ -42,7 +43,7 @@ export function makeMailCase(random: Random, mails: readonly Buffer[]): MailCase
     '',
   ]
   const said = Buffer.concat([Buffer.from(lines.join('\r\n')), stuff(body), Buffer.from('\r\n.\r\nQUIT\r\n')])
-  return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.3) ? mutateBytes(said, random) : said }
+  return { kind: 'mail', endpoint: 'SMTP', body: random.chance(0.15) ? mutateBytes(said, random) : said }
 }
 
 /** RFC 5321 §4.5.2 */

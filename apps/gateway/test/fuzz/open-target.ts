@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 export interface TargetPlaces {
   readonly http: number
   readonly smtp?: number | undefined
+  readonly isLmtp?: boolean | undefined
   readonly grpc?: number | undefined
   readonly routes: readonly TargetRoute[]
 }

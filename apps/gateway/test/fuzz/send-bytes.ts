@@ -5,13 +5,14 @@ export interface Exchange {
   readonly bytes: Buffer
   /** Wait for a first line before anything is said. */
   readonly waitsForGreeting?: boolean
-  /** Nothing follows what is said. */
-  readonly ends: boolean
+  /** Nothing follows what is said: at once, or after a while in which an honest exchange ends by itself. */
+  readonly ends: boolean | 'later'
   /** True once enough has been read. */
   isEnough(read: Buffer): boolean
   readonly signal: AbortSignal
 }
 
+const laterMs = 2_000
 const mostBytes = 256 * 1024
 
 /** Says the bytes on a connection of its own; what was answered until it was enough or the far side closed. */
@@ -20,7 +21,11 @@ export function sendBytes({ port, bytes, waitsForGreeting, ends, isEnough, signa
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     const read: Buffer[] = []
     let size = 0
-    const say = () => (ends ? socket.end(bytes) : socket.write(bytes))
+    const say = () => {
+      socket.write(bytes)
+      if (ends === true) socket.end()
+      if (ends === 'later') setTimeout(() => socket.end(), laterMs)
+    }
     const finish = () => {
       socket.destroy()
       resolve(Buffer.concat(read))

@@ -10,6 +10,7 @@ const portOf = (start: string) => listening.find(({ description }) => descriptio
 const places: TargetPlaces = {
   http: portOf('http') ?? 0,
   smtp: portOf('SMTP') ?? portOf('LMTP'),
+  isLmtp: portOf('LMTP') !== undefined,
   grpc: portOf('A2A gRPC'),
   routes: gateway.app.routes.map(({ method, path }) => ({ method, path })),
 }
