@@ -1,5 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import promises from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Desk } from '@postern/core'
@@ -13,9 +15,10 @@ let room = Number.POSITIVE_INFINITY
 /** What the removal of a whole file waits for. */
 let removal = Promise.resolve()
 
-vi.mock('node:fs/promises', async importOriginal => {
-  const real = await importOriginal<typeof import('node:fs/promises')>()
-  const open: typeof real.open = async (...args) => {
+/** Other files of tests have read the module already: what it exports is changed, and put back after each test. */
+function limitDisk(): void {
+  const real = { open: promises.open, rm: promises.rm }
+  vi.spyOn(promises, 'open').mockImplementation(async (...args) => {
     const file = await real.open(...args)
     const writeFile = file.writeFile.bind(file)
     file.writeFile = async (data, options) => {
@@ -24,13 +27,13 @@ vi.mock('node:fs/promises', async importOriginal => {
       if (bytes.byteLength > room) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
     }
     return file
-  }
-  const rm: typeof real.rm = async (...args) => {
+  })
+  vi.spyOn(promises, 'rm').mockImplementation(async (...args) => {
     if (!String(args[0]).endsWith('.part')) await removal
     return real.rm(...args)
-  }
-  return { ...real, open, rm }
-})
+  })
+  syncBuiltinESMExports()
+}
 
 let directory: string
 let desk: Desk
@@ -39,11 +42,15 @@ const log = { debug() {}, info() {}, warn() {}, error() {} }
 const open = () => openSqliteDesk({ path: join(directory, 'postern.db'), now: Date.now, log, exclusive: true })
 
 beforeEach(async () => {
+  limitDisk()
   directory = mkdtempSync(join(tmpdir(), 'postern-'))
   desk = await open()
 })
 afterEach(async () => {
   room = Number.POSITIVE_INFINITY
+  removal = Promise.resolve()
+  vi.restoreAllMocks()
+  syncBuiltinESMExports()
   await desk.close()
   rmSync(directory, { recursive: true, force: true })
 })
