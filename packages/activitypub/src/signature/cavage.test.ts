@@ -4,7 +4,7 @@ import { Rejection } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { testKey } from '../../test/keys.ts'
 import { buildSigningString, checkAlgorithm, checkCoverage, isSignedBy } from './cavage.ts'
-import { checkDigest } from './digest.ts'
+import { checkDigest, formatDigest } from './digest.ts'
 import { parseSignatureHeader } from './header.ts'
 import { parsePublicKeyPem } from './public-key.ts'
 import type { SignedRequest } from './signed-request.ts'
@@ -79,4 +79,17 @@ test('parsePublicKeyPem() takes SPKI and PKCS#1 of 2048 bits', () => {
   expect(pkcs1).toContain('BEGIN RSA PUBLIC KEY')
   expect(parsePublicKeyPem(publicPem)?.asymmetricKeyDetails?.modulusLength).toBe(2048)
   expect(parsePublicKeyPem(pkcs1)?.asymmetricKeyDetails?.modulusLength).toBe(2048)
+})
+
+test('checkDigest() takes four right digests, and no more', () => {
+  const body = Buffer.from('hello')
+  const digest = formatDigest(body)
+  expect(() => checkDigest(Array(4).fill(digest).join(','), body)).not.toThrow()
+  expect(() => checkDigest(Array(5).fill(digest).join(','), body)).toThrow(/not that of the body/)
+})
+
+test('parseSignatureHeader() refuses a list of headers that repeats one', () => {
+  const parse = (headers: string) => parseSignatureHeader(`keyId="k",signature="AAAA",headers="${headers}"`)
+  expect(parse('host date').covered).toEqual(['host', 'date'])
+  expect(() => parse('host date Host')).toThrow(/too long or repeats itself/)
 })

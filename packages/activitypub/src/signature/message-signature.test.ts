@@ -2,7 +2,7 @@ import { createPublicKey } from 'node:crypto'
 import { Rejection } from '@postern/core'
 import { describe, expect, test } from 'vitest'
 import { readFixture } from '../../test/fixtures.ts'
-import { checkContentDigest } from './content-digest.ts'
+import { checkContentDigest, formatContentDigest } from './content-digest.ts'
 import { checkMessageCoverage, isMessageSignedBy, parseMessageSignature } from './message-signature.ts'
 import { readRequestProof } from './request-proof.ts'
 import { buildSignatureBase } from './signature-base.ts'
@@ -177,4 +177,16 @@ test.each([
   ['sha-256=AAAA', /is invalid/],
 ])('checkContentDigest() refuses "%s"', (header, problem) => {
   expect(() => checkContentDigest(header, Buffer.from('x'))).toThrow(problem)
+})
+
+test('checkContentDigest() wants every digest it knows to be right, and passes over the others', () => {
+  const body = Buffer.from('hello')
+  const right = formatContentDigest(body)
+  const wrong = `sha-512=:${Buffer.alloc(64).toString('base64')}:`
+  expect(() => checkContentDigest(`${right}, unixsum=:AAAA:`, body)).not.toThrow()
+  for (const header of [`${right}, ${wrong}`, `${wrong}, ${right}`])
+    expect(() => checkContentDigest(header, body)).toThrow(
+      'Cannot verify activity: the digest is not that of the content',
+    )
+  expect(() => checkContentDigest('unixsum=:AAAA:', body)).toThrow(/there is no sha-256 or sha-512 digest/)
 })
