@@ -13,7 +13,7 @@ const usualPace: PaceOptions = { everyMs: 4_000, minBytes: 12 * 1024 }
 interface Pace {
   readonly response: ServerResponse
   /** Bytes of its connection at the last look; none before the first. */
-  seen?: number
+  seen?: number | undefined
 }
 
 /** Cuts requests whose body comes more slowly than that, with 408. Bodies that wait for us are not slow. */
@@ -32,9 +32,10 @@ export function cutSlowBodies(server: Server, { everyMs, minBytes }: PaceOptions
     for (const [request, pace] of coming) {
       const total = request.socket.bytesRead
       const isWaitingForUs = request.readableLength > 0 || request.complete
-      const hasComeFar = pace.seen === undefined || total - pace.seen >= minBytes
-      if (!isWaitingForUs && !hasComeFar) cut(request, pace.response)
-      pace.seen = total
+      const isSlow = pace.seen !== undefined && total - pace.seen < minBytes
+      if (!isWaitingForUs && isSlow) cut(request, pace.response)
+      // While it waits nothing comes: its time begins anew once we read on.
+      pace.seen = isWaitingForUs ? undefined : total
     }
   }
 
