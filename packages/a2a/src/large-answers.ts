@@ -34,7 +34,7 @@ const pieceBytes = 256 * 1024
 const noHeaders: Lengths = {}
 const refusal = 'Cannot answer: earlier answers have not been taken yet'
 
-/** A caller's first answer is given however large it is: else it could never be had. */
+/** A first answer is given however large it is, while no other is held: else it could never be had. */
 export function createLargeAnswers({ largeFrom, perCaller, all }: AnswerBounds = usualBounds): LargeAnswers {
   const budget = createByteBudget({ total: all, perOwner: perCaller, refusal })
 

@@ -1,13 +1,16 @@
 import type { AgentContext, NormalizedMessage } from '@postern/core'
 import { plainTextOf } from '@postern/core'
 
+/** In public a name with its first sign calls the agent that has it. */
+const nameOf = (address: string) => address.replace(/^@/, '')
+
 const where = ({
   recipient,
   sender,
   received_via: via,
   recipient_capabilities: { agent_chain: chain },
 }: NormalizedMessage) =>
-  `${recipient} heard ${sender.address} by ${via} at hop ${chain?.hop ?? 0} of ${chain?.max_hops ?? 'none'}`
+  `${nameOf(recipient)} heard ${nameOf(sender.address)} by ${via} at hop ${chain?.hop ?? 0} of ${chain?.max_hops ?? 'none'}`
 
 /**
  * Its text is a list of errands: `call:@x@y` asks that agent to do the rest, `mail:@x@y` writes the rest to it. On the final hop it tries
@@ -18,7 +21,7 @@ export async function handle(message: NormalizedMessage, context: AgentContext):
   const [, errand, address = '', rest = ''] = /(call|mail):(@\S+) *(.*)/.exec(plainTextOf(message.parts)) ?? []
   if (errand === 'mail') {
     context.post(rest || 'Nothing more to do.', { via: 'email', mentions: [address], subject: 'An errand' })
-    return `${here}, wrote to ${address}`
+    return `${here}, wrote to ${nameOf(address)}`
   }
   const isFinal = message.recipient_capabilities.agent_chain?.is_final === true
   if (errand !== 'call' && !isFinal) return here

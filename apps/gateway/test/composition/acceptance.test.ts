@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   gateways = await openGateways({
     'a.test': { agents: { desk } },
-    'b.test': { agents: { two: { use: 'builtin:echo' } } },
+    'b.test': { agents: { two: { use: './agents/courier.ts' } } },
   })
 })
 afterAll(async () => {
@@ -97,7 +97,7 @@ test('§5.6: fediverse → swarm → a call that is allowed → an agent elsewhe
 
   const elsewhere = { via: 'activitypub', to: 'desk', text: 'Is another one in stock?', thread: first.thread } as const
   const answered = await world.send(elsewhere)
-  expect(answered.reply?.text).toContain('a2a')
+  expect(answered.reply?.text).toContain('two@b.test heard desk@a.test by a2a at hop 1')
 
   const whole = await exchange({ thread: first.id, format: 'jsonl' })
   const kinds = whole.messages.map(({ kind }) => kind)

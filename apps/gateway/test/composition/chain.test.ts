@@ -22,8 +22,8 @@ test('mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A
     text: 'call:@two@b.test mail:@three@c.test Hello three.',
     timeoutMs: 60_000,
   })
-  expect(sent.reply?.text).toContain('@one@a.test heard')
-  expect(sent.reply?.text).toContain('@two@b.test heard @one@a.test by a2a at hop 1 of 5, wrote to @three@c.test')
+  expect(sent.reply?.text).toContain('one@a.test heard')
+  expect(sent.reply?.text).toContain('two@b.test heard one@a.test by a2a at hop 1 of 5, wrote to three@c.test')
   await settle(gateways, ['a.test', 'b.test', 'c.test'])
   expect(readLines(await gateways.records('c.test', 'three'))).toEqual([
     '@two@b.test email hop 2 answered from_agent',
@@ -46,7 +46,7 @@ test('mentionable §8.3: on the final hop the dispatcher refuses, and the agent 
   expect(last?.response?.parts).toMatchObject([
     {
       content:
-        '@two@b.test heard @three@c.test by email at hop 5 of 5, forbidden: Cannot call agent: agent chain is longer than 5 hops',
+        'two@b.test heard three@c.test by email at hop 5 of 5, forbidden: Cannot call agent: agent chain is longer than 5 hops',
     },
   ])
 })

@@ -41,8 +41,8 @@ export function isAutoReply({ header, addresses }: ProvenMail, marks: readonly s
 }
 
 const listMarks: ReadonlySet<string> = new Set(['list', 'bulk'])
-/** What our own mail looks like to others. */
-const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked'])
+/** What our own mail looks like to others: what an agent sends unasked also says how to end it (RFC 8058). */
+const agentMarks: ReadonlySet<string> = new Set(['auto_reply', 'silence_asked', 'bulk'])
 
 /** Why nobody may answer this mail, for one of the agents it came to; empty when a person may have written it. */
 export function findMarks(mail: ProvenMail, marking: Marking): readonly string[] {
