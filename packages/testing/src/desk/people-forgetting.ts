@@ -73,6 +73,26 @@ export function describeForgetting(open: OpenDesk): void {
     }),
   )
   test(
+    'a task that keeps a message and loses its last answer shows none',
+    withDesk(open, async ({ desk }) => {
+      const task = { owner: 'ada', id: 'task', context: 't' }
+      const ask = async (id: string) => {
+        const { message } = await desk.admit(sketchIntake(id, from(ada, id, { task })), 'c')
+        const turn = await leaseOnlyTurn(desk)
+        const { response, ...answer } = sketchAnswer(turn, 'and then?')
+        await desk.commit(turn, { ...answer, ...(response && { response: { ...response, status: 'input_required' } }) })
+        return message
+      }
+      const kept = await ask('m1')
+      await ask('m2')
+      expect((await desk.findTask(task))?.response).toMatchObject({ in_reply_to: 'm2' })
+      await desk.forgetPerson({ agent: 'echo', addresses: [ada], except: kept })
+      expect(await desk.findMessage('m2')).toBeUndefined()
+      expect(await desk.findTask(task)).toMatchObject({ id: 'task' })
+      expect((await desk.findTask(task))?.response).toBeUndefined()
+    }),
+  )
+  test(
     'the message that asks for it is still answered, and numbers are not given again',
     withDesk(open, async ({ desk }) => {
       await converse(desk, 'm1', from(ada, 'm1'))

@@ -21,6 +21,7 @@ export function relationContract(open: OpenDesk): void {
     describeReopening(open)
     describeQuotas(open)
     describeSwiftQuotas(open)
+    describeSharedQuotas(open)
     describeListed(open)
   })
 }
@@ -226,6 +227,9 @@ function describeQuotas(open: OpenDesk): void {
       advance(1_000)
       await desk.admit(sketchIntake('m4', inThread('t', { quota })), 'c')
       expect(await desk.findMessage('m4')).toMatchObject({ state: 'received' })
+      // A whole new time, not what was left of the old one.
+      for (const id of ['m5', 'm6']) await desk.admit(sketchIntake(id, inThread('t', { quota })), 'c')
+      expect(await flagsOf(desk, ['m5', 'm6'])).toEqual(['received', 'ignored loop_guard'])
     }),
   )
 }
@@ -288,6 +292,48 @@ function describeSwiftQuotas(open: OpenDesk): void {
       await desk.commit(turn, sketchAnswer(turn, 'yes'))
       await desk.admit(sketchIntake('m4', inThread('t', swift)), 'c')
       expect(await flagsOf(desk, ['m3', 'm4'])).toEqual(['ignored loop_guard', 'received'])
+    }),
+  )
+}
+
+/** Of that author. */
+function by(address: string, sketch: IntakeSketch): IntakeSketch {
+  const sender = { address, auth_method: 'none', verified: false } as const
+  return { ...sketch, message: { ...sketch.message, sender } }
+}
+
+function describeSharedQuotas(open: OpenDesk): void {
+  const quota = { turns: 2, withinMs: 60_000 }
+  test(
+    'a quota of a thread is shared by all who speak in it, one for the swift is each one’s own',
+    withDesk(open, async ({ desk }) => {
+      const authors = ['@ada@peer.test', '@bob@peer.test', '@cid@peer.test']
+      for (const [at, author] of authors.entries())
+        await desk.admit(sketchIntake(`shared ${at}`, by(author, inThread('t', { quota }))), 'c')
+      expect(await flagsOf(desk, ['shared 0', 'shared 1', 'shared 2'])).toEqual([
+        'received',
+        'received',
+        'ignored loop_guard',
+      ])
+      await desk.admit(sketchIntake('first', inThread('u')), 'c')
+      const first = (await leaseTurns(desk)).find(({ content }) => content.id === 'first')
+      if (first) await desk.commit(first, sketchAnswer(first, 'yes'))
+      const swift = { quota: { ...quota, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const [at, author] of authors.entries())
+        await desk.admit(sketchIntake(`swift ${at}`, by(author, inThread('u', swift))), 'c')
+      expect(await flagsOf(desk, ['swift 0', 'swift 1', 'swift 2'])).toEqual(['received', 'received', 'received'])
+    }),
+  )
+  test(
+    'a quota of none lets nothing pass, and what comes at its last moment is swift',
+    withDesk(open, async ({ desk, advance }) => {
+      await desk.admit(sketchIntake('none', inThread('t', { quota: { turns: 0, withinMs: 1_000 } })), 'c')
+      expect(await flagsOf(desk, ['none'])).toEqual(['ignored loop_guard'])
+      await converse(desk, 'first', 'u')
+      advance(3_000)
+      const swift = { quota: { turns: 1, withinMs: 60_000, swiftMs: 3_000 }, disposition: 'answer' } as const
+      for (const id of ['m1', 'm2']) await desk.admit(sketchIntake(id, inThread('u', swift)), 'c')
+      expect(await flagsOf(desk, ['m1', 'm2'])).toEqual(['received', 'ignored loop_guard'])
     }),
   )
 }
