@@ -15,7 +15,7 @@ let stage: Stage
 const listener: Agent = { handle: ({ kind }) => (kind === 'message' ? 'I see' : undefined) }
 
 beforeEach(async () => {
-  stage = await openStage({ agents: { echo: listener } })
+  stage = await openStage({ agents: { echo: listener, other: listener } })
   stage.peer.serve('https://good.test/inbox', { status: 202 })
   stage.peer.serve('https://good.test/users/alice/inbox', { status: 202 })
 })
@@ -83,6 +83,16 @@ test('reactions to what is not ours do nothing, and nobody is asked for a name',
   }
   expect(await stage.stored()).toEqual([])
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/mallory'])
+})
+
+test('a post of ours that somebody passes on to us is known; one under another agent’s name is not ours', async () => {
+  const { house, mallory } = stage
+  const post = await getAnswer()
+  const returned = { ...composeActivity(mallory, 'Create', { id: post, type: 'Note' }), actor: echoActor }
+  const bring = (id: string) => postActivity(house, mallory, { ...returned, id }, { path: '/inbox' })
+  expect(await bring(`${post}/activity`)).toMatchObject({ status: 202 })
+  expect(await bring(`${post.replace('/echo/', '/other/')}/activity`)).toMatchObject({ status: 401 })
+  expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
 })
 
 test('65: a stranger cannot react to what he may not read', async () => {
