@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Endpoint, Knocked, TokenHouse } from './token-house.ts'
-import { describeRun, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-house.ts'
+import type { Endpoint, Knocked, TokenHouse } from './token-setup.ts'
+import { describeRun, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-setup.ts'
 
 // What a token may reach in the web chat of what its holder said and was asked over A2A.
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Endpoint, Place, TokenDraft, TokenHouse } from './token-house.ts'
-import { endpoints, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-house.ts'
+import type { Endpoint, Place, TokenDraft, TokenHouse } from './token-setup.ts'
+import { endpoints, knock, makeProofKey, mintFor, openTokenHouse, prove } from './token-setup.ts'
 
 // One table of attacks for both channels: whatever one endpoint refuses, all refuse.
 

@@ -76,7 +76,7 @@ export interface MimeJob {
   readonly isSigned: boolean
   /** Whether there is a chain to judge. */
   readonly isSealed?: boolean | undefined
-  /** Somebody who is believed proves the author, whatever becomes of his signature here. */
+  /** Somebody who is believed proves the author, whatever becomes of the signature here. */
   readonly isVouched?: boolean | undefined
   /** A signature covers the body, and not how it is put together. */
   readonly isLoose?: boolean | undefined

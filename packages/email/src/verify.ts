@@ -170,8 +170,8 @@ async function judge(
 }
 
 /**
- * Who saw the author proven, and is believed. Which signature he saw he does not say: what all cover that it may have been is covered. Where the end of
- * the body may be anybody's, he proves nothing.
+ * Who saw the author proven, and is believed. The verdict does not say which signature it rests on: what all of them cover is covered. Where the end of
+ * the body may be anybody's, it proves nothing.
  */
 function findBelieved(
   { raw: { envelope }, header, addresses: { author } }: ReadMail,

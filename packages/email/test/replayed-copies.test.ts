@@ -202,7 +202,7 @@ describe('people who write by', () => {
   }
 })
 
-describe('where another proves the author, only what his proof covers counts', () => {
+describe('where another proves the author, only what that proof covers counts', () => {
   const results = 'dmarc=pass header.from=open.test'
   /** Somebody changes the body on the way, so that the author's own signature is good no longer. */
   const change = (message: string) => `${message}-- \r\nThe list\r\n`

@@ -22,7 +22,7 @@ export function keepCovered(header: HeaderBlock, coverage: Coverage): HeaderBloc
 
 /**
  * What every signature that might speak for the author says it covers (`h=`), judged or not; undefined where there is none. For a verdict that does
- * not tell which of them it rests on. `isSealed`: the message signatures of an ARC chain might prove him, too.
+ * not tell which of them it rests on. `isSealed`: the message signatures of an ARC chain might prove the author, too.
  */
 export function readSharedCoverage(
   header: HeaderBlock,

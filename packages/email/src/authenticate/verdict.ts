@@ -44,7 +44,7 @@ export interface Authentication {
   readonly isQuarantined: boolean
   readonly proofs: readonly Proof[]
   readonly flags: readonly string[]
-  /** Which fields the proof of the author covers; `all` where he is not proven. */
+  /** Which fields the proof of the author covers; `all` where the author is not proven. */
   readonly coverage: Coverage
 }
 

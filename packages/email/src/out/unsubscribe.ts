@@ -1,6 +1,7 @@
 import type { House } from '@postern/core'
-import { formatAddress, isoTime, mentionRelays, randomHex } from '@postern/core'
+import { randomHex } from '@postern/core'
 import type { Unsubscription } from '../tokens/unsubscribe-token.ts'
+import { recordSuppression } from './record-suppression.ts'
 
 type UnsubscribeHouse = Pick<House, 'desk' | 'world' | 'agents'>
 
@@ -16,31 +17,14 @@ export async function unsubscribe(
 ): Promise<void> {
   const peer = unaskedPeer(mailbox)
   if (await desk.findRelation({ via: 'email', agent, relation: 'suppressed', peer })) return
-  const id = `unsubscribe:${randomHex(world, 16)}`
-  const address = formatAddress({ local: agent, domain: agents.domain })
-  await desk.admit(
+  await recordSuppression(
     {
       agent,
-      message: {
-        id,
-        thread_id: id,
-        sender: { address, auth_method: 'none', verified: false },
-        recipient: address,
-        parts: [{ kind: 'text', mime: 'text/plain', content: `${mailbox} wants no mail that was not asked for.` }],
-        recipient_capabilities: { mention_relay: mentionRelays.email },
-        received_via: 'email',
-        received_at: isoTime(world.now()),
-      },
-      duplicateKey: id,
-      thread: { scope: id, references: [] },
-      aliases: [],
-      proofs: [],
-      raw: { bytes: new Uint8Array(), form: 'text' },
-      target: null,
-      disposition: 'keep',
-      flags: ['unsubscribed'],
-      effects: [{ kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' }],
+      id: `unsubscribe:${randomHex(world, 16)}`,
+      words: `${mailbox} wants no mail that was not asked for.`,
+      flag: 'unsubscribed',
+      effect: { kind: 'relate', relation: 'suppressed', peer, target: 'unsubscribed' },
     },
-    randomHex(world, 8),
+    { desk, world, agents },
   )
 }
