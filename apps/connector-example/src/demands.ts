@@ -54,7 +54,7 @@ export interface DemandBook {
 
 const most = 2_000
 
-/** Single-use resumption state (mentionable §7.2), bound to a person, a room and a task. In memory. */
+/** Single-use resumption state (MN-7.2), bound to a person, a room and a task. In memory. */
 export function createDemandBook(): DemandBook {
   const held = new Map<string, HeldDemand>()
 

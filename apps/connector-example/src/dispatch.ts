@@ -104,7 +104,7 @@ export function createDispatch(house: DispatchRooms): Dispatch {
     }
   }
 
-  /** Agents that an answer names in its text: on our platform that is how they are told (mentionable §8.1, inline). */
+  /** Agents that an answer names in its text: on our platform that is how they are told (MN-8.1, inline). */
   function wake({ matter, address, hop }: Turn, text: string): void {
     if (hop >= limits.maxHops) return
     for (const next of findMentions(text, agentsDomain)) {

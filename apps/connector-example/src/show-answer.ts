@@ -59,7 +59,7 @@ function showPolicy(
   }
 }
 
-/** A policy's link leads to its agent's own host, or nowhere (mentionable §7.1). */
+/** A policy's link leads to its agent's own host, or nowhere (MN-7.1). */
 function checkLink({ url }: Policy, origin: string): string | undefined {
   return url !== undefined && URL.parse(url)?.origin === origin ? url : undefined
 }

@@ -15,7 +15,7 @@ const idOf = (cookie: string) =>
   JSON.parse(Buffer.from(cookie.split('=')[1]?.split('.')[0] ?? '', 'base64url').toString()).id as string
 
 describe('what a person says in a room', () => {
-  test('mentionable §11: reaches the agent he names, with proof of who he is and inline mentions', async () => {
+  test('MN-11: reaches the agent he names, with proof of who he is and inline mentions', async () => {
     const ann = await house.comeIn('Ann')
     expect(await ann.say('@teller@agents.test hello')).toBe(303)
     await house.connector.idle()
@@ -97,7 +97,7 @@ describe('what a person says in a room', () => {
 })
 
 describe('an agent that brings in another', () => {
-  test('mentionable §8.1 inline: is understood by its text, and nobody vouches for it', async () => {
+  test('MN-8.1 inline: is understood by its text, and nobody vouches for it', async () => {
     const ann = await house.comeIn('Ann')
     await ann.say('@convener please')
     await house.connector.idle()
@@ -108,7 +108,7 @@ describe('an agent that brings in another', () => {
     )
   })
 
-  test('mentionable §8.3: no further than the last hop, and not by what it quotes', async () => {
+  test('MN-8.3: no further than the last hop, and not by what it quotes', async () => {
     const ann = await house.comeIn('Ann')
     const heard = async (text: string) => {
       const before = (await house.messages()).length
@@ -140,7 +140,7 @@ describe('an agent that brings in another', () => {
 })
 
 describe('what an agent demands', () => {
-  test('mentionable §7.2: only who is asked may decide, in his room, and once', async () => {
+  test('MN-7.2: only who is asked may decide, in his room, and once', async () => {
     const ann = await house.comeIn('Ann')
     const bob = await house.comeIn('Bob')
     const seen = await bob.watch()
@@ -167,7 +167,7 @@ describe('what an agent demands', () => {
     expect(await ann.press(demand)).toBe(404)
   })
 
-  test('mentionable §7.2: a no is brought to the agent, too', async () => {
+  test('MN-7.2: a no is brought to the agent, too', async () => {
     const ann = await house.comeIn('Ann')
     await ann.say('@clerk order')
     await house.connector.idle()
@@ -178,7 +178,7 @@ describe('what an agent demands', () => {
     expect(record?.message.policy_resolution).toMatchObject({ outcome: 'declined', kind: 'consent_required' })
   })
 
-  test('mentionable §11: a payment is made where its link leads, which he alone sees, and the room hears of it', async () => {
+  test('MN-11: a payment is made where its link leads, which he alone sees, and the room hears of it', async () => {
     const ann = await house.comeIn('Ann')
     const bob = await house.comeIn('Bob')
     await ann.say('@clerk pay')
@@ -200,7 +200,7 @@ describe('what an agent demands', () => {
     expect((await ann.entries()).at(-2)?.html).toContain('This is over.')
   })
 
-  test('mentionable §11: a refusal is words, and so is what nobody knows', async () => {
+  test('MN-11: a refusal is words, and so is what nobody knows', async () => {
     const ann = await house.comeIn('Ann')
     await ann.say('@clerk secret')
     await house.connector.idle()
@@ -214,7 +214,7 @@ describe('what an agent demands', () => {
     for (const entry of [refused, unknown]) expect(entry?.html).not.toMatch(/<form|<a /)
   })
 
-  test('mentionable §7.2: a decision that could not be brought may be made again', async () => {
+  test('MN-7.2: a decision that could not be brought may be made again', async () => {
     const ann = await house.comeIn('Ann')
     await ann.say('@clerk order')
     await house.connector.idle()

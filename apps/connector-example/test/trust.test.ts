@@ -51,7 +51,7 @@ async function callByHand({ config, gatewayUrl }: ChatHouse, { tokenKeys, eviden
   return /heard: [^"]*/.exec(text)?.[0] ?? `${answer.status} ${text}`
 }
 
-test('mentionable §6.3: a forged attestation proves nothing, and the agent runs without it', async () => {
+test('MN-6.3: a forged attestation proves nothing, and the agent runs without it', async () => {
   const { config, directory } = await open()
   const own = await openKeyRing(config.keyFile, Date.now)
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
@@ -66,7 +66,7 @@ test('mentionable §6.3: a forged attestation proves nothing, and the agent runs
   ])
 })
 
-test('mentionable §11: a forged connector is nobody at all', async () => {
+test('MN-11: a forged connector is nobody at all', async () => {
   const { directory } = await open()
   const forger = await openKeyRing(join(directory, 'forged.json'), Date.now)
   const heard = await callByHand(house as ChatHouse, { tokenKeys: forger, evidenceKeys: forger })
@@ -74,7 +74,7 @@ test('mentionable §11: a forged connector is nobody at all', async () => {
   expect(await (house as ChatHouse).messages()).toEqual([])
 })
 
-test('mentionable §6.3, §8.1: a connector whom nobody trusts is a caller like others', async () => {
+test('MN-6.3, MN-8.1: a connector whom nobody trusts is a caller like others', async () => {
   const { connector } = await open({ issuers: [], connectors: [] })
   const ann = await (house as ChatHouse).comeIn('Ann')
   await ann.say('@teller hello')
@@ -90,7 +90,7 @@ test('mentionable §6.3, §8.1: a connector whom nobody trusts is a caller like 
   ])
 })
 
-test('mentionable §6.3: a trusted connector speaks of nobody outside of its prefixes', async () => {
+test('MN-6.3: a trusted connector speaks of nobody outside of its prefixes', async () => {
   const { connector } = await open({ prefixes: ['room:lobby/'] })
   const ann = await (house as ChatHouse).comeIn('Ann')
   await ann.post('/rooms', { csrf: await ann.formToken(), name: 'lobby2' })
@@ -107,7 +107,7 @@ test('mentionable §6.3: a trusted connector speaks of nobody outside of its pre
   expect((await ann.answers()).at(-1)).toMatch(/room:lobby\/ann-\w+ by chat\.test/)
 })
 
-test('mentionable §11: after a rotation the card has both keys, the new one signs, and what the old one signed counts', async () => {
+test('MN-11: after a rotation the card has both keys, the new one signs, and what the old one signed counts', async () => {
   let behind = 55_000
   const { connector, config } = await open({ now: () => Date.now() - behind, credentials: true })
   const read = async (path: string) => (await connector.app.request(path)).json()

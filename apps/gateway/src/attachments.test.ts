@@ -168,7 +168,7 @@ describe('readAttachment()', () => {
     await expect(reading).rejects.toThrow(new Undeliverable('Cannot fetch attachment: its host answered 404'))
   })
 
-  test('mentionable §4.1: bytes that are fetched are what their digest promises, or none', async () => {
+  test('MN-4.1: bytes that are fetched are what their digest promises, or none', async () => {
     const shelf = createAttachmentShelf({
       desk: { findBlob: async () => undefined } as unknown as ShelfOptions['desk'],
       origin,

@@ -14,7 +14,7 @@ import { addTranscriptCommands } from './program/transcript.ts'
 import { toTerminalOutput } from './terminal-text.ts'
 import { softwareVersion } from './version.ts'
 
-/** The command line (`interface.md`, Commands). */
+/** The command line. */
 export async function runPostern(argv: readonly string[]): Promise<void> {
   try {
     await createProgram().parseAsync([...argv])

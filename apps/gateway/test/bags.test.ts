@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Answer, WebHouse } from './web-house.ts'
 import { name, openWebHouse } from './web-house.ts'
 
-// What a message from outside claims to be (§5.4.3): a hint that counts where it is true, and nowhere else.
+// What a message from outside claims to be (LAW-3): a hint that counts where it is true, and nowhere else.
 
 let web: WebHouse
 

@@ -27,7 +27,7 @@ function awaitDecision(words: string): Promise<string> {
   return eventually(async () => house.world.mail.received.find(({ text }) => text?.includes(words))?.text)
 }
 
-test('mentionable §7: consent asked for by mail is given on the page, and the agent goes on by mail', async () => {
+test('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail', async () => {
   const { mail, reply, path } = await askByMail({ subject: 'A cake' })
   expect(reply.text).toContain('May I hand your order on to the <baker>?')
   expect(reply.text).toContain('Yes, hand it on: https://agents.test/actions/')
@@ -123,7 +123,7 @@ test('what nobody has asked is not known, whatever it looks like', async () => {
   expect(new Set(texts).size).toBe(1)
 })
 
-test('mentionable §7.1: an agent that leads people to another origin fails, and they get no link', async () => {
+test('MN-7.1: an agent that leads people to another origin fails, and they get no link', async () => {
   const { mail } = await house.world.mail.deliver({ to: 'shop@agents.test', text: 'elsewhere please' })
   const reply = await house.world.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.text).toContain('Sorry, this could not be answered.')

@@ -7,7 +7,7 @@ import { operatorToken } from './house.ts'
 import type { WebHouse } from './web-house.ts'
 import { name, openWebHouse } from './web-house.ts'
 
-// Another runtime behind an agent, which takes and gives message envelopes (seed 000): a real server, asked in real runs.
+// Another runtime behind an agent, which takes and gives message envelopes: a real server, asked in real runs.
 
 interface Request {
   readonly messages: readonly { readonly type: string; readonly role: string; readonly content: unknown }[]

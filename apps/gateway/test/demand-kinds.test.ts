@@ -29,7 +29,7 @@ async function askInPublic(text: string) {
 
 const alice = 'https://mastodon.test/users/alice'
 
-test('mentionable §7.1: a refusal over ActivityPub is told in words, to whom it is for', async () => {
+test('MN-7.1: a refusal over ActivityPub is told in words, to whom it is for', async () => {
   const { note } = await askInPublic('refuse please')
   expect(note.content).toContain('Not today.')
   expect(note.content).not.toContain('/actions/')

@@ -23,14 +23,14 @@ async function call(method: string, path: string, body?: object, as: keyof typeo
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> }
 }
 
-test('S-01…S-30 over HTTP: the Python client runs the seed’s example and its own tests against a gateway', async () => {
+test('S-01…S-30 over HTTP: the Python client runs the published example and its own tests against a gateway', async () => {
   const cwd = resolve(import.meta.dirname, '../../../clients/python')
   const env = { ...process.env, POSTERN_URL: house.url(), POSTERN_TOKEN: tokens.ann, PYTHONDONTWRITEBYTECODE: '1' }
   const { stderr } = await run('python3', ['-m', 'unittest', 'discover', '-s', 'tests'], { cwd, env })
   expect(stderr).toMatch(/Ran \d+ tests[\s\S]*\nOK\n$/)
 }, 60_000)
 
-/** §3.2 of the reference: what each type must have, and what of its own it may have. */
+/** What each type must have, and what of its own it may have. */
 const catalogue: Readonly<Record<string, readonly [group: string, required: string, optional?: string]>> = {
   user_message: ['conversation', 'content'],
   assistant_message: ['conversation', 'content'],

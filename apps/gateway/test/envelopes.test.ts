@@ -3,7 +3,7 @@ import { operatorToken } from './house.ts'
 import type { Answer, WebHouse } from './web-house.ts'
 import { name, openWebHouse } from './web-house.ts'
 
-// Message envelopes (seed 000) as whoever keeps his sessions here meets them: sent as a list, and read back.
+// Message envelopes as whoever keeps his sessions here meets them: sent as a list, and read back.
 
 let web: WebHouse
 let path: string
@@ -38,10 +38,10 @@ const ofType = (type: string) => ({ content: '', metadata: { type } })
 
 type Stored = readonly [id: string, what: string, row: object, envelope: object]
 
-/** The golden values of the reference: the whole envelope, member by member. */
+/** The values that the original class gives: the whole envelope, member by member. */
 const stored: readonly Stored[] = [
   ['E-01', 'a plain row', { role: 'user', content: 'hi' }, { ...bare, role: 'user', content: 'hi' }],
-  ['E-02', 'the seed’s tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
+  ['E-02', 'the published tool call', callRow, { ...form, type: 'tool_call', ...callRow, payload: callPayload }],
   [
     'E-03',
     'a tool result',

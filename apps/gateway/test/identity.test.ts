@@ -238,7 +238,7 @@ describe('allow and deny', () => {
     expect((await say({ to: 'club', ...attested })).status).toBe(403)
   })
 
-  test('§8.4: who acts on behalf of somebody denied is denied', async () => {
+  test('MN-8.4: who acts on behalf of somebody denied is denied', async () => {
     const draft = { domain: '@club@agents.test', subject: 'slack:T123/BOT', assurance: 'delegated' }
     const forMember = vouch(randomUUID(), { ...draft, onBehalfOf: ['slack:T123/U456'] })
     expect((await say({ to: 'club', ...forMember })).text).toContain('a member')
@@ -268,7 +268,7 @@ describe('allow and deny', () => {
   })
 })
 
-describe('§8.1 mention_relay', () => {
+describe('MN-8.1 mention_relay', () => {
   test('is overridden by a caller whom the operator has named as a connector', async () => {
     const { text } = await say({ sub: 'slack-connector', mentionable: { mention_relay: { kind: 'inline' } } })
     expect(text).toMatch(/^a stranger; inline; slack-connector by /)

@@ -91,7 +91,7 @@ function call(place: { messageId: string; contextId: string; metadata?: Record<s
   return house.world.a2a.deliver({ url: `${origin}/agents/desk/a2a`, text: place.messageId, ...place })
 }
 
-/** §9.2, a column for each protocol. */
+/** MN-9.2, a column for each protocol. */
 const columns = {
   activitypub: {
     auth_method: ['ap-http-signature'],
@@ -106,7 +106,7 @@ const columns = {
   },
 } as const
 
-describe.each(Object.keys(doors) as (keyof typeof doors)[])('mentionable §9.2, %s:', via => {
+describe.each(Object.keys(doors) as (keyof typeof doors)[])('MN-9.2, %s:', via => {
   const column = columns[via]
   let sent: Awaited<ReturnType<Door['first']>>
   let answer: Awaited<ReturnType<Door['reply']>>
@@ -121,7 +121,7 @@ describe.each(Object.keys(doors) as (keyof typeof doors)[])('mentionable §9.2, 
     reply = await readNext()
   })
 
-  test('§2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents', () => {
+  test('MN-2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents', () => {
     expect(normalizedMessageSchema.safeParse(JSON.parse(JSON.stringify(first))).error).toBeUndefined()
     expect(first.received_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/)
     expect(first.recipient).toBe('@desk@agents.test')
@@ -149,7 +149,7 @@ describe.each(Object.keys(doors) as (keyof typeof doors)[])('mentionable §9.2, 
     expect(text).toContain(marks[via])
     expect(text).not.toMatch(/Bearer |"authorization"|"signature":/i)
   })
-  test('§9.1: the door checked the credential, minted evidence of it, and gave the history', () => {
+  test('MN-9.1: the door checked the credential, minted evidence of it, and gave the history', () => {
     const { sender } = reply
     expect(sender.verified).toBe(true)
     const [evidence] = sender.identities ?? []
@@ -160,7 +160,7 @@ describe.each(Object.keys(doors) as (keyof typeof doors)[])('mentionable §9.2, 
     })
     expect(reply.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
-  test('§5, §2.3: each turn has its own sender, parts, role and time, oldest first', () => {
+  test('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first', () => {
     const [asked, answered] = reply.history ?? []
     expect(asked).toMatchObject({ id: sent.id, role: 'user', sender: { address: first.sender.address } })
     expect(answered).toMatchObject({ role: 'assistant', sender: { address: '@desk@agents.test' } })
@@ -171,7 +171,7 @@ describe.each(Object.keys(doors) as (keyof typeof doors)[])('mentionable §9.2, 
   })
 })
 
-test('§5: the gateway trims by the agent’s policy, before the agent is called', async () => {
+test('MN-5: the gateway trims by the agent’s policy, before the agent is called', async () => {
   const heard: NormalizedMessage[] = []
   for (const text of ['one', 'two', 'three']) {
     void call({ messageId: `trim ${text}`, contextId: 'trim' })
@@ -182,7 +182,7 @@ test('§5: the gateway trims by the agent’s policy, before the agent is called
   expect(heard[2]?.history?.map(({ id, role }) => (role === 'user' ? id : role))).toEqual(['trim two', 'assistant'])
 })
 
-test('§4.2, §3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
+test('MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words', async () => {
   const { a2a } = house.world
   const client = await a2a.client(`${origin}/agents/tools/.well-known/agent-card.json`, await a2a.token())
   const told: { type: string; toolCallId: string }[] = []
@@ -201,7 +201,7 @@ test('§4.2, §3: a streamed tool call is told twice under one id, begun and end
   expect((await readNext()).parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'calling search(...)' }])
 })
 
-test('§1.3: every document of discovery is at the root of the domain, by https addresses only', async () => {
+test('MN-1.3: every document of discovery is at the root of the domain, by https addresses only', async () => {
   for (const path of [
     '/.well-known/webfinger?resource=acct:desk@agents.test',
     '/.well-known/agent-card/desk',
@@ -214,7 +214,7 @@ test('§1.3: every document of discovery is at the root of the domain, by https 
   }
 })
 
-test('§1.3: the legacy relation and the legacy addresses of specifications are never written', async () => {
+test('MN-1.3: the legacy relation and the legacy addresses of specifications are never written', async () => {
   for (const path of ['/.well-known/webfinger?resource=acct:desk@agents.test', '/.well-known/agent-card/desk']) {
     const text = await (await fetch(`${house.url()}${path}`)).text()
     expect(text).not.toMatch(/mentionable\.dev\/(agent-card|spec\/)/)
@@ -222,7 +222,7 @@ test('§1.3: the legacy relation and the legacy addresses of specifications are 
   }
 })
 
-test('§1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller', async () => {
+test('MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller', async () => {
   const card = await (await fetch(`${house.url()}/.well-known/agent-card/desk`)).json()
   expect(card).toMatchObject({
     address: '@desk@agents.test',
@@ -242,7 +242,7 @@ test('§1.4: the card says how to call: endpoint, transport, modes, skills and w
   })
 })
 
-test('§1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
+test('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s', async () => {
   const card = (await (await fetch(`${house.url()}/.well-known/agent-card.json`)).json()) as { name: string }
   const own = (await (await fetch(`${house.url()}/agents/desk/.well-known/agent-card.json`)).json()) as { name: string }
   expect(card.name).toBe(own.name)

@@ -60,7 +60,7 @@ async function countMessages(): Promise<number> {
   return (await house.messages()).length
 }
 
-test('mentionable §7.1: a payment is demanded as input-required, with all it takes to pay', async () => {
+test('MN-7.1: a payment is demanded as input-required, with all it takes to pay', async () => {
   const asked = await askToPay()
   expect(asked.task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   const policy = policyOf(asked)
@@ -76,7 +76,7 @@ test('mentionable §7.1: a payment is demanded as input-required, with all it ta
   expect(wordsOf(asked)).toContain('A cake is not for nothing.')
 })
 
-test('mentionable §7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call', async () => {
+test('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call', async () => {
   const asked = await askToPay()
   const receipt = signReceipt(policyOf(asked), { reference: 'invoice 12' })
   const paid = await payTask(asked, receipt, { messageId: 'paying-1' })

@@ -3,7 +3,7 @@ import { eventually } from './house.ts'
 import type { PeopleTestHouse } from './people-house.ts'
 import { openPeopleHouse, readConfided } from './people-house.ts'
 
-// Issue 6, linked people: mail and fediverse, through real sockets with real signatures.
+// Linked people: mail and fediverse, through real sockets with real signatures.
 
 let people: PeopleTestHouse
 

@@ -18,7 +18,7 @@ afterAll(() => house.close())
 
 const secretWords = 'words that must stay in the body'
 
-/** The answers table of interface.md: what each peer is told for each fault, and the code the operator sees. */
+/** What each peer is told for each fault, and the code the operator sees. */
 const table: readonly (readonly [via: 'activitypub' | 'a2a' | 'email', fault: Fault, answer: number, code: string])[] =
   [
     ['activitypub', 'unsigned', 401, 'unsigned'],

@@ -74,53 +74,57 @@ const legacy = 'https://mentionable.dev/agent-card'
 describe('one defect, one finding', () => {
   test.each<[string, () => unknown, string]>([
     [
-      '§1.3: subject of somebody else',
+      'MN-1.3: subject of somebody else',
       () => Object.assign(agent.jrd, { subject: 'acct:eve@peer.test' }),
       'error webfinger.subject',
     ],
-    ['§1.3: plain JSON', () => (pages[webfinger] = { body: agent.jrd }), 'warning webfinger.type'],
-    ['§1.3: served as HTML', () => (pages[webfinger] = { type: 'text/html', body: agent.jrd }), 'error webfinger.type'],
-    ['§1.3: no aliases', () => Reflect.deleteProperty(agent.jrd, 'aliases'), 'warning webfinger.aliases'],
-    ['§1.3: links in another order', () => agent.jrd.links.reverse(), 'warning webfinger.order'],
-    ['§1.3: the legacy relation', () => Object.assign(link(1), { rel: legacy }), 'warning webfinger.legacy_rel'],
-    ['§1.3: a link of another type', () => Object.assign(link(2), { type: 'text/plain' }), 'warning webfinger.types'],
-    ['§1.3: mail elsewhere', () => Object.assign(link(3), { href: 'mailto:else@peer.test' }), 'warning mail.address'],
-    ['§1.4: card of another', () => Object.assign(agent.card, { address: '@eve@peer.test' }), 'error card.address'],
+    ['MN-1.3: plain JSON', () => (pages[webfinger] = { body: agent.jrd }), 'warning webfinger.type'],
     [
-      '§1.4: other version',
+      'MN-1.3: served as HTML',
+      () => (pages[webfinger] = { type: 'text/html', body: agent.jrd }),
+      'error webfinger.type',
+    ],
+    ['MN-1.3: no aliases', () => Reflect.deleteProperty(agent.jrd, 'aliases'), 'warning webfinger.aliases'],
+    ['MN-1.3: links in another order', () => agent.jrd.links.reverse(), 'warning webfinger.order'],
+    ['MN-1.3: the legacy relation', () => Object.assign(link(1), { rel: legacy }), 'warning webfinger.legacy_rel'],
+    ['MN-1.3: a link of another type', () => Object.assign(link(2), { type: 'text/plain' }), 'warning webfinger.types'],
+    ['MN-1.3: mail elsewhere', () => Object.assign(link(3), { href: 'mailto:else@peer.test' }), 'warning mail.address'],
+    ['MN-1.4: card of another', () => Object.assign(agent.card, { address: '@eve@peer.test' }), 'error card.address'],
+    [
+      'MN-1.4: other version',
       () => Object.assign(agent.card, { protocol_version: '1.0' }),
       'error card.protocol_version',
     ],
-    ['§1.4: no name', () => Object.assign(agent.card, { name: '' }), 'error card.names'],
-    ['§1.4: no semantic version', () => Object.assign(agent.card, { version: '1' }), 'warning card.names'],
+    ['MN-1.4: no name', () => Object.assign(agent.card, { name: '' }), 'error card.names'],
+    ['MN-1.4: no semantic version', () => Object.assign(agent.card, { version: '1' }), 'warning card.names'],
     [
-      '§1.4: endpoint without TLS',
+      'MN-1.4: endpoint without TLS',
       () => Object.assign(a2a(), { endpoint: 'http://peer.test/a2a' }),
       'error card.endpoint',
     ],
-    ['§1.4: unknown transport', () => Object.assign(a2a(), { transport: 'grpc' }), 'error card.transport'],
-    ['§1.4: no auth', () => Object.assign(a2a(), { auth: undefined }), 'error card.auth'],
-    ['§1.4: OAuth without issuer', () => Object.assign(a2a(), { auth: { scheme: 'oauth2' } }), 'error card.auth'],
-    ['§1.4: no modes', () => Object.assign(a2a(), { input_modes: undefined }), 'warning card.modes'],
+    ['MN-1.4: unknown transport', () => Object.assign(a2a(), { transport: 'grpc' }), 'error card.transport'],
+    ['MN-1.4: no auth', () => Object.assign(a2a(), { auth: undefined }), 'error card.auth'],
+    ['MN-1.4: OAuth without issuer', () => Object.assign(a2a(), { auth: { scheme: 'oauth2' } }), 'error card.auth'],
+    ['MN-1.4: no modes', () => Object.assign(a2a(), { input_modes: undefined }), 'warning card.modes'],
     [
-      '§1.6: extension without https',
+      'MN-1.6: extension without https',
       () => Object.assign(a2a(), { capabilities: { extensions: [{ uri: 'urn:x' }] } }),
       'error card.extensions',
     ],
     [
-      '§1.6: extension by its old name',
+      'MN-1.6: extension by its old name',
       () =>
         Object.assign(a2a(), { capabilities: { extensions: [{ uri: 'https://mentionable.dev/spec/policy/v0.1' }] } }),
       'warning card.extensions',
     ],
-    ['§1.4: card not JSON', () => (pages['/.well-known/agent-card/bot'] = { body: 'no' }), 'error card.answer'],
+    ['MN-1.4: card not JSON', () => (pages['/.well-known/agent-card/bot'] = { body: 'no' }), 'error card.answer'],
     [
-      '§1.4: card redirects',
+      'MN-1.4: card redirects',
       () => (pages['/.well-known/agent-card/bot'] = { status: 302, location: '/c' }),
       'error card.answer',
     ],
     [
-      '§1.4: card of another type',
+      'MN-1.4: card of another type',
       () => (pages['/.well-known/agent-card/bot'] = { type: 'text/plain', body: agent.card }),
       'warning card.type',
     ],
@@ -131,7 +135,7 @@ describe('one defect, one finding', () => {
     ],
     ['an actor that is none', () => Object.assign(agent.actor, { type: 'Note' }), 'error actor.type'],
     [
-      '§13.3: another preferredUsername',
+      'MN-13.3: another preferredUsername',
       () => Object.assign(agent.actor, { preferredUsername: 'eve' }),
       'error actor.username',
     ],
@@ -149,15 +153,15 @@ describe('one defect, one finding', () => {
     ],
     ['an actor behind signatures', () => (pages['/u/bot'] = { status: 401 }), 'warning actor.answer'],
     ['an actor that is not there', () => (pages['/u/bot'] = { status: 404 }), 'error actor.answer'],
-    ['§1.5: page without data', () => Object.assign(agent, { page: '<p>' }), 'warning page.json_ld'],
-    ['§1.5: no page', () => (pages['/bot'] = { status: 500 }), 'warning page.answer'],
+    ['MN-1.5: page without data', () => Object.assign(agent, { page: '<p>' }), 'warning page.json_ld'],
+    ['MN-1.5: no page', () => (pages['/bot'] = { status: 500 }), 'warning page.answer'],
     [
-      '§1.5: no directory',
+      'MN-1.5: no directory',
       () => (pages['/.well-known/mentionable-agents.json'] = { status: 404 }),
       'warning directory.answer',
     ],
     [
-      '§1.5: directory without it',
+      'MN-1.5: directory without it',
       () => Object.assign(agent.directory, { contactPoint: [] }),
       'warning directory.entry',
     ],
@@ -183,7 +187,7 @@ describe('one defect, one finding', () => {
   })
 })
 
-describe('mentionable §1.3: redirects of WebFinger', () => {
+describe('MN-1.3: redirects of WebFinger', () => {
   test('one, to https on another host, is followed; the subject still counts', async () => {
     pages[webfinger] = { status: 302, location: `https://other.test${webfinger}?resource=x` }
     elsewhere[webfinger] = { type: 'application/jrd+json', body: agent.jrd }
@@ -209,7 +213,7 @@ describe('mentionable §1.3: redirects of WebFinger', () => {
   })
 })
 
-test('§1.3: links without https are named, and not followed', async () => {
+test('MN-1.3: links without https are named, and not followed', async () => {
   link(1).href = 'http://peer.test/.well-known/agent-card/bot'
   link(0).href = 'http://peer.test/u/bot'
   const { findings, outcome } = await resolve()
@@ -247,7 +251,7 @@ test('what is no address is refused with the reason', async () => {
   })
 })
 
-test('§13.3: an actor on another host has to name the same account', async () => {
+test('MN-13.3: an actor on another host has to name the same account', async () => {
   const actor = { ...agent.actor, id: 'https://other.test/u/bot', inbox: 'https://other.test/inbox' }
   Object.assign(actor, { publicKey: { ...(actor as { publicKey?: object }).publicKey, owner: actor.id } })
   elsewhere['/u/bot'] = { type: 'application/activity+json', body: actor }

@@ -76,7 +76,7 @@ describe('what we publish', () => {
     expect(answer.headers.get('content-type')).toBe('application/jrd+json')
   })
 
-  test('§1.4: the card lists the extensions that are on, and no other', async () => {
+  test('MN-1.4: the card lists the extensions that are on, and no other', async () => {
     const card = JSON.parse((await ask('/.well-known/agent-card/Echo')).body.toString())
     const a2aCard = JSON.parse((await ask('/agents/echo/.well-known/agent-card.json')).body.toString())
     const uris = (list: readonly { uri: string }[]) => list.map(({ uri }) => uri)
@@ -95,7 +95,7 @@ describe('what we publish', () => {
   test.each([
     ['echo', ['echo', 'help']],
     ['help', ['help']],
-  ])('§1.5: the page of %s describes %j; the default agent’s stands for the host', async (agent, names) => {
+  ])('MN-1.5: the page of %s describes %j; the default agent’s stands for the host', async (agent, names) => {
     const page = (await ask(`/agents/${agent}`, 'text/html')).body.toString()
     const data = JSON.parse(/<script type="application\/ld\+json">(.*)<\/script>/.exec(page)?.[1] ?? '')
     const directory = JSON.parse((await ask('/.well-known/mentionable-agents.json')).body.toString())
@@ -113,7 +113,7 @@ describe('what we publish', () => {
   })
 })
 
-test('§1.3: agents whose names differ in case only cannot be configured', async () => {
+test('MN-1.3: agents whose names differ in case only cannot be configured', async () => {
   const agents = { echo: { use: 'builtin:echo' }, Echo: { use: 'builtin:echo' } }
   await expect(openTestHouse(() => ({ agents }))).rejects.toThrow('agents.Echo')
 })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { seedRows } from './seed-rows.ts'
 
-// Every row of the four seeds' reference, and the tests that name it: a row without one, or one whose test is gone, fails here.
+// Every rule of the four formats (docs/conformance/transcript.md), and the tests that name it: a rule without one, or one whose test is gone, fails here.
 
 const rowsOf = { E: 44, C: 32, S: 34, W: 32 }
 

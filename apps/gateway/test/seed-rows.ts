@@ -1,4 +1,4 @@
-/** Tests of the rows of the reference on the seeds (E: message envelopes; C: chat; S: message stores; W: swarms), by their files. */
+/** Tests of the rules in docs/conformance/transcript.md (E: message envelopes; C: chat; S: message stores; W: swarms), by their files. */
 const envelopes = 'apps/gateway/test/envelopes.test.ts'
 const channelRows = 'apps/gateway/test/channel-rows.test.ts'
 const conversationRunner = 'apps/gateway/test/conversation-runner.test.ts'

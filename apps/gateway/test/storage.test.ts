@@ -51,7 +51,7 @@ function signUrl(place: typeof seedPlace, { secret = jwtSecret, from = project, 
   return `${from}/storage/v1/object/sign/${place.bucket}/${encodePath(place.path)}?token=${token}`
 }
 
-/** The seed's own example, with its address. */
+/** The original format's example, with its address. */
 const seedBody = (url: string, part: object = { type: 'binary', mimeType: 'image/jpeg', url }) => ({
   threadId: 'thread-123',
   runId: name('run'),
@@ -80,7 +80,7 @@ describe('a project whose signed URLs count', () => {
     return answer.text()
   }
 
-  test('C-02, C-03, C-04: the seed’s example, word for word, stores what the seed stores; so does a part of 1.0', async () => {
+  test('C-02, C-03, C-04: the original example, word for word, stores what the original stores; so does a part of 1.0', async () => {
     const url = signUrl(seedPlace)
     const image = { type: 'image', source: { type: 'url', value: url, mimeType: 'image/jpeg' } }
     const bodies = [seedBody(url), { ...seedBody(url, image), threadId: 'thread-124' }]
@@ -110,7 +110,7 @@ describe('a project whose signed URLs count', () => {
     expect([other.status, other.json.detail]).toEqual([404, 'Cannot sign attachment: there is none of yours'])
   })
 
-  test('C-02: with the seed’s own token, which proves nothing, it runs all the same, with a link', async () => {
+  test('C-02: with the original’s own token, which proves nothing, it runs all the same, with a link', async () => {
     const before = host.asked.length
     const url = `${project}/storage/v1/object/sign/agent-files/agent-inputs/u/t/r/img.jpg?token=xxx`
     const told = await post({ ...seedBody(url), threadId: name('thread') })

@@ -3,7 +3,7 @@ import { operatorToken } from './house.ts'
 import type { Answer, WebHouse } from './web-house.ts'
 import { jpeg, name, openWebHouse } from './web-house.ts'
 
-// Messages of a swarm (seed 003) as they are read in and written out over HTTP.
+// Messages of a swarm as they are read in and written out over HTTP.
 
 let web: WebHouse
 

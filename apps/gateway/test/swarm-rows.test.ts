@@ -3,7 +3,7 @@ import { eventually, operatorToken } from './house.ts'
 import type { SwarmHouse } from './swarm-house.ts'
 import { call, describeSwarm, nameOne, openSwarmChat, openSwarmHouse, say } from './swarm-house.ts'
 
-// Rows of seed 003 that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
+// Rules of swarms that concern whole turns, through the gateway: humans, bans, cancelling, rescue.
 
 let swarm: SwarmHouse
 let asked: string[] = []

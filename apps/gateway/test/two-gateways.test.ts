@@ -88,14 +88,14 @@ test('agents of two gateways call each other three hops deep, over signed cards 
   expect(await say('@relay@b.test @relay@a.test @relay@b.test')).toEqual(firstHops)
 })
 
-test('C10 the fourth hop is refused', async () => {
+test('A2A-C10 the fourth hop is refused', async () => {
   expect(await say('@relay@b.test @relay@a.test @relay@b.test @relay@a.test')).toEqual([
     ...firstHops,
     'Rejection: Cannot call agent: agent chain is longer than 3 hops',
   ])
 })
 
-test('C10 nor is it let in when it comes', async () => {
+test('A2A-C10 nor is it let in when it comes', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 4, max_hops: 9 } } }
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'x' }], metadata }
   const answer = await fetch(`http://127.0.0.1:${ports['a.test']}/a2a`, {

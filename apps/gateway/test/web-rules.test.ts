@@ -64,7 +64,7 @@ describe('what is stored', () => {
 
   // By a mistake of the agent's, and by its model that goes away.
   test.each(['boom', 'fade'])(
-    'C-16, §6.7: what was heard of an answer that failed (%s) is kept, marked as incomplete, and why follows it',
+    'C-16, TR-07: what was heard of an answer that failed (%s) is kept, marked as incomplete, and why follows it',
     async word => {
       const threadId = name('thread')
       const events = await web.say(word, { threadId })

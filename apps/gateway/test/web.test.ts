@@ -367,7 +367,7 @@ describe('an attachment', () => {
     expect((await fetch(local(url).replace(/token=.*/, 'token=a.b.c'))).status).toBe(403)
   })
 
-  test('C-02, C-03, C-04, C-05: the seed’s own body runs, and only bucket, path and type are kept', async () => {
+  test('C-02, C-03, C-04, C-05: the original format’s own body runs, and only bucket, path and type are kept', async () => {
     for (const type of ['binary', 'image']) {
       const threadId = name('thread')
       const { bucket, path, mime_type, url } = await upload(threadId)
@@ -411,7 +411,7 @@ describe('an attachment', () => {
     expect(events.at(-1)).toMatchObject({ type: 'RUN_FINISHED' })
   })
 
-  test('C-10, C-11: two are both there, the first by the seed’s own name; bytes that come along are stored like uploads', async () => {
+  test('C-10, C-11: two are both there, the first by the original’s own name; bytes that come along are stored like uploads', async () => {
     const threadId = name('thread')
     const { url } = await upload(threadId)
     const content = [

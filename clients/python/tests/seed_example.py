@@ -1,4 +1,4 @@
-"""The example of seed 002 (message store format), word for word but for its imports; MIT licence (auto-ai-agent-framework).
+"""The example of the message store format, word for word but for its imports; MIT licence (auto-ai-agent-framework).
 
 ``db_connection``, ``planner``, ``workers`` and ``policies`` are whoever runs it.
 """

@@ -53,7 +53,7 @@ USAGE = "# Usage in implementation:"
 
 
 def run_example(db_connection: Any, store_of: Optional[Callable[[Any], BaseMessageStore]] = None) -> Dict[str, Any]:
-    """The seed's example, word for word: over its own store, or with its usage over another."""
+    """The published example, word for word: over its own store, or with its usage over another."""
     names: Dict[str, Any] = {"db_connection": db_connection, "planner": lambda task, history: [], "workers": {}, "policies": {}}
     definition, usage = EXAMPLE.split(USAGE)
     exec(compile(definition, "seed_example.py", "exec"), names)

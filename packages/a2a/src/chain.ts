@@ -5,7 +5,7 @@ import { isObject } from './validate/shape.ts'
 import type { WireMessage } from './wire.ts'
 
 /**
- * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew (`contract.md`, chains).
+ * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew.
  * @throws A2aRejection `invalidParams` when it is malformed; Rejection `forbidden` when it has gone too far
  */
 export function clampChain({ metadata }: WireMessage, ceiling: number): AgentChain | undefined {

@@ -14,7 +14,7 @@ const nothing: Vouching = { accepted: [], proofs: [], mentionRelay: mentionRelay
 type VouchingHouse = Pick<House, 'identity' | 'agents' | 'world'>
 
 /**
- * Forwarded evidence (mentionable §6.4), and how mentions reach others where the sender speaks for a platform (§8.1). What does
+ * Forwarded evidence (MN-6.4), and how mentions reach others where the sender speaks for a platform (MN-8.1). What does
  * not hold is left out; the message is taken all the same. Evidence is used up by it: the last of all checks.
  */
 export function readVouching(call: Call, message: WireMessage, house: VouchingHouse): Promise<Vouching> | Vouching {

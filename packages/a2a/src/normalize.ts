@@ -10,7 +10,7 @@ import { isObject } from './validate/shape.ts'
 import type { Call, ProvenMessage } from './verify.ts'
 import type { SendMessageParams, WireMessage } from './wire.ts'
 
-/** A proven message → what the desk keeps and the agent reads (`contract.md`, by protocol). `domain`: of our agents. */
+/** A proven message → what the desk keeps and the agent reads. `domain`: of our agents. */
 export function normalizeMessage(proven: ProvenMessage, domain: string): Intake {
   const { call, params, task, chain, phase, vouching, claim, receivedAt } = proven
   const { caller, agent } = call
@@ -101,7 +101,7 @@ function stripParams(document: unknown): unknown {
   return stripped === whole ? document : (stripped as typeof whole).params
 }
 
-/** A2A has no member for it; the family's namespace has (`contract.md`, by protocol). */
+/** A2A has no member for it; the family's namespace has. */
 function readInReplyTo({ metadata }: WireMessage): string | undefined {
   const named = isObject(metadata?.mentionable) ? metadata.mentionable.in_reply_to : undefined
   return typeof named === 'string' && named.length <= 256 ? named : undefined

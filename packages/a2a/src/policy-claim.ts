@@ -21,7 +21,7 @@ const maxReceipt = 8_192
 const reaches = ['once', ...rememberScopes]
 
 /**
- * The decision a caller brings (mentionable §7.2); that it is there proves nothing.
+ * The decision a caller brings (MN-7.2); that it is there proves nothing.
  * @throws A2aRejection `invalidParams` when it is malformed; Rejection when it does not count
  */
 export async function readPolicyClaim(

@@ -31,7 +31,7 @@ export interface RouteRooms extends DoorRooms {
 
 const cardSeconds = 300
 
-/** The JSON-RPC and HTTP+JSON endpoints and the cards of all agents (`interface.md`, routes). */
+/** The JSON-RPC and HTTP+JSON endpoints and the cards of all agents. */
 export function createRoutes(rooms: RouteRooms): Hono {
   const routes = new Hono()
   const answerRpc = createRpcAnswer(rooms)

@@ -17,7 +17,7 @@ function evidence(claims?: Record<string, unknown>): IdentityEvidence {
 
 const provider_subject = 'slack:T123/U456'
 
-test('mentionable §2.2: a profile is what the first evidence says that has one', () => {
+test('MN-2.2: a profile is what the first evidence says that has one', () => {
   const profile = { display_name: 'Ann', username: 'ann', locale: 'de', timezone: 'Europe/Vienna' }
   const said = [
     evidence(),
@@ -27,12 +27,12 @@ test('mentionable §2.2: a profile is what the first evidence says that has one'
   expect(readProfile(said)).toEqual({ ...profile, provider: 'slack', provider_subject })
 })
 
-test('mentionable §2.2: without evidence that says so there is none', () => {
+test('MN-2.2: without evidence that says so there is none', () => {
   expect(readProfile([])).toBe(undefined)
   expect(readProfile([evidence(), evidence({ profile: 'Ann' })])).toBe(undefined)
 })
 
-test('mentionable §2.2: of a profile only short texts are taken, in one line, and the subject is the evidence’s', () => {
+test('MN-2.2: of a profile only short texts are taken, in one line, and the subject is the evidence’s', () => {
   const profile = {
     display_name: `A\nnn${'n'.repeat(300)}`,
     username: 7,

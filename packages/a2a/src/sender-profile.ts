@@ -5,7 +5,7 @@ const members = ['display_name', 'username', 'locale', 'timezone'] as const
 const maxLength = 200
 
 /**
- * How somebody is shown on the platform whose connector vouches for him (mentionable §2.2, §6.5): from evidence that counts, and for
+ * How somebody is shown on the platform whose connector vouches for him (MN-2.2, MN-6.5): from evidence that counts, and for
  * display only. Undefined where none of it says.
  */
 export function readProfile(accepted: readonly IdentityEvidence[]): SenderProfile | undefined {

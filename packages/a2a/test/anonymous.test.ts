@@ -34,7 +34,7 @@ describe('callers who prove nothing, where they are let in', () => {
     expect(known.body.result.tasks).toHaveLength(1)
   })
 
-  test('M14 never meet each other by a message id', async () => {
+  test('A2A-M14 never meet each other by a message id', async () => {
     const first = await house.say('hi', { messageId: '1' }, nobody)
     const second = await house.say('hi', { messageId: '1' }, nobody)
     const third = await house.say('other words', { messageId: '1' }, nobody)
@@ -43,7 +43,7 @@ describe('callers who prove nothing, where they are let in', () => {
     expect(house.heard.at(-1)?.history).toEqual([])
   })
 
-  test('M12 are not answered twice within a task they know', async () => {
+  test('A2A-M12 are not answered twice within a task they know', async () => {
     const path = '/agents/asking/a2a'
     const { id } = (await house.say('hi', {}, { ...nobody, path })).body.result.task
     const before = house.heard.length
@@ -65,7 +65,7 @@ describe('callers who prove nothing, where they are let in', () => {
   })
 })
 
-test('T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
+test('A2A-T02 who opens all the tasks he may from one network leaves room for others who prove nothing, up to a bound', async () => {
   const config = { auth: { anonymous: true }, limits: { open_tasks_per_caller: 2 } }
   const crowded = await openTestHouse({ works: false, config })
   let number = 0

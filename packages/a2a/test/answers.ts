@@ -1,4 +1,4 @@
-/** What no answer to a peer may hold, whatever was asked (a2a.md §7.3). */
+/** What no answer to a peer may hold, whatever was asked. */
 const leaks: readonly (readonly [what: string, pattern: RegExp])[] = [
   ['HTML', /<\/?(html|body|pre|title|!doctype)\b/i],
   ['a stack trace', /\bat (async )?[\w.<>]+ \(|\.(ts|js|mjs):\d+/],

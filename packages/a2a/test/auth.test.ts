@@ -28,7 +28,7 @@ const refused = (problem: string) => ({
 const accepted = { status: 200, challenge: null, message: undefined }
 const seconds = () => Math.floor(house.world.now() / 1000)
 
-describe('A01 no credential', () => {
+describe('A2A-A01 no credential', () => {
   test.each(['SendMessage', 'GetTask', 'ListTasks', 'CancelTask', 'SendStreamingMessage', 'NoSuchMethod'])(
     '%s: 401 with a challenge and no details',
     async method => {
@@ -52,7 +52,7 @@ describe('A01 no credential', () => {
   })
 })
 
-describe('A02 the Authorization header', () => {
+describe('A2A-A02 the Authorization header', () => {
   test('takes the scheme in any case', async () => {
     const { status } = await list({ token: null, headers: { authorization: `bEARER ${house.token}` } })
     expect(status).toBe(200)
@@ -62,10 +62,10 @@ describe('A02 the Authorization header', () => {
     ['twice', (token: string) => `Bearer ${token}, Bearer ${token}`],
     ['Basic', () => 'Basic YTpi'],
     ['without token', () => 'Bearer'],
-    ['A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
-    ['A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
-    ['A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
-    ['A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
+    ['A2A-A16 of 1 MB', () => `Bearer a.b.${'c'.repeat(1_000_000)}`],
+    ['A2A-A16 with 100 dots', () => `Bearer ${'a.'.repeat(100)}a`],
+    ['A2A-A16 unencoded JSON', () => 'Bearer {"alg":"none"}.{"sub":"alice"}.'],
+    ['A2A-A03 empty signature', (token: string) => `Bearer ${token.slice(0, token.lastIndexOf('.') + 1)}`],
   ])('%s: 401', async (_, authorization) => {
     const { status, body } = await list({ token: null, headers: { authorization: authorization(house.token) } })
     expect([status, body.error?.message]).toEqual([401, 'Cannot take request: expected one Bearer token'])
@@ -76,12 +76,12 @@ describe('the signature', () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const claims = () => ({ iss: house.issuer.issuer, aud: house.issuer.audience, sub: 'alice', exp: seconds() + 60 })
 
-  test('A03 alg none', async () => {
+  test('A2A-A03 alg none', async () => {
     const token = `${encode({ alg: 'none', kid: 'key-1' })}.${encode(claims())}.AAAA`
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('A04 HS256 with the public key as secret', async () => {
+  test('A2A-A04 HS256 with the public key as secret', async () => {
     const secret = new TextEncoder().encode(JSON.stringify(house.issuer.key.publicJwk))
     const token = await new SignJWT(claims()).setProtectedHeader({ alg: 'HS256', kid: 'key-1' }).sign(secret)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
@@ -94,14 +94,14 @@ describe('the signature', () => {
     expect((await verdict(token)).status).toBe(401)
   })
 
-  test('A05 a published key with an algorithm outside the list', async () => {
+  test('A2A-A05 a published key with an algorithm outside the list', async () => {
     const other = await makeKey('rsa', 'RS256')
     house.issuer.keys = [...house.issuer.keys, other.publicJwk]
     const token = await house.issuer.sign({}, { alg: 'RS256' }, other)
     expect(await verdict(token)).toEqual(refused('algorithm is not one of its issuer'))
   })
 
-  test('A06 keys and addresses of the token itself are never looked at', async () => {
+  test('A2A-A06 keys and addresses of the token itself are never looked at', async () => {
     const attacker = await makeKey('key-1')
     const header = { jwk: attacker.publicJwk, jku: 'https://evil.test/keys', x5u: 'https://evil.test/cert' }
     const reached: string[] = []
@@ -135,25 +135,25 @@ describe('the signature', () => {
 describe('the claims', () => {
   const others = ['https://other.test/a2a']
   test.each<[string, () => Record<string, unknown>, string]>([
-    ['A10 wrong iss', () => ({ iss: 'https://evil.test' }), 'issuer is not trusted'],
-    ['A10 iss with a slash at the end', () => ({ iss: 'https://issuer.test/' }), 'issuer is not trusted'],
-    ['A10 iss missing', () => ({ iss: undefined }), 'issuer is not trusted'],
-    ['A10 aud of another service', () => ({ aud: others[0] }), 'claim does not hold: aud'],
-    ['A10 aud missing', () => ({ aud: undefined }), 'claim does not hold: aud'],
-    ['A11 expired by an hour', () => ({ exp: seconds() - 3_600 }), 'it is expired'],
-    ['A11 expired by more than the tolerance', () => ({ exp: seconds() - 32 }), 'it is expired'],
-    ['A11 nbf in the future', () => ({ nbf: seconds() + 90 }), 'claim does not hold: nbf'],
-    ['A11 iat in the future', () => ({ iat: seconds() + 90 }), 'it was issued in the future'],
-    ['A11 no exp', () => ({ exp: undefined }), 'claim does not hold: exp'],
-    ['A11 exp a string', () => ({ exp: 'tomorrow' }), 'claim does not hold: exp'],
-    ['A11 exp 1e300', () => ({ exp: 1e300 }), 'it lives too long'],
-    ['A15 a sub that a store could take for another', () => ({ sub: 'a\ud800' }), 'it names no principal'],
-    ['A12 an ID token', () => ({ nonce: 'n' }), 'it is not an access token'],
-    ['A12 a refresh token', () => ({ typ: 'Refresh' }), 'it is not an access token'],
-    ['A12 use of an ID token', () => ({ token_use: 'id' }), 'it is not an access token'],
-    ['A15 no principal', () => ({ sub: undefined }), 'it names no principal'],
-    ['A15 sub a number', () => ({ sub: 5 }), 'it names no principal'],
-    ['A15 sub empty', () => ({ sub: '', client_id: 'c' }), 'it names no principal'],
+    ['A2A-A10 wrong iss', () => ({ iss: 'https://evil.test' }), 'issuer is not trusted'],
+    ['A2A-A10 iss with a slash at the end', () => ({ iss: 'https://issuer.test/' }), 'issuer is not trusted'],
+    ['A2A-A10 iss missing', () => ({ iss: undefined }), 'issuer is not trusted'],
+    ['A2A-A10 aud of another service', () => ({ aud: others[0] }), 'claim does not hold: aud'],
+    ['A2A-A10 aud missing', () => ({ aud: undefined }), 'claim does not hold: aud'],
+    ['A2A-A11 expired by an hour', () => ({ exp: seconds() - 3_600 }), 'it is expired'],
+    ['A2A-A11 expired by more than the tolerance', () => ({ exp: seconds() - 32 }), 'it is expired'],
+    ['A2A-A11 nbf in the future', () => ({ nbf: seconds() + 90 }), 'claim does not hold: nbf'],
+    ['A2A-A11 iat in the future', () => ({ iat: seconds() + 90 }), 'it was issued in the future'],
+    ['A2A-A11 no exp', () => ({ exp: undefined }), 'claim does not hold: exp'],
+    ['A2A-A11 exp a string', () => ({ exp: 'tomorrow' }), 'claim does not hold: exp'],
+    ['A2A-A11 exp 1e300', () => ({ exp: 1e300 }), 'it lives too long'],
+    ['A2A-A15 a sub that a store could take for another', () => ({ sub: 'a\ud800' }), 'it names no principal'],
+    ['A2A-A12 an ID token', () => ({ nonce: 'n' }), 'it is not an access token'],
+    ['A2A-A12 a refresh token', () => ({ typ: 'Refresh' }), 'it is not an access token'],
+    ['A2A-A12 use of an ID token', () => ({ token_use: 'id' }), 'it is not an access token'],
+    ['A2A-A15 no principal', () => ({ sub: undefined }), 'it names no principal'],
+    ['A2A-A15 sub a number', () => ({ sub: 5 }), 'it names no principal'],
+    ['A2A-A15 sub empty', () => ({ sub: '', client_id: 'c' }), 'it names no principal'],
     [
       'bound to a certificate',
       () => ({ cnf: { 'x5t#S256': 'x' } }),
@@ -165,16 +165,16 @@ describe('the claims', () => {
   })
 
   test.each<[string, () => Record<string, unknown>]>([
-    ['A10 an audience array that holds ours', () => ({ aud: [...others, house.issuer.audience] })],
-    ['A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
+    ['A2A-A10 an audience array that holds ours', () => ({ aud: [...others, house.issuer.audience] })],
+    ['A2A-A11 expired within the tolerance', () => ({ exp: seconds() - 20 })],
     ['client_id instead of sub', () => ({ sub: undefined, client_id: 'robot' })],
   ])('%s: accepted', async (_, claims) => {
     expect(await verdict(await house.issuer.sign(claims()))).toEqual(accepted)
   })
 
   test.each([
-    ['A12 another type of token', 'dpop+jwt', 'its type is not one of an access token'],
-    ['A12 a logout token', 'logout+jwt', 'its type is not one of an access token'],
+    ['A2A-A12 another type of token', 'dpop+jwt', 'its type is not one of an access token'],
+    ['A2A-A12 a logout token', 'logout+jwt', 'its type is not one of an access token'],
   ])('%s', async (_, typ, problem) => {
     expect(await verdict(await house.issuer.sign({}, { typ }))).toEqual(refused(problem))
   })
@@ -191,7 +191,7 @@ describe('the principal', () => {
     return { sender: turn?.content.sender, task: body.result.task, turn }
   }
 
-  test('A21 is who the token names, whatever the message says', async () => {
+  test('A2A-A21 is who the token names, whatever the message says', async () => {
     const { sender } = await senderOf(await house.issuer.sign({ sub: 'bob' }))
     expect(sender).toMatchObject({ address: '@bob@issuer.test', auth_method: 'a2a-jwt', verified: true })
   })
@@ -204,7 +204,7 @@ describe('the principal', () => {
     })
   })
 
-  test('A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
+  test('A2A-A15 is the pair of issuer and subject: the same sub elsewhere is another', async () => {
     const { id } = (await senderOf(house.token)).task
     const own = await house.rpc('GetTask', { id })
     expect(own.body.result.id).toBe(id)
@@ -241,7 +241,7 @@ describe('the keys of an issuer', () => {
     expect(house.issuer.fetches).toBe(1)
   })
 
-  test('A07 an unknown kid, a thousand times, in a row and at once, asks again at most once per cool-down', async () => {
+  test('A2A-A07 an unknown kid, a thousand times, in a row and at once, asks again at most once per cool-down', async () => {
     const stranger = await makeKey('stranger')
     const tokens = await Promise.all(
       Array.from({ length: 500 }, (_, at) => house.issuer.sign({ jti: String(at) }, {}, stranger)),
@@ -254,7 +254,7 @@ describe('the keys of an issuer', () => {
     expect(house.issuer.fetches).toBe(2)
   })
 
-  test('A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
+  test('A2A-A08 a new key is accepted after one more look, the old one refused once it is gone', async () => {
     await list()
     const old = house.token
     house.issuer.key = await makeKey('key-2')
@@ -265,7 +265,7 @@ describe('the keys of an issuer', () => {
     expect(await verdict(old)).toEqual(refused('key is not one of its issuer'))
   })
 
-  test('A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
+  test('A2A-A08 a key that was taken out is refused within the bound, also for tokens seen before', async () => {
     const token = await house.issuer.sign({ exp: seconds() + 86_400 })
     expect(await verdict(token)).toEqual(accepted)
     house.issuer.keys = []
@@ -283,7 +283,7 @@ describe('the keys of an issuer', () => {
   })
 
   test.each(['down', 'garbage', 'redirect', 'huge', 'slow'] as const)(
-    'A09 %s: 503 with Retry-After, and nobody asks again at once',
+    'A2A-A09 %s: 503 with Retry-After, and nobody asks again at once',
     { timeout: 60_000 },
     async answer => {
       house.issuer.answer = answer
@@ -302,7 +302,7 @@ describe('the keys of an issuer', () => {
     },
   )
 
-  test('A09 down: the keys we have go on counting for a while, then 503', async () => {
+  test('A2A-A09 down: the keys we have go on counting for a while, then 503', async () => {
     const token = await house.issuer.sign({ exp: seconds() + 86_400 })
     await list({ token })
     house.issuer.answer = 'down'

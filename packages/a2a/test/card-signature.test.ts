@@ -33,7 +33,7 @@ async function verifyServed(
 }
 
 describe.each([root, `${root}?A2A-Version=1.0`, '/agents/echo/.well-known/agent-card.json'])(
-  'C02 the card at %s',
+  'A2A-C02 the card at %s',
   path => {
     test('verifies by the published keys, and names them', async () => {
       const { protectedHeader } = await verifyServed(await readJson(path), await readJson(keySet))
@@ -102,7 +102,7 @@ test('reading the keys makes none, however many read while one is made', async (
   expect((await readJson(keySet)).keys).toEqual(await other.published())
 })
 
-describe('A19 the extended card', () => {
+describe('A2A-A19 the extended card', () => {
   test('is for nobody without a credential that holds', async () => {
     for (const token of [null, 'a.b.c']) {
       const { status, headers } = await house.rpc('GetExtendedAgentCard', {}, { token })

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => house.close())
 
-/** Everything in the card that one reading of the rules would drop or write otherwise (a2a.md §1.9). */
+/** Everything in the card that one reading of the rules would drop or write otherwise. */
 function findDroppable(value: unknown, at = ''): string[] {
   if (value === false || value === null || value === '') return [at]
   if (typeof value === 'string') return value.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(value) ? [] : [at]
@@ -28,7 +28,7 @@ function findDroppable(value: unknown, at = ''): string[] {
   )
 }
 
-test('A20 the card of the default agent is public and complete', async () => {
+test('A2A-A20 the card of the default agent is public and complete', async () => {
   const { status, headers, body } = await house.request(root, { headers: { 'a2a-version': '1.0' } })
   expect(status).toBe(200)
   expect(headers.get('vary')).toBe('A2A-Version')
@@ -175,7 +175,7 @@ test('capabilities are the ones that are on', () => {
   expect(cardOf({ auth, capabilities: { extended_card: false } })).not.toHaveProperty('capabilities.extendedAgentCard')
 })
 
-test('C01 a forged Host changes nothing', async () => {
+test('A2A-C01 a forged Host changes nothing', async () => {
   const honest = await house.request(root)
   const headers = {
     host: 'evil.test',
@@ -186,7 +186,7 @@ test('C01 a forged Host changes nothing', async () => {
   expect((await house.request(`https://evil.test${root}`, { headers })).text).toBe(honest.text)
 })
 
-describe('C03 If-None-Match', () => {
+describe('A2A-C03 If-None-Match', () => {
   test.each([
     ['current', (etag: string) => etag, 304],
     ['stale', () => '"other"', 200],

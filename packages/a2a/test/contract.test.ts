@@ -35,7 +35,7 @@ async function openDriver({ watchDesk }: ProtocolSetup): Promise<ProtocolDriver>
       return deliverOnce(honest)
     },
     expected: { wrong_owner: 'signature_invalid' },
-    // An error of the protocol is told under 200 (a2a.md §1.2).
+    // An error of the protocol is told under 200 (JSON-RPC 2.0 §5).
     answers: { malformed: 200 },
     secrets: () => [...secrets],
     async close() {

@@ -32,7 +32,7 @@ const refusedKey = {
   message: 'Cannot take request: API key is not one of ours',
 }
 
-describe('A17 API keys', () => {
+describe('A2A-A17 API keys', () => {
   test('are known by their digest alone', async () => {
     expect((await verdict(withKey(key))).status).toBe(200)
     const [turn] = await (async () => {
@@ -96,7 +96,7 @@ describe('A17 API keys', () => {
   })
 })
 
-describe('A13 scopes', () => {
+describe('A2A-A13 scopes', () => {
   const refused = (scope: string, scheme = 'Bearer realm="agents.test"') => ({
     status: 403,
     challenge: `${scheme}, error="insufficient_scope", scope="${scope}"`,
@@ -146,7 +146,7 @@ describe('A13 scopes', () => {
   })
 })
 
-test('A14 a tenant we do not have is answered alike, whatever the token claims', async () => {
+test('A2A-A14 a tenant we do not have is answered alike, whatever the token claims', async () => {
   const answers = await Promise.all(
     ['a', 'b'].map(async tenant => {
       const token = await house.issuer.sign({ tenant })
@@ -157,7 +157,7 @@ test('A14 a tenant we do not have is answered alike, whatever the token claims',
   expect(answers[1]).toBe(answers[0])
 })
 
-describe('A18 a token for one use', () => {
+describe('A2A-A18 a token for one use', () => {
   test('counts once', async () => {
     const once = await openTestHouse({ works: false, issuer: { single_use: true } })
     const token = await once.issuer.sign({ jti: 'a' })
@@ -177,7 +177,7 @@ describe('A18 a token for one use', () => {
   })
 })
 
-describe('T02 another caller’s task', () => {
+describe('A2A-T02 another caller’s task', () => {
   const methods = ['GetTask', 'CancelTask', 'SubscribeToTask']
 
   test.each(methods)('%s: answered byte for byte like none, with an id of the same length', async method => {
@@ -205,7 +205,7 @@ test.each([
   ['GET', ':subscribe'],
   ['GET', '/pushNotificationConfigs'],
   ['GET', '/pushNotificationConfigs/x'],
-])('T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
+])('A2A-T02 %s /tasks/{id}%s: another caller’s is answered byte for byte like none', async (method, suffix) => {
   const { body } = await house.say('hi', {}, { configuration: { returnImmediately: true } })
   const authorization = `Bearer ${await house.issuer.sign({ sub: 'mallory' })}`
   const ask = (id: string) =>
@@ -218,7 +218,7 @@ test.each([
   expect([foreign.status, foreign.text, ...foreign.headers]).toEqual([missing.status, missing.text, ...missing.headers])
 })
 
-describe('A01 the HTTP+JSON binding', () => {
+describe('A2A-A01 the HTTP+JSON binding', () => {
   const routes: readonly (readonly [method: string, path: string])[] = [
     ['POST', '/message:send'],
     ['POST', '/message:stream'],
@@ -246,7 +246,7 @@ describe('A01 the HTTP+JSON binding', () => {
     expect([status, headers.get('www-authenticate')]).toEqual([401, challenge])
   })
 
-  test.each(routes)('A13 %s %s: 403 where the scope is missing', async (method, path) => {
+  test.each(routes)('A2A-A13 %s %s: 403 where the scope is missing', async (method, path) => {
     const token = await house.issuer.sign({ scope: 'a2a:nothing-of-these a2a:task.read' })
     const { status, headers } = await request(method, path, { authorization: `Bearer ${token}` })
     if (method === 'GET' && /^\/tasks(\/x)?$/.test(path)) return expect([200, 404]).toContain(status)

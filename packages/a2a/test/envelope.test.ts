@@ -27,55 +27,55 @@ const utf16 = new Uint8Array(Buffer.from(JSON.stringify(get), 'utf16le'))
 const invalidUtf8 = new Uint8Array([...Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'), 0xff, 0xfe, 0x22, 0x7d])
 
 const rows: readonly Row[] = [
-  { row: 'E01 broken JSON', sent: '{bad', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
-  { row: 'E02 empty body', sent: '', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
+  { row: 'A2A-E01 broken JSON', sent: '{bad', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
+  { row: 'A2A-E02 empty body', sent: '', code: -32700, id: null, message: 'Cannot read request: not valid JSON' },
   {
-    row: 'E03 jsonrpc 1.0',
+    row: 'A2A-E03 jsonrpc 1.0',
     sent: JSON.stringify({ ...get, jsonrpc: '1.0' }),
     code: -32600,
     id: 7,
     message: 'Cannot read request: jsonrpc must be "2.0"',
   },
-  { row: 'E03 jsonrpc absent', sent: JSON.stringify({ ...get, jsonrpc: undefined }), code: -32600, id: 7 },
+  { row: 'A2A-E03 jsonrpc absent', sent: JSON.stringify({ ...get, jsonrpc: undefined }), code: -32600, id: 7 },
   {
-    row: 'E04 batch of one',
+    row: 'A2A-E04 batch of one',
     sent: JSON.stringify([get]),
     code: -32600,
     id: null,
     message: 'Cannot read request: batches are not supported',
   },
-  { row: 'E05 empty batch', sent: '[]', code: -32600, id: null },
-  { row: 'E06 id an object', sent: JSON.stringify({ ...get, id: {} }), code: -32600, id: null },
-  { row: 'E06 id an array', sent: JSON.stringify({ ...get, id: [] }), code: -32600, id: null },
-  { row: 'E06 id a boolean', sent: JSON.stringify({ ...get, id: true }), code: -32600, id: null },
-  { row: 'E06 id null', sent: JSON.stringify({ ...get, id: null }), code: -32600, id: null },
+  { row: 'A2A-E05 empty batch', sent: '[]', code: -32600, id: null },
+  { row: 'A2A-E06 id an object', sent: JSON.stringify({ ...get, id: {} }), code: -32600, id: null },
+  { row: 'A2A-E06 id an array', sent: JSON.stringify({ ...get, id: [] }), code: -32600, id: null },
+  { row: 'A2A-E06 id a boolean', sent: JSON.stringify({ ...get, id: true }), code: -32600, id: null },
+  { row: 'A2A-E06 id null', sent: JSON.stringify({ ...get, id: null }), code: -32600, id: null },
   {
-    row: 'E06 id without end',
+    row: 'A2A-E06 id without end',
     sent: JSON.stringify({ ...get, id: 'x'.repeat(5_000) }),
     code: -32600,
     id: null,
     message: 'Cannot read request: id must be a short string or a number',
   },
-  { row: 'E08 params an array', sent: JSON.stringify({ ...get, params: [] }), code: -32602, id: 7 },
+  { row: 'A2A-E08 params an array', sent: JSON.stringify({ ...get, params: [] }), code: -32602, id: 7 },
   {
-    row: 'E08 params a string',
+    row: 'A2A-E08 params a string',
     sent: JSON.stringify({ ...get, params: 'x' }),
     code: -32602,
     id: 7,
     message: 'Cannot ListTasks: params must be an object',
   },
   {
-    row: 'E09 unknown method',
+    row: 'A2A-E09 unknown method',
     sent: JSON.stringify({ ...get, method: 'DoEverything' }),
     code: -32601,
     id: 7,
     message: 'Cannot take request: there is no such method',
   },
-  { row: 'E09 method of an object', sent: JSON.stringify({ ...get, method: 'constructor' }), code: -32601, id: 7 },
-  { row: 'E09 method not a string', sent: JSON.stringify({ ...get, method: 5 }), code: -32600, id: 7 },
-  { row: 'E10 method of 0.3', sent: JSON.stringify({ ...get, method: 'message/send' }), code: -32601, id: 7 },
+  { row: 'A2A-E09 method of an object', sent: JSON.stringify({ ...get, method: 'constructor' }), code: -32601, id: 7 },
+  { row: 'A2A-E09 method not a string', sent: JSON.stringify({ ...get, method: 5 }), code: -32600, id: 7 },
+  { row: 'A2A-E10 method of 0.3', sent: JSON.stringify({ ...get, method: 'message/send' }), code: -32601, id: 7 },
   {
-    row: 'E13 text/plain',
+    row: 'A2A-E13 text/plain',
     sent: JSON.stringify(get),
     options: { headers: { 'content-type': 'text/plain' } },
     status: 415,
@@ -84,16 +84,22 @@ const rows: readonly Row[] = [
     message: 'Cannot read request: content type must be application/json',
   },
   {
-    row: 'E14 charset utf-16',
+    row: 'A2A-E14 charset utf-16',
     sent: utf16,
     options: { headers: { 'content-type': 'application/json; charset=utf-16' } },
     code: -32700,
     id: null,
     message: 'Cannot read request: charset must be utf-8',
   },
-  { row: 'E14 not UTF-8', sent: invalidUtf8, code: -32700, id: null, message: 'Cannot read request: not valid UTF-8' },
   {
-    row: 'E18 gzip',
+    row: 'A2A-E14 not UTF-8',
+    sent: invalidUtf8,
+    code: -32700,
+    id: null,
+    message: 'Cannot read request: not valid UTF-8',
+  },
+  {
+    row: 'A2A-E18 gzip',
     sent: JSON.stringify(get),
     options: { headers: { 'content-encoding': 'gzip' } },
     status: 415,
@@ -102,7 +108,7 @@ const rows: readonly Row[] = [
     message: 'Cannot read body: content coding is not supported',
   },
   {
-    row: 'E19 nested without end',
+    row: 'A2A-E19 nested without end',
     sent: `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":${'['.repeat(9_000)}${']'.repeat(9_000)}}`,
     code: -32602,
     id: null,
@@ -140,7 +146,7 @@ test('more members than any request has are refused unparsed; text may hold as m
   await roomy.close()
 })
 
-test('E07 a notification is refused and does nothing', async () => {
+test('A2A-E07 a notification is refused and does nothing', async () => {
   const before = house.heard.length
   const request = { jsonrpc: '2.0', method: 'SendMessage', params: { message: { ...send, messageId: 'e07' } } }
   const { status, body } = await house.post(JSON.stringify(request))
@@ -150,7 +156,7 @@ test('E07 a notification is refused and does nothing', async () => {
   expect(house.heard.slice(before).map(({ id }) => id)).not.toContain('e07')
 })
 
-test('E11 of a key that is given twice the last counts, everywhere', async () => {
+test('A2A-E11 of a key that is given twice the last counts, everywhere', async () => {
   const parts = '"parts":[{"text":"x"}]'
   const twice = `{"jsonrpc":"2.0","id":1,"method":"GetTask","method":"SendMessage","params":{"message":{"messageId":"e11-a","messageId":"e11-b","role":"ROLE_USER",${parts}}}}`
   const { body } = await house.post(twice)
@@ -159,7 +165,7 @@ test('E11 of a key that is given twice the last counts, everywhere', async () =>
   expect(house.heard.at(-1)?.raw).toMatchObject({ params: { message: { messageId: 'e11-b' } } })
 })
 
-test('E12 __proto__ and constructor are data like any other', async () => {
+test('A2A-E12 __proto__ and constructor are data like any other', async () => {
   const data = '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}'
   const message = `{"messageId":"e12","role":"ROLE_USER","__proto__":{"taskId":"x"},"parts":[{"data":${data}}],"metadata":${data}}`
   const { body } = await house.post(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":${message}}}`)
@@ -170,14 +176,14 @@ test('E12 __proto__ and constructor are data like any other', async () => {
   expect(ref?.kind === 'inline' && Buffer.from(ref.data_base64, 'base64').toString()).toBe(data)
 })
 
-test('E15 a byte-order mark is passed over, also in what is kept', async () => {
+test('A2A-E15 a byte-order mark is passed over, also in what is kept', async () => {
   const request = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: { ...send, messageId: 'e15' } } }
   const { body } = await house.post(`\uFEFF${JSON.stringify(request)}`)
   expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED')
   expect(house.heard.at(-1)?.raw).toEqual(request)
 })
 
-describe('E16 a body over the limit is refused with JSON, and the connection closed', () => {
+describe('A2A-E16 a body over the limit is refused with JSON, and the connection closed', () => {
   const filler = (size: number) => JSON.stringify(get).padEnd(size, ' ')
   const isTooLarge = ({ status, headers, body }: RpcAnswer) => {
     expect(status).toBe(413)
@@ -206,11 +212,11 @@ describe('E16 a body over the limit is refused with JSON, and the connection clo
 
 describe('what is not at the endpoint', () => {
   test.each([
-    ['E21 GET', 'GET', '/a2a', 405, 'POST'],
-    ['E21 GET with a slash', 'GET', '/agents/echo/a2a/', 405, 'POST'],
-    ['E20 DELETE', 'DELETE', '/a2a/', 405, 'POST'],
-    ['E20 PUT of the card', 'PUT', '/.well-known/agent-card.json', 405, 'GET, HEAD'],
-    ['E20 POST to the card', 'POST', '/agents/echo/.well-known/agent-card.json', 405, 'GET, HEAD'],
+    ['A2A-E21 GET', 'GET', '/a2a', 405, 'POST'],
+    ['A2A-E21 GET with a slash', 'GET', '/agents/echo/a2a/', 405, 'POST'],
+    ['A2A-E20 DELETE', 'DELETE', '/a2a/', 405, 'POST'],
+    ['A2A-E20 PUT of the card', 'PUT', '/.well-known/agent-card.json', 405, 'GET, HEAD'],
+    ['A2A-E20 POST to the card', 'POST', '/agents/echo/.well-known/agent-card.json', 405, 'GET, HEAD'],
   ])('%s', async (_, method, path, status, allow) => {
     const answer = await house.request(path, { method })
     expect(answer.status).toBe(status)
@@ -220,10 +226,10 @@ describe('what is not at the endpoint', () => {
 
   test.each([
     ['unknown', 'nobody'],
-    ['E22 %2F', 'a%2Fb'],
-    ['E22 %00', 'echo%00'],
-    ['E22 ..', '%2e%2e%2f'],
-    ['E22 10 kB', 'x'.repeat(10_000)],
+    ['A2A-E22 %2F', 'a%2Fb'],
+    ['A2A-E22 %00', 'echo%00'],
+    ['A2A-E22 ..', '%2e%2e%2f'],
+    ['A2A-E22 10 kB', 'x'.repeat(10_000)],
     ['not UTF-8', '%ff'],
     ['a member of objects', '__proto__'],
   ])('an agent by a name that is %s: 404', async (_, name) => {

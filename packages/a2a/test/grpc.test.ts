@@ -178,7 +178,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A01 no credential: UNAUTHENTICATED with the challenge, before the request is read', async () => {
+  test('A2A-A01 no credential: UNAUTHENTICATED with the challenge, before the request is read', async () => {
     const answer = await client.call('sendMessage', {}, { bytes: Buffer.from('what is this'), metadata: {} })
     answers.push(answer)
     expect(answer.status).toMatchObject({ code: status.UNAUTHENTICATED })
@@ -186,7 +186,7 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('UNAUTHENTICATED'))
   })
 
-  test('A13 a scope that is missing is named', async () => {
+  test('A2A-A13 a scope that is missing is named', async () => {
     const token = await house.issuer.sign({ scope: 'a2a:task.read' })
     const answer = await call('sendMessage', message('hi'), { metadata: { authorization: `Bearer ${token}` } })
     expect(answer.status.code).toBe(status.PERMISSION_DENIED)
@@ -217,7 +217,7 @@ describe('the gRPC binding', () => {
     expect((await list()).metadata.get('www-authenticate')[0]).toContain('error="invalid_dpop_proof"')
   })
 
-  test('T02 the task of another is answered as none, on every method', async () => {
+  test('A2A-T02 the task of another is answered as none, on every method', async () => {
     const { messages } = await call('sendMessage', { ...message('ask') })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${await house.issuer.sign({ sub: 'bob' })}` }
@@ -243,7 +243,7 @@ describe('the gRPC binding', () => {
     }
   })
 
-  test('A14 an agent is a tenant; the default agent needs none, an unknown one is not found', async () => {
+  test('A2A-A14 an agent is a tenant; the default agent needs none, an unknown one is not found', async () => {
     const { messages } = await call('sendMessage', { ...message('hi'), tenant: 'other' })
     const task = messages[0].payload.value
     expect(task.artifacts[0].parts[0].content.value).toBe('the other')
@@ -254,7 +254,7 @@ describe('the gRPC binding', () => {
     expect(answer.status).toMatchObject({ code: status.NOT_FOUND, details: 'Agent not found' })
   })
 
-  test('M12 one message id is one task, over gRPC and JSON-RPC alike', async () => {
+  test('A2A-M12 one message id is one task, over gRPC and JSON-RPC alike', async () => {
     const request = message('once')
     const { messages } = await call('sendMessage', request)
     const said = { messageId: request.message.messageId, role: 'ROLE_USER', parts: [{ text: 'once' }] }
@@ -262,13 +262,13 @@ describe('the gRPC binding', () => {
     expect(body.result.task.id).toBe(messages[0].payload.value.id)
   })
 
-  test('E01 bytes that are no such message', async () => {
+  test('A2A-E01 bytes that are no such message', async () => {
     const answer = await call('sendMessage', {}, { bytes: Buffer.from([0x0a, 0xff, 0xff, 0x01]) })
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('PARSE_ERROR'))
   })
 
-  test('E14 text that is not UTF-8', async () => {
+  test('A2A-E14 text that is not UTF-8', async () => {
     const bad = new BinaryWriter().uint32(18).bytes(
       new BinaryWriter()
         .uint32(10)
@@ -279,7 +279,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('E16 a message beyond the limit', async () => {
+  test('A2A-E16 a message beyond the limit', async () => {
     const answer = await call('sendMessage', message('x'.repeat(256 * 1024)))
     expect(answer.status.code).toBe(status.RESOURCE_EXHAUSTED)
   })
@@ -288,7 +288,7 @@ describe('the gRPC binding', () => {
     ['parts', (many: Buffer) => many, [0x2a, 0]],
     ['items', inData, [0x0a, 0]],
     ['extensions', (many: Buffer) => many, [0x3a, 0]],
-  ])('M21 a message of a hundred thousand tiny %s is refused before it is read', async (_, wrap, item) => {
+  ])('A2A-M21 a message of a hundred thousand tiny %s is refused before it is read', async (_, wrap, item) => {
     const many = wrap(Buffer.concat(Array.from({ length: 100_000 }, () => Buffer.from(item))))
     const said = Buffer.concat([Buffer.from([0x0a, 1, 0x61, 0x20, 1]), many])
     const bytes = Buffer.from(new BinaryWriter().uint32(18).bytes(said).finish())
@@ -297,15 +297,15 @@ describe('the gRPC binding', () => {
     expect(readStatus(answer).details[infoType]).toEqual(infoOf('INVALID_PARAMS'))
   })
 
-  test('E12 a member called __proto__ changes no prototype', async () => {
+  test('A2A-E12 a member called __proto__ changes no prototype', async () => {
     const said = message('proto', { metadata: JSON.parse('{"__proto__":{"polluted":true}}') })
     expect((await call('sendMessage', said)).status.code).toBe(status.OK)
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
 
   test.each([
-    ['E19 data nested 100 deep', 100],
-    ['E19 data nested 3,000 deep', 3_000],
+    ['A2A-E19 data nested 100 deep', 100],
+    ['A2A-E19 data nested 3,000 deep', 3_000],
   ])('%s', async (_, depth) => {
     let value = new BinaryWriter().uint32(8).int32(0).finish()
     for (let at = 0; at < depth; at += 1) {
@@ -319,7 +319,7 @@ describe('the gRPC binding', () => {
     expect(answer.status.code).toBe(status.INVALID_ARGUMENT)
   })
 
-  test('S03 a call that is canceled frees its listener; the task goes on', async () => {
+  test('A2A-S03 a call that is canceled frees its listener; the task goes on', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
@@ -335,7 +335,7 @@ describe('the gRPC binding', () => {
     expect((await call('cancelTask', { tenant: '', id })).status.code).toBe(status.OK)
   })
 
-  test('S04 who does not read is dropped, and nothing waits for him', async () => {
+  test('A2A-S04 who does not read is dropped, and nothing waits for him', async () => {
     const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
     const before = endings
     const stream = client.start('sendStreamingMessage', message('flood'), { metadata })
@@ -348,7 +348,7 @@ describe('the gRPC binding', () => {
     expect(await ended).toBe(status.RESOURCE_EXHAUSTED)
   })
 
-  test('S05 streams beyond those a caller may have are refused', async () => {
+  test('A2A-S05 streams beyond those a caller may have are refused', async () => {
     const { messages } = await call('sendMessage', { ...message('hang'), configuration: later })
     const { id } = messages[0].payload.value
     const metadata = { authorization: `Bearer ${house.token}`, 'a2a-version': '1.0' }
@@ -376,7 +376,7 @@ describe('the gRPC binding', () => {
     await named.close()
   })
 
-  test('A01 nothing an answer tells is more than its peer may know', () => {
+  test('A2A-A01 nothing an answer tells is more than its peer may know', () => {
     for (const { status: ended, details } of answers) {
       const told = `${ended.details}\n${details}`
       expect([told, findLeak(told)]).toEqual([told, undefined])
@@ -447,7 +447,7 @@ describe('the socket of gRPC', () => {
     await limited.close()
   })
 
-  test('S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
+  test('A2A-S07 a shutdown ends streams cleanly, and answers calls that wait', async () => {
     const own = await openTestHouse({ agents: { desk }, config: { grpc: { port: 0 } } })
     const socket = await open(own)
     const caller = openGrpcClient(socket.port)

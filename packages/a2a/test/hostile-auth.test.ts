@@ -107,7 +107,7 @@ async function later(count: number): Promise<void> {
   for (let at = 0; at < count; at += 1) await undefined
 }
 
-test('A18 a bound token for one use is not used up by a proof that has to be made anew', async () => {
+test('A2A-A18 a bound token for one use is not used up by a proof that has to be made anew', async () => {
   const issuer = 'https://id.test'
   const authenticate = open({ issuers: [named(issuer, { single_use: true })], dpop_nonce: true })
   const holder = await makeKey('holder')
@@ -129,7 +129,7 @@ test('A18 a bound token for one use is not used up by a proof that has to be mad
   await expect(attempt(nonce)).rejects.toThrow('it was used before')
 })
 
-describe('A18 what counts once counts once', () => {
+describe('A2A-A18 what counts once counts once', () => {
   const issuer = 'https://id.test'
   const proveOnce = async () => {
     const holder = await makeKey('holder')
@@ -180,7 +180,7 @@ describe('A18 what counts once counts once', () => {
   })
 })
 
-test('S05 whoever proves nothing has no streams for each of the addresses of one network', () => {
+test('A2A-S05 whoever proves nothing has no streams for each of the addresses of one network', () => {
   const keyOf = (from: string, isAnonymous = true) =>
     listenerKeyOf({ caller: { owner: 'o', isAnonymous }, from } as Parameters<typeof listenerKeyOf>[0])
   expect(keyOf('2001:db8::1')).toBe(keyOf('2001:db8::ffff:2'))

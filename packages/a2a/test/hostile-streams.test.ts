@@ -12,7 +12,7 @@ import { openStream } from './sse.ts'
 const says = (content: string) => ({ kind: 'text', mime: 'text/plain', content }) as const
 const large: Agent = { handle: () => ({ parts: [says('x'.repeat(2 * 1024 * 1024))] }) }
 
-test('S04 one large event is no reason to drop a gRPC client that reads', async () => {
+test('A2A-S04 one large event is no reason to drop a gRPC client that reads', async () => {
   const house = await openTestHouse({ agents: { large }, config: { grpc: { port: 0 } } })
   const listening = await house.channel.listen?.()
   const client = openGrpcClient(listening?.port ?? 0)
@@ -28,7 +28,7 @@ test('S04 one large event is no reason to drop a gRPC client that reads', async 
   await house.close()
 })
 
-test.each(['rpc', 'rest'] as const)('S04 nor one of %s', async binding => {
+test.each(['rpc', 'rest'] as const)('A2A-S04 nor one of %s', async binding => {
   const house = await openTestHouse({ agents: { large } })
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'x' }] }
   const stream = await openStream(house, 'SendStreamingMessage', { message }, { binding })
@@ -37,7 +37,7 @@ test.each(['rpc', 'rest'] as const)('S04 nor one of %s', async binding => {
   await house.close()
 })
 
-test('S06 the pieces of a large event stay together, however eagerly they are read', async () => {
+test('A2A-S06 the pieces of a large event stay together, however eagerly they are read', async () => {
   const text = 'y'.repeat(50_000)
   const events = Array.from({ length: 9 }, (_, at) => ({
     message: { messageId: `${at}`, role: 'ROLE_AGENT' as const, parts: [{ text }] },
@@ -61,7 +61,7 @@ test('S06 the pieces of a large event stay together, however eagerly they are re
   expect(whole).toBe(events.map(event => `data: <${JSON.stringify(event)}>\n\n`).join(''))
 })
 
-test('A01 over gRPC a stranger is refused before his message is read', async () => {
+test('A2A-A01 over gRPC a stranger is refused before his message is read', async () => {
   const house = await openTestHouse({ config: { grpc: { port: 0 } } })
   const listening = await house.channel.listen?.()
   const session = connect(`http://127.0.0.1:${listening?.port}`)

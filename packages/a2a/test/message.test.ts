@@ -26,75 +26,84 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { row: 'M01 parts missing', message: { parts: undefined }, field: 'message.parts', description: 'is required' },
-  { row: 'M01 parts empty', message: { parts: [] }, field: 'message.parts', description: 'must hold at least 1' },
-  { row: 'M01 parts a string', message: { parts: 'x' }, field: 'message.parts', description: 'must be an array' },
-  { row: 'M01 parts null', message: { parts: null }, field: 'message.parts', description: 'is required' },
+  { row: 'A2A-M01 parts missing', message: { parts: undefined }, field: 'message.parts', description: 'is required' },
+  { row: 'A2A-M01 parts empty', message: { parts: [] }, field: 'message.parts', description: 'must hold at least 1' },
+  { row: 'A2A-M01 parts a string', message: { parts: 'x' }, field: 'message.parts', description: 'must be an array' },
+  { row: 'A2A-M01 parts null', message: { parts: null }, field: 'message.parts', description: 'is required' },
   {
-    row: 'M02 part without content',
+    row: 'A2A-M02 part without content',
     message: { parts: [{}] },
     field: 'message.parts[0]',
     description: 'must hold exactly one of text, raw, url, data',
   },
-  { row: 'M02 second part', message: { parts: [{ text: 'x' }, {}] }, field: 'message.parts[1]' },
+  { row: 'A2A-M02 second part', message: { parts: [{ text: 'x' }, {}] }, field: 'message.parts[1]' },
   { row: 'part null', message: { parts: [null] }, field: 'message.parts[0]', description: 'must be an object' },
-  { row: 'M03 text and url', message: { parts: [{ text: 'x', url: 'https://a.test/' }] }, field: 'message.parts[0]' },
-  { row: 'M03 text and null data', message: { parts: [{ text: 'x', data: null }] }, field: 'message.parts[0]' },
   {
-    row: 'M05 text a number',
+    row: 'A2A-M03 text and url',
+    message: { parts: [{ text: 'x', url: 'https://a.test/' }] },
+    field: 'message.parts[0]',
+  },
+  { row: 'A2A-M03 text and null data', message: { parts: [{ text: 'x', data: null }] }, field: 'message.parts[0]' },
+  {
+    row: 'A2A-M05 text a number',
     message: { parts: [{ text: 5 }] },
     field: 'message.parts[0].text',
     description: 'must be a string',
   },
   {
-    row: 'M06 raw not base64',
+    row: 'A2A-M06 raw not base64',
     message: { parts: [{ raw: '***' }] },
     field: 'message.parts[0].raw',
     description: 'must be base64',
   },
-  { row: 'M06 raw cut short', message: { parts: [{ raw: 'aGVsb' }] }, field: 'message.parts[0].raw' },
+  { row: 'A2A-M06 raw cut short', message: { parts: [{ raw: 'aGVsb' }] }, field: 'message.parts[0].raw' },
   ...['javascript:alert(1)', 'file:///etc/passwd', 'http://a.test/', 'https://u:p@a.test/', '/relative', 5].map(
     url => ({
-      row: `M08 url ${url}`,
+      row: `A2A-M08 url ${url}`,
       message: { parts: [{ url }] },
       field: 'message.parts[0].url',
     }),
   ),
-  { row: 'M09 role missing', message: { role: undefined }, field: 'message.role', description: 'is required' },
-  { row: 'M09 role of 0.3', message: { role: 'user' }, field: 'message.role' },
-  { row: 'M09 role a number', message: { role: 7 }, field: 'message.role', description: 'must be one of ROLE_USER' },
-  { row: 'M10 role of an agent', message: { role: 'ROLE_AGENT' }, field: 'message.role' },
-  { row: 'M11 messageId missing', message: { messageId: undefined }, field: 'message.messageId' },
+  { row: 'A2A-M09 role missing', message: { role: undefined }, field: 'message.role', description: 'is required' },
+  { row: 'A2A-M09 role of 0.3', message: { role: 'user' }, field: 'message.role' },
   {
-    row: 'M11 messageId empty',
+    row: 'A2A-M09 role a number',
+    message: { role: 7 },
+    field: 'message.role',
+    description: 'must be one of ROLE_USER',
+  },
+  { row: 'A2A-M10 role of an agent', message: { role: 'ROLE_AGENT' }, field: 'message.role' },
+  { row: 'A2A-M11 messageId missing', message: { messageId: undefined }, field: 'message.messageId' },
+  {
+    row: 'A2A-M11 messageId empty',
     message: { messageId: '' },
     field: 'message.messageId',
     description: 'must not be empty',
   },
-  { row: 'M11 messageId a number', message: { messageId: 5 }, field: 'message.messageId' },
-  { row: 'M11 messageId an object', message: { messageId: {} }, field: 'message.messageId' },
-  { row: 'M11 messageId of 10 kB', message: { messageId: 'x'.repeat(10_240) }, field: 'message.messageId' },
+  { row: 'A2A-M11 messageId a number', message: { messageId: 5 }, field: 'message.messageId' },
+  { row: 'A2A-M11 messageId an object', message: { messageId: {} }, field: 'message.messageId' },
+  { row: 'A2A-M11 messageId of 10 kB', message: { messageId: 'x'.repeat(10_240) }, field: 'message.messageId' },
   { row: 'messageId of two lines', message: { messageId: 'a\r\nb' }, field: 'message.messageId' },
-  { row: 'M15 metadata a string', message: { metadata: 'x' }, field: 'message.metadata' },
+  { row: 'A2A-M15 metadata a string', message: { metadata: 'x' }, field: 'message.metadata' },
   {
-    row: 'M15 metadata an array',
+    row: 'A2A-M15 metadata an array',
     message: { metadata: [] },
     field: 'message.metadata',
     description: 'must be an object',
   },
   {
-    row: 'M15 metadata of a part',
+    row: 'A2A-M15 metadata of a part',
     message: { parts: [{ text: 'x', metadata: 1 }] },
     field: 'message.parts[0].metadata',
   },
   {
-    row: 'M21 10,000 parts',
+    row: 'A2A-M21 10,000 parts',
     message: { parts: Array.from({ length: 10_000 }, () => ({ text: 'x' })) },
     field: 'message.parts',
     description: 'must hold at most 1000',
   },
   {
-    row: 'M21 1,000 referenceTaskIds',
+    row: 'A2A-M21 1,000 referenceTaskIds',
     message: { referenceTaskIds: Array.from({ length: 1_000 }, () => 'x') },
     field: 'message.referenceTaskIds',
   },
@@ -143,11 +152,11 @@ describe('a message that is not whole is refused with the member that is wrong',
 
 describe('configuration', () => {
   test.each([
-    ['M16 returnImmediately "false"', { returnImmediately: 'false' }, 'configuration.returnImmediately'],
-    ['M17 historyLength -1', { historyLength: -1 }, 'configuration.historyLength'],
-    ['M17 historyLength 1.5', { historyLength: 1.5 }, 'configuration.historyLength'],
-    ['M17 historyLength "abc"', { historyLength: 'abc' }, 'configuration.historyLength'],
-    ['M17 historyLength 1e10', { historyLength: 1e10 }, 'configuration.historyLength'],
+    ['A2A-M16 returnImmediately "false"', { returnImmediately: 'false' }, 'configuration.returnImmediately'],
+    ['A2A-M17 historyLength -1', { historyLength: -1 }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength 1.5', { historyLength: 1.5 }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength "abc"', { historyLength: 'abc' }, 'configuration.historyLength'],
+    ['A2A-M17 historyLength 1e10', { historyLength: 1e10 }, 'configuration.historyLength'],
     ['acceptedOutputModes a string', { acceptedOutputModes: 'text/plain' }, 'configuration.acceptedOutputModes'],
   ])('%s', async (_, configuration, field) => {
     const { body } = await house.say('x', {}, { configuration })
@@ -164,7 +173,7 @@ describe('configuration', () => {
     })
   })
 
-  test('M18 a part of a media type that is not declared: -32005', async () => {
+  test('A2A-M18 a part of a media type that is not declared: -32005', async () => {
     const { status, body } = await house.say('x', {
       parts: [{ text: 'x' }, { raw: '', mediaType: 'application/x-exe' }],
     })
@@ -172,7 +181,7 @@ describe('configuration', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe('message.parts[1].mediaType')
   })
 
-  test('M19 no accepted output mode that we have: -32005', async () => {
+  test('A2A-M19 no accepted output mode that we have: -32005', async () => {
     const refused = await house.say('x', {}, { configuration: { acceptedOutputModes: ['video/mp4'] } })
     expect(refused.body.error).toMatchObject({
       code: -32005,
@@ -191,18 +200,18 @@ describe('what is unusual and right is taken', () => {
     return { sent: house.heard.at(-1)?.parts[0], back: body.result?.task.artifacts[0].parts[0], error: body.error }
   }
 
-  test('M04 the discriminator of 0.3 is an unknown field', async () => {
+  test('A2A-M04 the discriminator of 0.3 is an unknown field', async () => {
     const { sent } = await roundTrip({ kind: 'text', text: 'old' })
     expect(sent).toEqual({ kind: 'text', mime: 'text/plain', content: 'old' })
   })
 
-  test('M06 base64url without padding', async () => {
+  test('A2A-M06 base64url without padding', async () => {
     const { sent, back } = await roundTrip({ raw: '-_8', mediaType: 'image/png' })
     expect(sent).toMatchObject({ kind: 'file', size: 2 })
     expect(back).toEqual({ raw: '+/8=', mediaType: 'image/png' })
   })
 
-  test('M07 data null, and every other JSON value, go both ways unchanged', async () => {
+  test('A2A-M07 data null, and every other JSON value, go both ways unchanged', async () => {
     for (const data of [null, 0, -1.5e-7, '', 'text', false, [], {}, { a: [1, { b: null }], ü: '\u2028' }]) {
       const { sent, back } = await roundTrip({ data })
       expect(sent).toMatchObject({ kind: 'artifact', artifact_type: 'data', mime: 'application/json', data })
@@ -219,20 +228,20 @@ describe('what is unusual and right is taken', () => {
     expect(Buffer.from((await house.desk.findBlob(digest))?.bytes ?? []).toString()).toBe('hello')
   })
 
-  test('M08 a file by https address is named, never fetched', async () => {
+  test('A2A-M08 a file by https address is named, never fetched', async () => {
     const { sent, back } = await roundTrip({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
     const ref = { kind: 'url', url: 'https://files.test/a.pdf' }
     expect(sent).toEqual({ kind: 'file', mime: 'application/pdf', bytes_ref: ref })
     expect(back).toEqual({ url: 'https://files.test/a.pdf', mediaType: 'application/pdf' })
   })
 
-  test('M20 lone surrogates, NUL and bidi controls do no harm', async () => {
+  test('A2A-M20 lone surrogates, NUL and bidi controls do no harm', async () => {
     const { back, error } = await roundTrip({ text: 'a\u0000b\u202ec\ud800d' })
     expect(error).toBeUndefined()
     expect(['\ud800', '\ufffd'].map(kept => `a\u0000b\u202ec${kept}d`)).toContain(back.text)
   })
 
-  test('M22 a file name is a name, whatever it looks like', async () => {
+  test('A2A-M22 a file name is a name, whatever it looks like', async () => {
     const { sent } = await roundTrip({ ...png, filename: '../../etc/passwd' })
     expect(sent).toMatchObject({ name: '../../etc/passwd', bytes_ref: { kind: 'content_addressed' } })
   })
@@ -253,7 +262,7 @@ describe('what is unusual and right is taken', () => {
 })
 
 describe('the same message again', () => {
-  test('M12 is answered with the same task, and the agent not asked twice', async () => {
+  test('A2A-M12 is answered with the same task, and the agent not asked twice', async () => {
     const before = house.heard.length
     const first = await house.say('once', { messageId: 'm12' })
     const again = await house.say('once', { messageId: 'm12' })
@@ -261,7 +270,7 @@ describe('the same message again', () => {
     expect(house.heard.slice(before)).toHaveLength(1)
   })
 
-  test('M12 also when both come at once, with members in another order and another configuration', async () => {
+  test('A2A-M12 also when both come at once, with members in another order and another configuration', async () => {
     const before = house.heard.length
     const message = { messageId: 'm12-b', role: 'ROLE_USER', parts: [{ text: 'x' }] }
     const turned = { parts: [{ text: 'x' }], role: 'ROLE_USER', messageId: 'm12-b' }
@@ -273,7 +282,7 @@ describe('the same message again', () => {
     expect(house.heard.slice(before)).toHaveLength(1)
   })
 
-  test('M13 with another body is refused', async () => {
+  test('A2A-M13 with another body is refused', async () => {
     await house.say('one thing', { messageId: 'm13' })
     const { body } = await house.say('another', { messageId: 'm13' })
     expect(body.error).toMatchObject({
@@ -283,7 +292,7 @@ describe('the same message again', () => {
     expect(house.refused.at(-1)).toMatchObject({ code: 'malformed', reason: body.error?.message })
   })
 
-  test('M14 from another caller is another message', async () => {
+  test('A2A-M14 from another caller is another message', async () => {
     const bob = await house.issuer.sign({ sub: 'bob' })
     const first = await house.say('mine', { messageId: 'm14' })
     const second = await house.say('not yours', { messageId: 'm14' }, { token: bob })
@@ -342,7 +351,7 @@ describe('what the agent is given', () => {
     expect(record).not.toContain(house.token)
   })
 
-  test('C10 has its agent chain held to our ceiling', async () => {
+  test('A2A-C10 has its agent chain held to our ceiling', async () => {
     const chain = (hop: unknown, max_hops: unknown) => ({
       metadata: { mentionable: { agent_chain: { hop, max_hops } } },
     })

@@ -15,7 +15,7 @@ afterEach(() => peer.close())
 const refused = (problem: string) => new Undeliverable(`Cannot call agent: ${problem}`)
 const countOf = (path: string) => peer.asked.filter(request => request.path === path).length
 
-describe('C04 a card that is none', () => {
+describe('A2A-C04 a card that is none', () => {
   test.each<[string, object, string]>([
     ['of 10 MB', { text: `"${'x'.repeat(10_000_000)}"` }, 'Cannot fetch: answer is too large'],
     ['that is HTML', { text: '<!doctype html>' }, 'Cannot call agent: its card is not JSON as it should be'],
@@ -56,7 +56,7 @@ describe('C04 a card that is none', () => {
   })
 })
 
-describe('C05 an interface', () => {
+describe('A2A-C05 an interface', () => {
   const at = (url: string) => {
     peer.card.supportedInterfaces[0].url = url
   }
@@ -99,7 +99,7 @@ describe('C05 an interface', () => {
   })
 })
 
-describe('C06 a signed card', () => {
+describe('A2A-C06 a signed card', () => {
   test('that verifies is used, and says by which key', async () => {
     await peer.sign()
     expect((await peer.call()).source).toEqual({ address: cardUrl, card: cardUrl, signedBy: 'peer-key' })
@@ -232,7 +232,7 @@ describe('C06 a signed card', () => {
   })
 })
 
-test('C07 a host that signed once and does not now is not called until a person agrees', async () => {
+test('A2A-C07 a host that signed once and does not now is not called until a person agrees', async () => {
   await peer.sign()
   await peer.call()
   delete peer.card.signatures

@@ -108,7 +108,7 @@ describe('an agent that speaks 0.3', () => {
     ['no kind', { id: 't-1', status: { state: 'completed' } }],
     ['a part of no kind', { ...said(''), parts: [{ text: 'x' }] }],
     ['a kind that objects have', { kind: 'constructor' }],
-  ])('C09 is refused with %s', async (_, result) => {
+  ])('A2A-C09 is refused with %s', async (_, result) => {
     peer.answerRpc(() => wrap(result))
     await expect(peer.call()).rejects.toThrow('Cannot call agent: its answer is not valid')
   })
@@ -126,7 +126,7 @@ describe('an agent that speaks 0.3', () => {
     expect(peer.asked.at(-1)).toMatchObject({ path: '/old', body: { method: 'message/send' } })
   })
 
-  test('C06 whose signed card was given another address is refused', async () => {
+  test('A2A-C06 whose signed card was given another address is refused', async () => {
     await peer.sign()
     peer.answerRpc(() => wrap(said('hi')))
     expect((await peer.call()).source.signedBy).toBe('peer-key')

@@ -88,7 +88,7 @@ describe('a receiver that a client of 0.3 names', () => {
 })
 
 describe('PUSH configurations', () => {
-  test('PUSH-CREATE-001, -002, GET-001, LIST-001 are kept and given back to their owner, without credentials', async () => {
+  test('PUSH-CREATE-001, -002, PUSH-GET-001, PUSH-LIST-001 are kept and given back to their owner, without credentials', async () => {
     const taskId = await ask()
     const created = await create(taskId)
     const shown = { id: 'mine', taskId, url, token: 'token-1', authentication: { scheme: 'Bearer' } }
@@ -116,7 +116,7 @@ describe('PUSH configurations', () => {
     expect((await house.request(`${at}/mine`, { headers })).status).toBe(404)
   })
 
-  test('PUSH-DEL-001, -002, GET-002 are deleted, and deleting again is no error', async () => {
+  test('PUSH-DEL-001, -002, PUSH-GET-002 are deleted, and deleting again is no error', async () => {
     const taskId = await ask()
     await create(taskId)
     for (let time = 0; time < 2; time += 1) {
@@ -131,7 +131,7 @@ describe('PUSH configurations', () => {
     expect((await create(id)).body.error).toBeUndefined()
   })
 
-  test('T02 those of another caller are not found, byte for byte as if there were no task', async () => {
+  test('A2A-T02 those of another caller are not found, byte for byte as if there were no task', async () => {
     const taskId = await ask()
     await create(taskId)
     const unknown = '00000000-0000-4000-8000-000000000000'
@@ -145,7 +145,7 @@ describe('PUSH configurations', () => {
     expect(await house.rpc('GetTaskPushNotificationConfig', { taskId, id: 'mine' })).toMatchObject({ status: 200 })
   })
 
-  test('P08 no more than ten for one task, inline ones included', async () => {
+  test('A2A-P08 no more than ten for one task, inline ones included', async () => {
     const taskId = await ask()
     const at = (number: number) => ({ id: `c-${number}`, url: `https://hook-${number}.example/in` })
     for (let number = 0; number < 10; number += 1) expect((await create(taskId, at(number))).body.error).toBeUndefined()
@@ -161,7 +161,7 @@ describe('PUSH configurations', () => {
     expect((await create(taskId, at(3))).body.error).toBeUndefined()
   })
 
-  test('P08 no more than three for one task at one receiver, who may be a victim', async () => {
+  test('A2A-P08 no more than three for one task at one receiver, who may be a victim', async () => {
     const taskId = await ask()
     for (const id of ['a', 'b', 'c']) expect((await create(taskId, { id })).body.error).toBeUndefined()
     const more = await create(taskId, { id: 'd', url: 'https://HOOK.test:443/other' })
@@ -180,24 +180,24 @@ describe('addresses and headers we do not take', () => {
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   }
   test.each([
-    ['P01', 'http://169.254.169.254/'],
-    ['P01', 'https://169.254.169.254/latest'],
-    ['P01', 'http://[::ffff:127.0.0.1]/'],
-    ['P01', 'https://[::ffff:127.0.0.1]/'],
-    ['P01', 'http://0x7f.1/'],
-    ['P01', 'https://0x7f.1/'],
-    ['P01', 'http://2130706433/'],
-    ['P01', 'https://2130706433/'],
-    ['P01', 'https://localhost/'],
-    ['P01', 'https://printer.local/'],
-    ['P02', 'file:///etc/passwd'],
-    ['P02', 'ftp://example.org/'],
-    ['P02', 'gopher://example.org/'],
-    ['P02', 'no URL'],
-    ['P02', '/relative'],
-    ['P02', ''],
-    ['P06', 'https://user:pass@example.org/'],
-    ['P06', 'https://example.org:22/'],
+    ['A2A-P01', 'http://169.254.169.254/'],
+    ['A2A-P01', 'https://169.254.169.254/latest'],
+    ['A2A-P01', 'http://[::ffff:127.0.0.1]/'],
+    ['A2A-P01', 'https://[::ffff:127.0.0.1]/'],
+    ['A2A-P01', 'http://0x7f.1/'],
+    ['A2A-P01', 'https://0x7f.1/'],
+    ['A2A-P01', 'http://2130706433/'],
+    ['A2A-P01', 'https://2130706433/'],
+    ['A2A-P01', 'https://localhost/'],
+    ['A2A-P01', 'https://printer.local/'],
+    ['A2A-P02', 'file:///etc/passwd'],
+    ['A2A-P02', 'ftp://example.org/'],
+    ['A2A-P02', 'gopher://example.org/'],
+    ['A2A-P02', 'no URL'],
+    ['A2A-P02', '/relative'],
+    ['A2A-P02', ''],
+    ['A2A-P06', 'https://user:pass@example.org/'],
+    ['A2A-P06', 'https://example.org:22/'],
     ['plain', 'http://example.org/'],
   ])('%s %s', async (_, address) => {
     const taskId = await ask()
@@ -220,7 +220,7 @@ describe('addresses and headers we do not take', () => {
     ['token of 10 kB', { token: 'a'.repeat(10_000) }, 'token'],
     ['url a number', { url: 5 }, 'url'],
     ['id an object', { id: {} }, 'id'],
-  ])('P07 %s', async (_, more, field) => refuses(await create(await ask(), more), field))
+  ])('A2A-P07 %s', async (_, more, field) => refuses(await create(await ask(), more), field))
 })
 
 describe('PUSH-DELIVER notifications', () => {
@@ -255,7 +255,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(bodies()[0].task.id).toBe(id)
   })
 
-  test('P12 nothing of the address but its origin, and no credential, is in a log, a delivery or the kept request', async () => {
+  test('A2A-P12 nothing of the address but its origin, and no credential, is in a log, a delivery or the kept request', async () => {
     const { id } = await begin('hello', config)
     await expect.poll(states).toEqual(['COMPLETED'])
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('sent')
@@ -265,7 +265,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(seen).not.toContain('s3cr3t')
   })
 
-  test('P10 a receiver that fails is tried again later, and what comes after waits its turn', async () => {
+  test('A2A-P10 a receiver that fails is tried again later, and what comes after waits its turn', async () => {
     receiver.answers.push(500)
     const { id } = await begin('ask', config)
     await expect.poll(() => receiver.received.length).toBe(1)
@@ -278,7 +278,7 @@ describe('PUSH-DELIVER notifications', () => {
     await expect.poll(states).toEqual(['INPUT_REQUIRED', 'INPUT_REQUIRED', 'COMPLETED'])
   })
 
-  test('P11 a receiver that is gone is forgotten', async () => {
+  test('A2A-P11 a receiver that is gone is forgotten', async () => {
     receiver.answers.push(410)
     const { id } = await begin('ask', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
@@ -286,7 +286,7 @@ describe('PUSH-DELIVER notifications', () => {
     expect(body.result.configs).toEqual([])
   })
 
-  test('P05 a redirect is not followed', async () => {
+  test('A2A-P05 a redirect is not followed', async () => {
     receiver.answers.push(302)
     const { id } = await begin('hello', config)
     await expect
@@ -295,14 +295,14 @@ describe('PUSH-DELIVER notifications', () => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('P09 an answer without end is cut off, and the task is not harmed', async () => {
+  test('A2A-P09 an answer without end is cut off, and the task is not harmed', async () => {
     receiver.answers.push('endless')
     const { id } = await begin('hello', config)
     await expect.poll(async () => (await deliveriesOf(id))[0]?.state).toBe('dead')
     expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  test('P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
+  test('A2A-P09 a receiver that never answers is given up, and tried again later; the task is not harmed', async () => {
     const quick = await openTestHouse({
       loopback: { 'hook.test': receiver.port },
       config: { limits: { push_seconds: 0.2 } },
@@ -346,8 +346,8 @@ describe('PUSH-DELIVER notifications', () => {
 
 describe('where a name leads is seen when it is sent to', () => {
   test.each([
-    ['P03 to a private address', ['10.0.0.1']],
-    ['P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
+    ['A2A-P03 to a private address', ['10.0.0.1']],
+    ['A2A-P04 to a public and a private one', ['93.184.216.34', '127.0.0.1']],
   ])('%s: refused, and the operator sees it', async (_, addresses) => {
     const guarded = await openTestHouse({ agents: { desk: agent }, lookup: async () => addresses })
     const configuration = { taskPushNotificationConfig: { ...config, url: 'https://rebound.example/' } }
@@ -360,7 +360,7 @@ describe('where a name leads is seen when it is sent to', () => {
   })
 })
 
-test('P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
+test('A2A-P13, CORE-CAP-001 where push is off, all four and the inline one are refused', async () => {
   const off = await openTestHouse({ config: { capabilities: { push_notifications: false } } })
   const verbs = ['Create', 'Get', 'Delete'].map(verb => `${verb}TaskPushNotificationConfig`)
   for (const method of [...verbs, 'ListTaskPushNotificationConfigs']) {

@@ -114,7 +114,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     }
   })
 
-  test('M12 a message sent by both is one', async () => {
+  test('A2A-M12 a message sent by both is one', async () => {
     const body = send('hello')
     const [one, two] = [await rest('POST', '/message:send', { body }), await house.rpc('SendMessage', body)]
     expect(one.text).toBe(JSON.stringify(two.body.result))
@@ -122,7 +122,7 @@ describe('BIND-EQUIV-002 both bindings answer with one result', () => {
     expect(house.heard.at(-1)?.raw).toEqual(body)
   })
 
-  test('BIND-EQUIV-004 T02 the task of another is not found, byte for byte as if there were none', async () => {
+  test('BIND-EQUIV-004 A2A-T02 the task of another is not found, byte for byte as if there were none', async () => {
     const sent = await rest('POST', '/message:send', { body: send('x'), at: '/agents/asking/a2a/rest' })
     const { id } = (sent.body as unknown as { task: { id: string } }).task
     const token = await house.issuer.sign({ sub: 'bob' })
@@ -161,33 +161,33 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
   const body = '{"message":{}}'
   const text = { 'content-type': 'text/plain' }
   test.each<[string, string, string, RestOptions, number, string]>([
-    ['E01 broken JSON', 'POST', '/message:send', { body: '{bad' }, 400, 'PARSE_ERROR'],
-    ['E02 empty body', 'POST', '/message:send', { body: '' }, 400, 'PARSE_ERROR'],
-    ['E08 body an array', 'POST', '/message:send', { body: '[]' }, 400, 'INVALID_PARAMS'],
-    ['E13 text/plain', 'POST', '/message:send', { body, headers: text }, 400, 'CONTENT_TYPE_NOT_SUPPORTED'],
-    ['E16 too large', 'POST', '/message:send', { body: ' '.repeat(20_001) }, 413, 'REQUEST_TOO_LARGE'],
-    ['E19 too deep', 'POST', '/message:send', { body: '['.repeat(9_000) }, 400, 'INVALID_PARAMS'],
-    ['E20 unknown path', 'GET', '/nothing', {}, 404, 'NOT_FOUND'],
-    ['E20 the endpoint itself', 'GET', '/', {}, 404, 'NOT_FOUND'],
-    ['E20 the endpoint without its slash', 'GET', '', {}, 404, 'NOT_FOUND'],
-    ['E20 a path of 0.3', 'POST', '/v1/message:sent', { body }, 404, 'NOT_FOUND'],
-    ['E22 id with %2F', 'GET', '/tasks/a%2Fb', {}, 404, 'TASK_NOT_FOUND'],
-    ['E22 id with %00', 'GET', '/tasks/a%00', {}, 404, 'TASK_NOT_FOUND'],
-    ['E22 id ..', 'GET', '/tasks/%2e%2e%2f', {}, 404, 'TASK_NOT_FOUND'],
-    ['E22 id not UTF-8', 'GET', '/tasks/%ff', {}, 404, 'TASK_NOT_FOUND'],
-    ['E22 id of 10 kB', 'GET', `/tasks/${'x'.repeat(10_000)}`, {}, 404, 'TASK_NOT_FOUND'],
-    ['E22 id __proto__', 'GET', '/tasks/__proto__', {}, 404, 'TASK_NOT_FOUND'],
-    ['V01 no version', 'GET', '/tasks', { headers: { 'a2a-version': '' } }, 400, 'VERSION_NOT_SUPPORTED'],
-    ['V02 99.0', 'GET', '/tasks', { headers: { 'a2a-version': '99.0' } }, 400, 'VERSION_NOT_SUPPORTED'],
-    ['V05 two versions', 'GET', '/tasks?A2A-Version=0.3', {}, 400, 'VERSION_NOT_SUPPORTED'],
-    ['M17 historyLength -1', 'GET', `/tasks/${unknownId}?historyLength=-1`, {}, 400, 'INVALID_PARAMS'],
-    ['M17 historyLength 1.5', 'GET', `/tasks/${unknownId}?historyLength=1.5`, {}, 400, 'INVALID_PARAMS'],
-    ['M17 historyLength 1e10', 'GET', `/tasks/${unknownId}?historyLength=1e10`, {}, 400, 'INVALID_PARAMS'],
-    ['T09 pageSize 101', 'GET', '/tasks?pageSize=101', {}, 400, 'INVALID_PARAMS'],
-    ['T09 pageSize x', 'GET', '/tasks?pageSize=x', {}, 400, 'INVALID_PARAMS'],
-    ['T10 forged token', 'GET', '/tasks?pageToken=x', {}, 400, 'INVALID_PARAMS'],
-    ['T11 status of 0.3', 'GET', '/tasks?status=completed', {}, 400, 'INVALID_PARAMS'],
-    ['T11 timestamp', 'GET', '/tasks?statusTimestampAfter=yesterday', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-E01 broken JSON', 'POST', '/message:send', { body: '{bad' }, 400, 'PARSE_ERROR'],
+    ['A2A-E02 empty body', 'POST', '/message:send', { body: '' }, 400, 'PARSE_ERROR'],
+    ['A2A-E08 body an array', 'POST', '/message:send', { body: '[]' }, 400, 'INVALID_PARAMS'],
+    ['A2A-E13 text/plain', 'POST', '/message:send', { body, headers: text }, 400, 'CONTENT_TYPE_NOT_SUPPORTED'],
+    ['A2A-E16 too large', 'POST', '/message:send', { body: ' '.repeat(20_001) }, 413, 'REQUEST_TOO_LARGE'],
+    ['A2A-E19 too deep', 'POST', '/message:send', { body: '['.repeat(9_000) }, 400, 'INVALID_PARAMS'],
+    ['A2A-E20 unknown path', 'GET', '/nothing', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 the endpoint itself', 'GET', '/', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 the endpoint without its slash', 'GET', '', {}, 404, 'NOT_FOUND'],
+    ['A2A-E20 a path of 0.3', 'POST', '/v1/message:sent', { body }, 404, 'NOT_FOUND'],
+    ['A2A-E22 id with %2F', 'GET', '/tasks/a%2Fb', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id with %00', 'GET', '/tasks/a%00', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id ..', 'GET', '/tasks/%2e%2e%2f', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id not UTF-8', 'GET', '/tasks/%ff', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id of 10 kB', 'GET', `/tasks/${'x'.repeat(10_000)}`, {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-E22 id __proto__', 'GET', '/tasks/__proto__', {}, 404, 'TASK_NOT_FOUND'],
+    ['A2A-V01 no version', 'GET', '/tasks', { headers: { 'a2a-version': '' } }, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-V02 99.0', 'GET', '/tasks', { headers: { 'a2a-version': '99.0' } }, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-V05 two versions', 'GET', '/tasks?A2A-Version=0.3', {}, 400, 'VERSION_NOT_SUPPORTED'],
+    ['A2A-M17 historyLength -1', 'GET', `/tasks/${unknownId}?historyLength=-1`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-M17 historyLength 1.5', 'GET', `/tasks/${unknownId}?historyLength=1.5`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-M17 historyLength 1e10', 'GET', `/tasks/${unknownId}?historyLength=1e10`, {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T09 pageSize 101', 'GET', '/tasks?pageSize=101', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T09 pageSize x', 'GET', '/tasks?pageSize=x', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T10 forged token', 'GET', '/tasks?pageToken=x', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T11 status of 0.3', 'GET', '/tasks?status=completed', {}, 400, 'INVALID_PARAMS'],
+    ['A2A-T11 timestamp', 'GET', '/tasks?statusTimestampAfter=yesterday', {}, 400, 'INVALID_PARAMS'],
     ['includeArtifacts 1', 'GET', '/tasks?includeArtifacts=1', {}, 400, 'INVALID_PARAMS'],
     ['a tenant', 'GET', '/acme/tasks', {}, 400, 'INVALID_PARAMS'],
     [
@@ -198,7 +198,7 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
       400,
       'INVALID_PARAMS',
     ],
-    ['A01 no credential', 'GET', '/tasks', { token: null }, 401, 'UNAUTHENTICATED'],
+    ['A2A-A01 no credential', 'GET', '/tasks', { token: null }, 401, 'UNAUTHENTICATED'],
     ['an unknown agent', 'GET', '/tasks', { at: '/agents/nobody/a2a/rest' }, 404, 'NOT_FOUND'],
     ['an agent by %2F', 'GET', '/tasks', { at: '/agents/a%2Fb/a2a/rest' }, 404, 'NOT_FOUND'],
   ])('%s', async (_, method, path, options, http, reason) => {
@@ -213,7 +213,7 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
     ['DELETE', `/tasks/${unknownId}:subscribe`, 'GET, POST'],
     ['PUT', `/tasks/${unknownId}/pushNotificationConfigs`, 'POST, GET'],
     ['POST', `/tasks/${unknownId}/pushNotificationConfigs/1`, 'GET, DELETE'],
-  ])('HTTP_JSON-URL-002 E20 %s %s: 405', async (method, path, allow) => {
+  ])('HTTP_JSON-URL-002 A2A-E20 %s %s: 405', async (method, path, allow) => {
     const answer = await rest(method, path)
     expect(errorOf(answer)).toMatchObject({ http: 405, reason: 'METHOD_NOT_ALLOWED' })
     expect(answer.headers.get('allow')).toBe(allow)
@@ -224,7 +224,7 @@ describe('HTTP_JSON-STATUS-001 what is wrong is told by status and reason', () =
   })
 })
 
-test('V04 the version may stand in the query', async () => {
+test('A2A-V04 the version may stand in the query', async () => {
   const answer = await rest('GET', '/tasks?A2A-Version=1.0.3', { headers: { 'a2a-version': '' } })
   expect(answer.status).toBe(200)
 })

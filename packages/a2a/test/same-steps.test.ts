@@ -50,7 +50,7 @@ const operations = {
  * not there, owner and id together.
  */
 test.each(Object.entries(operations))(
-  'T02 %s of the task of another is the same steps as of none',
+  'A2A-T02 %s of the task of another is the same steps as of none',
   async (name, params) => {
     const begun = await house.say('x', {}, { configuration: { returnImmediately: true } })
     const { id } = begun.body.result.task

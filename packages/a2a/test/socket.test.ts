@@ -62,7 +62,7 @@ async function isAlive(): Promise<void> {
   expect((await house.rpc('ListTasks', {})).status).toBe(200)
 }
 
-describe('E17 a Content-Length that lies, and a body that does not come', () => {
+describe('A2A-E17 a Content-Length that lies, and a body that does not come', () => {
   test('longer than what comes: the connection is closed after a while, and nothing is done', async () => {
     const heard = await converse(socket => socket.write(head(body.length + 100) + body))
     expect(heard).toMatch(/^(HTTP\/1\.1 408 |$)/)

@@ -241,12 +241,12 @@ describe.each([
     expect(JSON.stringify(events)).not.toContain('hunter2')
   })
 
-  test('S06 text with line breaks and U+2028 is one event', async () => {
+  test('A2A-S06 text with line breaks and U+2028 is one event', async () => {
     const events = await (await send('odd', options)).rest()
     expect(reduce(events).artifacts[0].parts[0].text).toBe('a\r\nb\ndata: c\u2028d\u2029\u0085\r\n\r\nevent: x')
   })
 
-  test('S06 a request whose id ends lines elsewhere is answered in one line for each event', async () => {
+  test('A2A-S06 a request whose id ends lines elsewhere is answered in one line for each event', async () => {
     const message = { messageId: `id-${options.binding ?? 'rpc'}`, role: 'ROLE_USER', parts: [{ text: 'hello' }] }
     const id = 'a\u2028b\u0085'
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'SendStreamingMessage', params: { message } })
@@ -255,7 +255,7 @@ describe.each([
     for (const event of await stream.rest()) expect(event.id).toBe(id)
   })
 
-  test('T06, T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {
+  test('A2A-T06, A2A-T07 cancel ends the stream with CANCELED, and a late answer changes nothing', async () => {
     const stream = await send('hang', options)
     const first = await firstOf(stream)
     const { id } = first.task
@@ -285,7 +285,7 @@ describe('SubscribeToTask', () => {
     },
   )
 
-  test('S01, STREAM-SUB-003 a task that has ended is refused as an ordinary answer', async () => {
+  test('A2A-S01, STREAM-SUB-003 a task that has ended is refused as an ordinary answer', async () => {
     const { id } = (await house.say('hello')).body.result.task
     const rpc = await house.rpc('SubscribeToTask', { id })
     expect(rpc.body.error).toMatchObject({ code: -32004, message: 'Cannot SubscribeToTask: the task has ended' })
@@ -295,7 +295,7 @@ describe('SubscribeToTask', () => {
     expect([rest.status, rest.headers.get('content-type')]).toEqual([400, 'application/a2a+json'])
   })
 
-  test('T02, STREAM-SUB-004 the task of another is not found, as if there were none', async () => {
+  test('A2A-T02, STREAM-SUB-004 the task of another is not found, as if there were none', async () => {
     const stream = await send('hang')
     const { id } = (await firstOf(stream)).task
     const foreign = await house.rpc('SubscribeToTask', { id }, { token: bob })
@@ -305,7 +305,7 @@ describe('SubscribeToTask', () => {
     await house.rpc('CancelTask', { id })
   })
 
-  test('S08, STREAM-ORDER-001..003 who joins late is shown what there is, then all are told the same', async () => {
+  test('A2A-S08, STREAM-ORDER-001..003 who joins late is shown what there is, then all are told the same', async () => {
     const sender = await send('chunks late')
     const { id } = (await firstOf(sender)).task
     expect(await take(sender, 2)).toEqual(['artifact "one "', 'artifact "two " append'])
@@ -331,7 +331,7 @@ describe('SubscribeToTask', () => {
     expect(told(events)).toEqual(['artifact "heard: hello" last', 'status COMPLETED'])
   })
 
-  test('S07 the desk, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
+  test('A2A-S07 the desk, not memory, is what a subscription goes on from: a lost notice is found out', async () => {
     const { desk } = house
     const { listen } = desk
     const { id } = (await house.say('work lost', {}, { configuration: { returnImmediately: true } })).body.result.task
@@ -348,7 +348,7 @@ describe('SubscribeToTask', () => {
 })
 
 describe('who leaves, and who may not come', () => {
-  test('S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
+  test('A2A-S03, STREAM-ORDER-004 an abort frees its listener at once and leaves the task and the others alone', async () => {
     const sender = await send('slow abort')
     const { id } = (await firstOf(sender)).task
     const others = await Promise.all(Array.from({ length: 10 }, () => subscribe(id)))
@@ -361,7 +361,7 @@ describe('who leaves, and who may not come', () => {
     expect(listening()).toBe(0)
   })
 
-  test('S03 of a thousand aborted streams none is left', async () => {
+  test('A2A-S03 of a thousand aborted streams none is left', async () => {
     const watched = await openWatched({ agents: { desk: scripted }, config: { limits: { streams_per_caller: 2_000 } } })
     const open = watched.house
     const first = await send('hang', {}, {}, open)
@@ -375,7 +375,7 @@ describe('who leaves, and who may not come', () => {
     await open.close()
   })
 
-  test('S04 a client that never reads is dropped when too much waits for it', async () => {
+  test('A2A-S04 a client that never reads is dropped when too much waits for it', async () => {
     const lazy = await house.channel.routes.request('/a2a', {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'a2a-version': '1.0', authorization: `Bearer ${house.token}` },
@@ -389,7 +389,7 @@ describe('who leaves, and who may not come', () => {
     await expect(reader?.closed).rejects.toThrow('reads too slowly')
   })
 
-  test('S05 a caller has no more streams open than he may; another has his own', async () => {
+  test('A2A-S05 a caller has no more streams open than he may; another has his own', async () => {
     const sender = await send('slow cap')
     const { id } = (await firstOf(sender)).task
     const open = await Promise.all(Array.from({ length: 19 }, () => subscribe(id)))
@@ -408,7 +408,7 @@ describe('who leaves, and who may not come', () => {
     await Promise.all([...open.slice(1), again, sender].map(stream => stream.rest()))
   })
 
-  test('S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
+  test('A2A-S07 a shutdown ends every stream cleanly, and after it a subscription shows the task', async () => {
     const closing = await openTestHouse({ agents: { desk: scripted } })
     const stream = await send('hang', {}, {}, closing)
     const { id } = (await firstOf(stream)).task
@@ -493,7 +493,7 @@ test('many at once, each with a second listener: every stream adds up to its tas
   await busy.close()
 })
 
-test('S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
+test('A2A-S02, CORE-CAP-002 where streaming is off it is refused as an ordinary answer', async () => {
   const off = await openTestHouse({ config: { capabilities: { streaming: false } } })
   for (const [method, params] of [
     ['SendStreamingMessage', message('x')],
@@ -511,7 +511,7 @@ test('STREAM what is wrong before the first event is an ordinary answer', async 
   expect([status, headers.get('content-type'), body.error?.code]).toEqual([200, 'application/json', -32602])
 })
 
-test('M12 a stream of a message sent twice runs the agent once', async () => {
+test('A2A-M12 a stream of a message sent twice runs the agent once', async () => {
   const params = message('hello')
   const first = await (await openStream(house, 'SendStreamingMessage', params)).rest()
   const again = await (await openStream(house, 'SendStreamingMessage', params)).rest()

@@ -54,13 +54,13 @@ describe('states of a task', () => {
     expect(task.artifacts).toBeUndefined()
   })
 
-  test('T13 an agent that throws leaves a neutral text with a correlation id', async () => {
+  test('A2A-T13 an agent that throws leaves a neutral text with a correlation id', async () => {
     const task = await ask('throw')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(task.status.message.parts[0].text).toMatch(/^Sorry, this could not be answered\. Reference: [0-9a-f]{16}$/)
   })
 
-  test('T14 an agent that returns a part that is none has failed, and the log says why', async () => {
+  test('A2A-T14 an agent that returns a part that is none has failed, and the log says why', async () => {
     const task = await ask('bad part')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     const failures = house.world.logged.filter(({ text }) => text === 'agent failed')
@@ -172,7 +172,7 @@ describe('GetTask', () => {
   })
 })
 
-describe('T01, T02 no such task, and the task of another', () => {
+describe('A2A-T01, A2A-T02 no such task, and the task of another', () => {
   const operations = {
     GetTask: (id: string) => ({ id }),
     CancelTask: (id: string) => ({ id }),
@@ -195,7 +195,7 @@ describe('T01, T02 no such task, and the task of another', () => {
     expect(atOtherAgent.text).toBe(unknown.text)
   })
 
-  test.each(['', 'x', '../..', '%00', 'x'.repeat(10_000)])('E22 an id that is none of ours: %.20s', async id => {
+  test.each(['', 'x', '../..', '%00', 'x'.repeat(10_000)])('A2A-E22 an id that is none of ours: %.20s', async id => {
     const { body } = await house.rpc('GetTask', { id })
     expect(body.error).toMatchObject({ code: -32001, message: 'Task not found' })
   })
@@ -208,19 +208,19 @@ describe('a message to a task', () => {
     expect([next.id, next.contextId, next.status.state]).toEqual([first.id, first.contextId, 'TASK_STATE_COMPLETED'])
   })
 
-  test('T03 is refused when the task has ended', async () => {
+  test('A2A-T03 is refused when the task has ended', async () => {
     const { id } = await ask('hello')
     const { status, body } = await house.say('more', { taskId: id })
     expect([status, body.error?.code, body.error?.message]).toEqual([200, -32004, 'Cannot continue task: it has ended'])
   })
 
-  test('M12 unless it is one the task holds: that is answered like the first time', async () => {
+  test('A2A-M12 unless it is one the task holds: that is answered like the first time', async () => {
     const { id } = await ask('input_required')
     const last = await ask('hello', { messageId: 'm12-last', taskId: id })
     expect(await ask('hello', { messageId: 'm12-last', taskId: id })).toEqual(last)
   })
 
-  test('T04 with the context of another is refused without naming the true one', async () => {
+  test('A2A-T04 with the context of another is refused without naming the true one', async () => {
     const { id, contextId } = await ask('input_required')
     const { body, text } = await house.say('x', { taskId: id, contextId: 'another' })
     expect(body.error).toMatchObject({
@@ -230,7 +230,7 @@ describe('a message to a task', () => {
     expect(text).not.toContain(contextId)
   })
 
-  test('T08 two at once are taken in order and none is lost', async () => {
+  test('A2A-T08 two at once are taken in order and none is lost', async () => {
     const { id } = await ask('input_required')
     await Promise.all([
       ask('input_required', { messageId: 't08-a', taskId: id }),
@@ -262,7 +262,7 @@ describe('contexts', () => {
     expect(house.heard.at(-1)?.history).toHaveLength(2)
   })
 
-  test('T05 that of another caller is an unknown one: no history comes with it', async () => {
+  test('A2A-T05 that of another caller is an unknown one: no history comes with it', async () => {
     await ask('secret plan', { contextId: 'shared-name' })
     const { body } = await house.say('hello', { contextId: 'shared-name' }, { token: bob })
     expect(body.result.task.contextId).toBe('shared-name')
@@ -279,7 +279,7 @@ describe('CancelTask', () => {
     expect((await house.rpc('GetTask', { id })).body.result.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('T07 a call that waits for it ends with the canceled task, and stays so', async () => {
+  test('A2A-T07 a call that waits for it ends with the canceled task, and stays so', async () => {
     const waiting = house.say('hang', { messageId: 't07' })
     await expect.poll(() => house.heard.at(-1)?.id).toBe('t07')
     const { body } = await house.rpc('ListTasks', { status: 'TASK_STATE_WORKING' })
@@ -288,7 +288,7 @@ describe('CancelTask', () => {
     expect((await waiting).body.result.task.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('T06 a task that has ended is not cancelable', async () => {
+  test('A2A-T06 a task that has ended is not cancelable', async () => {
     const { id } = await ask('hello')
     const { status, body } = await house.rpc('CancelTask', { id })
     expect([status, body.error?.code, body.error?.message]).toEqual([
@@ -299,7 +299,7 @@ describe('CancelTask', () => {
     expect(body.error?.data[0].reason).toBe('TASK_NOT_CANCELABLE')
   })
 
-  test('T06 of two cancels at once exactly one succeeds', async () => {
+  test('A2A-T06 of two cancels at once exactly one succeeds', async () => {
     const { id } = await ask('input_required')
     const answers = await Promise.all([house.rpc('CancelTask', { id }), house.rpc('CancelTask', { id })])
     expect(answers.map(({ body }) => body.error?.code).sort()).toEqual([-32002, undefined])
@@ -372,12 +372,12 @@ describe('ListTasks', () => {
     '2026-01-01T24:00:00Z',
     '0000-01-01T00:00:00Z',
     '2026-01-01T00:00:00+24:00',
-  ])('T11 statusTimestampAfter %s is none', async statusTimestampAfter => {
+  ])('A2A-T11 statusTimestampAfter %s is none', async statusTimestampAfter => {
     const { body } = await rpc({ statusTimestampAfter })
     expect(body.error?.code).toBe(-32602)
   })
 
-  test('T12 a task exactly at statusTimestampAfter is included', async () => {
+  test('A2A-T12 a task exactly at statusTimestampAfter is included', async () => {
     const all = (await rpc({})).body.result.tasks
     const { timestamp } = all[2].status
     expect((await rpc({ statusTimestampAfter: timestamp })).body.result.tasks).toHaveLength(3)
@@ -399,24 +399,24 @@ describe('ListTasks', () => {
   })
 
   test.each([
-    ['T09 pageSize -1', { pageSize: -1 }, 'pageSize'],
-    ['T09 pageSize 101', { pageSize: 101 }, 'pageSize'],
-    ['T09 pageSize "x"', { pageSize: 'x' }, 'pageSize'],
-    ['T11 bad status', { status: 'done' }, 'status'],
-    ['T11 status of 0.3', { status: 'input-required' }, 'status'],
-    ['T11 bad timestamp', { statusTimestampAfter: 'yesterday' }, 'statusTimestampAfter'],
-    ['T11 timestamp a number', { statusTimestampAfter: 5 }, 'statusTimestampAfter'],
-    ['T11 no such day', { statusTimestampAfter: '2026-13-45T00:00:00Z' }, 'statusTimestampAfter'],
+    ['A2A-T09 pageSize -1', { pageSize: -1 }, 'pageSize'],
+    ['A2A-T09 pageSize 101', { pageSize: 101 }, 'pageSize'],
+    ['A2A-T09 pageSize "x"', { pageSize: 'x' }, 'pageSize'],
+    ['A2A-T11 bad status', { status: 'done' }, 'status'],
+    ['A2A-T11 status of 0.3', { status: 'input-required' }, 'status'],
+    ['A2A-T11 bad timestamp', { statusTimestampAfter: 'yesterday' }, 'statusTimestampAfter'],
+    ['A2A-T11 timestamp a number', { statusTimestampAfter: 5 }, 'statusTimestampAfter'],
+    ['A2A-T11 no such day', { statusTimestampAfter: '2026-13-45T00:00:00Z' }, 'statusTimestampAfter'],
     ['includeArtifacts "no"', { includeArtifacts: 'no' }, 'includeArtifacts'],
-    ['T10 forged token', { pageToken: 'x' }, 'pageToken'],
-    ['T10 token of 10 kB', { pageToken: 'x'.repeat(10_000) }, 'pageToken'],
+    ['A2A-T10 forged token', { pageToken: 'x' }, 'pageToken'],
+    ['A2A-T10 token of 10 kB', { pageToken: 'x'.repeat(10_000) }, 'pageToken'],
   ])('%s', async (_, params, field) => {
     const { body } = await rpc(params)
     expect(body.error?.code).toBe(-32602)
     expect(body.error?.data[1].fieldViolations[0].field).toBe(field)
   })
 
-  test('T10 a token holds for its owner and filters alone, and cannot be altered', async () => {
+  test('A2A-T10 a token holds for its owner and filters alone, and cannot be altered', async () => {
     const { nextPageToken: pageToken } = (await rpc({ pageSize: 2 })).body.result
     const [at, ...rest] = pageToken.split('.')
     const altered = [Number(at) + 1, ...rest].join('.')

@@ -19,8 +19,8 @@ async function list(version: string, query = '') {
 describe('a version we speak is taken', () => {
   test.each([
     ['1.0', '1.0', ''],
-    ['V03 with a patch', '1.0.1', ''],
-    ['V04 by query only', '', '?A2A-Version=1.0'],
+    ['A2A-V03 with a patch', '1.0.1', ''],
+    ['A2A-V04 by query only', '', '?A2A-Version=1.0'],
     ['by both, alike', '1.0', '?A2A-Version=1.0.7'],
   ])('%s', async (_, header, query) => {
     expect(await list(header, query)).toMatchObject({ status: 200, code: undefined })
@@ -32,14 +32,14 @@ describe('any other is refused, never guessed', () => {
   const absent = 'Cannot take request: A2A-Version is absent, which means 0.3; this agent speaks 1.0'
   const two = 'Cannot take request: two A2A versions named; this agent speaks 1.0'
   test.each([
-    ['V01 none', '', '', absent],
+    ['A2A-V01 none', '', '', absent],
     ['0.3', '0.3', '', unsupported],
-    ['V02 99.0', '99.0', '', unsupported],
-    ['V02 abc', 'abc', '', unsupported],
-    ['V02 two headers', '1.0, 0.3', '', unsupported],
+    ['A2A-V02 99.0', '99.0', '', unsupported],
+    ['A2A-V02 abc', 'abc', '', unsupported],
+    ['A2A-V02 two headers', '1.0, 0.3', '', unsupported],
     ['1', '1', '', unsupported],
-    ['V05 header and query that differ', '1.0', '?A2A-Version=0.3', two],
-    ['V05 the other way round', '0.3', '?A2A-Version=1.0', two],
+    ['A2A-V05 header and query that differ', '1.0', '?A2A-Version=0.3', two],
+    ['A2A-V05 the other way round', '0.3', '?A2A-Version=1.0', two],
     ['markup', '<script>', '', unsupported],
   ])('%s', async (_, header, query, message) => {
     expect(await list(header, query)).toEqual({ status: 200, code: -32009, message, reason: 'VERSION_NOT_SUPPORTED' })
@@ -56,7 +56,7 @@ describe('where 0.3 is offered too', () => {
     await both.close()
   })
 
-  test('E10 a method of the other version is refused, never guessed', async () => {
+  test('A2A-E10 a method of the other version is refused, never guessed', async () => {
     const both = await openTestHouse({ works: false })
     const older = await both.rpc('message/send', {})
     expect(older.body.error?.code).toBe(-32601)
@@ -74,7 +74,7 @@ describe('where 0.3 is offered too', () => {
 describe('extensions', () => {
   const ours = [{ uri: 'https://example.org/ours', required: true }, { uri: 'https://example.org/other' }]
 
-  test('V06 one that is required and was not named is refused', () => {
+  test('A2A-V06 one that is required and was not named is refused', () => {
     const message = 'Cannot take request: extension "https://example.org/ours" is required'
     expect(() => negotiateExtensions('https://example.org/other', ours)).toThrow(message)
     expect(() => negotiateExtensions(null, ours)).toThrow(
@@ -88,14 +88,14 @@ describe('extensions', () => {
     ])
   })
 
-  test('V07 what lies beyond the bounds is ignored', async () => {
+  test('A2A-V07 what lies beyond the bounds is ignored', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `urn:x:${at}`).join(',')
     const { status, body } = await house.rpc('ListTasks', {}, { headers: { 'a2a-extensions': many } })
     expect([status, body.error]).toEqual([200, undefined])
     expect(() => negotiateExtensions(`${many},https://example.org/ours`, ours)).toThrow('is required')
   })
 
-  test('V08 an unknown one is ignored and not echoed', async () => {
+  test('A2A-V08 an unknown one is ignored and not echoed', async () => {
     const { status, headers } = await house.rpc('ListTasks', {}, { headers: { 'a2a-extensions': 'urn:unknown' } })
     expect([status, headers.get('a2a-extensions')]).toEqual([200, null])
   })

@@ -35,7 +35,7 @@ afterEach(() => house.close())
 const carriers = { identity_evidence: [{ n: 1, deep: { text: 'ü', none: null } }], verifiable_credentials: [] }
 const metadata = { mentionable: { ...carriers, other: true } }
 
-describe('mentionable §6.4: forwarded evidence', () => {
+describe('MN-6.4: forwarded evidence', () => {
   test('is read with the address of the agent and the id of the message, and goes on as it is', async () => {
     await house.say('hi', { messageId: 'm-9', metadata })
     const sender = expect.stringContaining(`${house.issuer.issuer} sub `)
@@ -98,7 +98,7 @@ describe('mentionable §6.4: forwarded evidence', () => {
   })
 })
 
-describe('mentionable §8.1: mention_relay', () => {
+describe('MN-8.1: mention_relay', () => {
   const relayOf = async (token?: null) => {
     await house.say('hi', { metadata: { mentionable: { mention_relay: { kind: 'inline' } } } }, { token })
     return house.heard.at(-1)?.recipient_capabilities.mention_relay

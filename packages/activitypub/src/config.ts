@@ -9,7 +9,7 @@ const domainList = z
   .default([])
 const fileList = z.array(z.string().min(1, 'must name a file')).default([])
 
-/** This protocol's slice of the configuration (`interface.md`, Configuration). */
+/** This protocol's slice of the configuration. */
 export const activityPubConfigSchema = z.strictObject({
   /** Serve actors and posts to signed requests only. */
   require_signed_fetch: z.boolean().default(false),

@@ -1,4 +1,4 @@
-/** Where our own actors and their things live (`interface.md`, Routes). */
+/** Where our own actors and their things live. */
 export interface AgentIris {
   readonly actor: string
   readonly inbox: string

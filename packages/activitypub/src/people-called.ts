@@ -17,7 +17,7 @@ export interface Called {
 
 /**
  * How many people the words of a response may call: none where it is for some only, who did not ask for others to read along; none at the end
- * of a chain of agents (mentionable §8.3). Pure.
+ * of a chain of agents (MN-8.3). Pure.
  */
 export function countCallable(
   visibility: Rendering['visibility'],

@@ -34,7 +34,7 @@ const knownSoftware: ReadonlyMap<string, Software> = new Map([
   ['friendica', withApi(unbounded)],
   // snac has no bound of its own
   ['snac', withApi(unbounded)],
-  // misskey: packages/backend/src/const.ts, MAX_NOTE_TEXT_LENGTH
+  // misskey: const.ts, MAX_NOTE_TEXT_LENGTH
   ['misskey', without(3_000)],
   ['cherrypick', without(3_000)],
   // their .config/example.yml, maxNoteLength; told in NodeInfo, and by a Mastodon API beside it

@@ -41,7 +41,7 @@ export interface RouteParts {
   readonly inbound: Inbound<InboxRequest, UnderstoodDelivery>
 }
 
-/** The ActivityPub routes of `interface.md`. */
+/** The ActivityPub routes. */
 export function createRoutes(parts: RouteParts): Hono {
   const app = new Hono()
   app.onError((error, context) => withAcceptSignature(toProblem(error, parts.world.log), context.req.method))

@@ -9,7 +9,7 @@ import { composeNote, postActivity, publicCollection, settlePerson } from './per
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-// Row 64 of the ActivityPub bug history: the lists of domains, on every path.
+// AP-64: the lists of domains, on every path.
 
 let stage: Stage | undefined
 afterEach(() => stage?.close())

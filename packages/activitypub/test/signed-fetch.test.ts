@@ -7,7 +7,7 @@ import { composeNote, postActivity, settlePerson, signHeaders } from './person.t
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-// Row 65 of the ActivityPub bug history, and `require_signed_fetch`.
+// AP-65, and `require_signed_fetch`.
 
 const accept = 'application/activity+json'
 const echo = `${origin}/agents/echo`

@@ -7,7 +7,7 @@ import { historyViews } from './history-view.ts'
 import { laneConfigShape } from './lane-config.ts'
 import { profileConfigShape } from './profile-config.ts'
 
-/** What every agent may be configured with, whatever its kind (`interface.md`, `agents`). */
+/** What every agent may be configured with, whatever its kind. */
 export const commonAgentSchema = z.strictObject({
   use: z.string(),
   ...profileConfigShape,

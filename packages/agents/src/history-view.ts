@@ -12,7 +12,7 @@ import { createSlidingWindowPolicy } from '@postern/core'
 import type { TranscriptEntry, ViewConfig } from '@postern/transcript'
 import { buildHistory, contentOfText, scopeOfKind } from '@postern/transcript'
 
-/** How an agent sees the past of a conversation, beside the sliding window: views of seeds 002 and 003 (seed-systems §5.5). */
+/** How an agent sees the past of a conversation, beside the sliding window: views of message stores and of swarms. */
 export const historyViews = ['sliding', 'role:orchestrator', 'role:manager', 'role:worker', 'swarm'] as const
 export type HistoryViewName = (typeof historyViews)[number]
 

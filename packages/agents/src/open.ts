@@ -133,7 +133,7 @@ function runAgent(agent: Agent, { deadline, history, receives, people }: CommonA
   }
 }
 
-/** `contract.md`: agents that only handle messages get only messages. */
+/** Agents that only handle messages get only messages. */
 function hearOnly(agent: Agent, kinds: CommonAgentConfig['receives']): Agent {
   return {
     ...(agent.start && { start: outpost => agent.start?.(outpost) }),

@@ -46,7 +46,7 @@ describe('a webhook agent', () => {
       parts: [],
       timestamp: '2026-01-01T00:00:00Z',
     }
-    // mentionable §8.3: where the chain of agents stands is part of it.
+    // MN-8.3: where the chain of agents stands is part of it.
     const agent_chain = { hop: 2, max_hops: 5, is_final: false }
     const message = testMessage('hällo', {
       sender: provenSender,

@@ -41,7 +41,7 @@ interface Webhook {
   now(): number
 }
 
-/** An agent in any language behind one URL (`interface.md`, Webhook agents; Standard Webhooks 1.0.0). */
+/** An agent in any language behind one URL (Standard Webhooks 1.0.0). */
 export const webhookKind = defineAgentKind({
   usage: '"webhook" (with url and secret)',
   matches: use => use === 'webhook',

@@ -42,7 +42,7 @@ describe('hasSubjectPrefix()', () => {
     ['slackers:T123/U4', 'slack', false],
     ['SLACK:T123/U4', 'slack:', false],
     ['slack:T123/U4', '', false],
-  ])('mentionable §6.3: %s under "%s": %s', (subject, prefix, expected) => {
+  ])('MN-6.3: %s under "%s": %s', (subject, prefix, expected) => {
     expect(hasSubjectPrefix(subject, prefix)).toBe(expected)
   })
 })
@@ -85,7 +85,7 @@ describe('context.identity.has()', () => {
     expect(ask(slack('slack:T123/U4')).has({ subject_prefix: 'slack:T123/' })).toBe(true)
   })
 
-  test('mentionable §8.4: who acts on behalf of others has what all of them have', () => {
+  test('MN-8.4: who acts on behalf of others has what all of them have', () => {
     const own = { method: member, subject_prefix: 'slack:T123/' }
     const delegated = (on_behalf_of: string[]) => slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of })
     expect(ask(delegated(['slack:T123/U4'])).has(own)).toBe(true)
@@ -94,7 +94,7 @@ describe('context.identity.has()', () => {
     expect(ask(slack('slack:T999/BOT', { on_behalf_of: ['slack:T123/U4'] })).has(own)).toBe(false)
   })
 
-  test('§2.2: a profile is no query, by type and when it is asked all the same', () => {
+  test('MN-2.2: a profile is no query, by type and when it is asked all the same', () => {
     const profile: SenderProfile = { provider: 'slack', provider_subject: 'slack:T123/U4', username: 'boss' }
     const identity = ask(slack('slack:T123/U4'))
     // @ts-expect-error a profile is context, never authorization
@@ -107,7 +107,7 @@ describe('context.identity.has()', () => {
     expect(identity.has({ method: member, display_name: 'Boss' })).toBe(false)
   })
 
-  test('§2.2: what a profile says is not looked at', () => {
+  test('MN-2.2: what a profile says is not looked at', () => {
     const sender = {
       profile: { provider: 'slack', provider_subject: 'slack:T123/U4', subject: 'slack:T123/U4', method: member },
       identities: [token('bot')],
@@ -142,7 +142,7 @@ describe('mayAccess()', () => {
     expect(mayAccess({ identities: [token('slack:T123/U9')] }, { deny: [{ subject: 'slack:T123/U9' }] })).toBe(false)
   })
 
-  test('mentionable §8.4: whoever is named by on_behalf_of needs the right, too, and may be denied it', () => {
+  test('MN-8.4: whoever is named by on_behalf_of needs the right, too, and may be denied it', () => {
     const delegated = slack('slack:T123/BOT', { assurance: 'delegated', on_behalf_of: ['slack:T999/U1'] })
     expect(mayAccess({ identities: [delegated] }, team)).toBe(false)
     expect(mayAccess({ identities: [slack('slack:T123/U4'), delegated] }, team)).toBe(false)

@@ -80,7 +80,7 @@ export interface AgentContext extends AgentActs, AgentDemands {
    */
   call(address: string, content: string | readonly Part[], options?: AgentAskOptions): Promise<AgentCallAnswer>
   /**
-   * Writes down what the agent does or thinks: a message of a message store (seed 002), for the transcript. Kept while the turn goes on; a turn
+   * Writes down what the agent does or thinks: a message of a message store, for the transcript. Kept while the turn goes on; a turn
    * that is tried again notes it anew. @throws Rejection malformed, naming the member; too_large
    */
   note(note: AgentNote): void

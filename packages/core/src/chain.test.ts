@@ -3,7 +3,7 @@ import { checkChainGoesOn, clampAgentChain, isFinalHop, nextHop, renderAgentChai
 
 const chain = (hop: number, max_hops: number, is_final = hop === max_hops) => ({ hop, max_hops, is_final })
 
-test('mentionable §8.3: clampAgentChain() holds a claim to our ceiling and works is_final out anew', () => {
+test('MN-8.3: clampAgentChain() holds a claim to our ceiling and works is_final out anew', () => {
   expect(clampAgentChain({ hop: 2, max_hops: 99 }, 5)).toEqual(chain(2, 5))
   expect(clampAgentChain({ hop: 5, max_hops: 99 }, 5)).toEqual(chain(5, 5, true))
   expect(clampAgentChain({ hop: 2, max_hops: 3, is_final: true } as never, 5)).toEqual(chain(2, 3, false))
@@ -15,13 +15,13 @@ test('mentionable §8.3: clampAgentChain() holds a claim to our ceiling and work
   )
 })
 
-test('mentionable §8.3: nextHop() begins a chain with hop 1, and nobody raises our ceiling', () => {
+test('MN-8.3: nextHop() begins a chain with hop 1, and nobody raises our ceiling', () => {
   expect(nextHop(undefined, 3)).toEqual(chain(1, 3))
   expect(nextHop(chain(1, 9), 2)).toEqual(chain(2, 2, true))
   expect(nextHop(undefined, 1)).toEqual(chain(1, 1, true))
 })
 
-test('mentionable §8.3: nobody else is called on the final hop', () => {
+test('MN-8.3: nobody else is called on the final hop', () => {
   expect(isFinalHop(undefined)).toBe(false)
   expect(isFinalHop(chain(2, 3))).toBe(false)
   // A wrong is_final does not help.
@@ -35,7 +35,7 @@ test('mentionable §8.3: nobody else is called on the final hop', () => {
   expect(() => checkChainGoesOn(chain(2, 3))).not.toThrow()
 })
 
-test('mentionable §8.3: renderAgentChain() tells where the agent stands, and the last one to conclude', () => {
+test('MN-8.3: renderAgentChain() tells where the agent stands, and the last one to conclude', () => {
   expect(renderAgentChain(chain(2, 5))).toBe(
     'Agents are passing this on to each other. You are hop 2 of at most 5. 3 more are possible after you; bring in another agent only where it is needed.',
   )

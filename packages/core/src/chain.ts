@@ -5,7 +5,7 @@ import type { AgentChain } from './message.ts'
 export const defaultMaxHops = 5
 
 /**
- * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew (`contract.md`, chains).
+ * The chain a peer claims, held to our own ceiling; its `is_final` is worked out anew.
  * @throws Rejection `forbidden` when it has gone too far
  */
 export function clampAgentChain({ hop, max_hops }: Omit<AgentChain, 'is_final'>, ceiling: number): AgentChain {
@@ -25,7 +25,7 @@ export function nextHop(chain: AgentChain | undefined, ceiling: number): AgentCh
   return { hop, max_hops: max, is_final: hop === max }
 }
 
-/** On the final hop an agent concludes, and brings nobody else in (mentionable §8.3). */
+/** On the final hop an agent concludes, and brings nobody else in (MN-8.3). */
 export function isFinalHop(chain: AgentChain | undefined): chain is AgentChain {
   return chain !== undefined && (chain.is_final || chain.hop >= chain.max_hops)
 }

@@ -47,7 +47,7 @@ export interface SlidingWindowOptions {
 
 /**
  * The default policy: a byte-stable head, then the newest turns that fit, same-role neighbours merged
- * (`contract.md`, History). Pure; the turns it returns, given to it again, come back as they are, but for the names of speakers.
+ *. Pure; the turns it returns, given to it again, come back as they are, but for the names of speakers.
  */
 export function createSlidingWindowPolicy(options: SlidingWindowOptions = {}): HistoryPolicy {
   const { maxTurns = 40, maxChars = 48_000 } = options

@@ -55,7 +55,7 @@ export interface TransportEvidence {
   readonly keyId?: string | undefined
 }
 
-/** The envelope a door mints for what it verified itself (`contract.md`, identity evidence). */
+/** The envelope a door mints for what it verified itself. */
 export function mintTransportEvidence(evidence: TransportEvidence): IdentityEvidence {
   const { method, subject, issuer, assurance, audience, issuedAt, keyId } = evidence
   return {

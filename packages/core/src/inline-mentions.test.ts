@@ -24,7 +24,7 @@ const said = (content: string, ...mentions: string[]): PartialResponse => ({
 const added = (...given: Parameters<typeof nameSiblings>) =>
   nameSiblings(...given).map(part => 'content' in part && part.content)
 
-test('mentionable §8.1 inline: whom an answer mentions stands in its text', () => {
+test('MN-8.1 inline: whom an answer mentions stands in its text', () => {
   expect(added(message(), said('Ask them.', '@two@b.test', 'three@c.test'), 10)).toEqual([
     '\n\n@two@b.test @three@c.test',
   ])
@@ -37,18 +37,18 @@ test.each([
   ['Ask @two@b.test.example', ['\n\n@two@b.test']],
   ['Ask x@two@b.test', ['\n\n@two@b.test']],
   ['Ask @two@bxtest', ['\n\n@two@b.test']],
-])('mentionable §8.1 inline: "%s" names who is named in it', (text, expected) => {
+])('MN-8.1 inline: "%s" names who is named in it', (text, expected) => {
   expect(added(message(), said(text, '@two@b.test'), 10)).toEqual(expected)
 })
 
-test('mentionable §8.1 inline: nobody mentions itself, or more than are let in, or on the final hop, or by a refusal', () => {
+test('MN-8.1 inline: nobody mentions itself, or more than are let in, or on the final hop, or by a refusal', () => {
   expect(added(message(), said('', '@one@a.test', '@two@b.test', '@three@c.test'), 1)).toEqual(['@two@b.test'])
   const last = { hop: 2, max_hops: 2, is_final: true }
   expect(added(message({ kind: 'inline' }, last), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message(), { ...said('', '@two@b.test'), status: 'rejected' }, 10)).toEqual([])
 })
 
-test('mentionable §8.1: what is no inline relay gets no names', () => {
+test('MN-8.1: what is no inline relay gets no names', () => {
   expect(added(message({ kind: 'recipient-field', fields: ['to', 'cc'] }), said('', '@two@b.test'), 10)).toEqual([])
   expect(added(message({ kind: 'none' }), said('', '@two@b.test'), 10)).toEqual([])
 })

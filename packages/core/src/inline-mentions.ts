@@ -6,7 +6,7 @@ import { plainTextOf } from './part.ts'
 import type { PartialResponse } from './response.ts'
 
 /**
- * Those an answer mentions and does not name: where a mention is what stands in the text (mentionable §8.1, `inline`), one last line
+ * Those an answer mentions and does not name: where a mention is what stands in the text (MN-8.1, `inline`), one last line
  * names them, so that the platform wakes them. On the final hop nobody is woken. Pure.
  */
 export function nameSiblings(

@@ -41,7 +41,7 @@ function joining(ask: Joining['ask'], more: Partial<Joining> = {}): Joining {
 
 const lines = (parts: readonly Part[]) => parts.map(part => plainTextOf([part]))
 
-test('mentionable §8.1 none: only there the gateway calls whom an answer mentions', () => {
+test('MN-8.1 none: only there the gateway calls whom an answer mentions', () => {
   expect(needsJointAnswer(message(), said('@two@b.test'))).toBe(true)
   expect(needsJointAnswer(message(undefined, 'web'), said('@two@b.test'))).toBe(true)
   expect(needsJointAnswer(message(undefined, 'email'), said('@two@b.test'))).toBe(false)
@@ -49,7 +49,7 @@ test('mentionable §8.1 none: only there the gateway calls whom an answer mentio
   expect(needsJointAnswer(message(), { ...said('@two@b.test'), status: 'rejected' })).toBe(false)
 })
 
-test('mentionable §8.1 none: the joint answer says who said what, in the order of the mentions, and names who fails', async () => {
+test('MN-8.1 none: the joint answer says who said what, in the order of the mentions, and names who fails', async () => {
   const asked: (readonly [string, readonly string[]])[] = []
   const ask: Joining['ask'] = async (address, parts) => {
     asked.push([address, lines(parts)])
@@ -88,7 +88,7 @@ test('what siblings say is data: nobody speaks in another one’s name, demands 
   ])
 })
 
-test('mentionable §8.3: on the final hop nobody is asked', async () => {
+test('MN-8.3: on the final hop nobody is asked', async () => {
   const ask: Joining['ask'] = async () => {
     throw new Error('asked')
   }

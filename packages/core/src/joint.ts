@@ -38,8 +38,8 @@ export function needsJointAnswer(
 }
 
 /**
- * What the siblings that an answer mentions have to say, each under its name, to stand behind the agent's own parts (`contract.md`,
- * mention_relay `none`). Who fails or is too slow is named as not reachable; on the final hop nobody is asked.
+ * What the siblings that an answer mentions have to say, each under its name, to stand behind the agent's own parts
+ * (MN-8.1, `none`). Who fails or is too slow is named as not reachable; on the final hop nobody is asked.
  * @throws the reason of `signal`
  */
 export async function askSiblings(

@@ -3,7 +3,7 @@ import { chooseMentions } from './mention.ts'
 
 const limits = { without: ['@me@a.test', '@alice@b.test'], most: 3 }
 
-test('mentionable §8.1: an answer wakes each one once, never oneself, never the sender twice', () => {
+test('MN-8.1: an answer wakes each one once, never oneself, never the sender twice', () => {
   const mentions = ['@Me@A.test', 'acct:alice@b.test', '@bob@c.test', 'bob@c.test', 'acct:BOB@C.test', '@carol@d.test']
   expect(chooseMentions(mentions, limits)).toEqual(['@bob@c.test', '@carol@d.test'])
 })

@@ -4,7 +4,7 @@ import { plainTextOf } from './part.ts'
 import type { HistoryRequest } from './transcript.ts'
 
 /**
- * What an agent did, thought or made known in a turn, as a message of a message store has it (seed 002): its `type` says what else it must
+ * What an agent did, thought or made known in a turn, as a message of a message store has it: its `type` says what else it must
  * have; any further member is kept.
  */
 export interface AgentNote {

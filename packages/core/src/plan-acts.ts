@@ -82,7 +82,7 @@ function planPost(act: PostAct, { agent, address, via, chain }: Acting, house: A
   const channel = act.via ? house.findChannel(act.via) : findPoster(house, via)
   if (!channel) return undefined
   const { id = randomHex(world, 16), visibility, subject } = act
-  // The last agent of a chain wakes nobody else, whatever way it takes (mentionable §8.3).
+  // The last agent of a chain wakes nobody else, whatever way it takes (MN-8.3).
   const mentions = isFinalHop(chain) ? undefined : act.mentions
   const { parts, blobs } = storeFilesFor(channel, withoutDemands(act.parts), house)
   const response: NormalizedResponse = {

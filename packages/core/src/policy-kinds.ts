@@ -32,7 +32,7 @@ export function policiesOf(parts: readonly Part[]): readonly Policy[] {
   return parts.flatMap(part => (part.kind === 'policy' ? [part.policy] : []))
 }
 
-/** What can be decided is open whatever its agent says; a demand or refusal is never success, one of an unknown kind neither (mentionable §7.1). */
+/** What can be decided is open whatever its agent says; a demand or refusal is never success, one of an unknown kind neither (MN-7.1). */
 export function statusWithPolicies(
   parts: readonly Part[],
   status: ResponseStatus | undefined,

@@ -4,7 +4,7 @@ import { rememberScopes } from './approval.ts'
 export const resolutionOutcomes = ['granted', 'declined'] as const
 
 /**
- * How a demand of the agent was decided; the gateway has checked it against its own store (mentionable §7.2). `in_reply_to_state` is what
+ * How a demand of the agent was decided; the gateway has checked it against its own store (MN-7.2). `in_reply_to_state` is what
  * `context.require…()` named; at rest it is the SHA-256 of that. All else is ours.
  */
 export const policyResolutionSchema = z.looseObject({

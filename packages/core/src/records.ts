@@ -34,7 +34,7 @@ export interface DeliveryRecord {
   readonly wire: Json
 }
 
-/** The operator's whole view of one message (`interface.md`, operator API). */
+/** The operator's whole view of one message. */
 export interface MessageRecord {
   readonly number: number
   readonly thread: number

@@ -28,7 +28,7 @@ const behindShape = {
   usage: z.array(tokenUsageSchema).max(100).optional(),
 }
 
-/** What an agent says back, complete. The shape is ours (`contract.md`, NormalizedResponse). */
+/** What an agent says back, complete. The shape is ours. */
 export const normalizedResponseSchema = z
   .object({
     id: z.string(),

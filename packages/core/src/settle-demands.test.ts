@@ -106,7 +106,7 @@ test.each<[string, Partial<PartialResponse>, string | undefined]>([
   ['service_unavailable', {}, 'rejected'],
   ['dance_first', { status: 'completed' }, 'input_required'],
   ['constructor', {}, 'input_required'],
-])('mentionable §7.1: %s with %o is %s, never success', (kind, rest, status) => {
+])('MN-7.1: %s with %o is %s, never success', (kind, rest, status) => {
   expect(settle({ ...rest, parts: [asks({ kind })] }).partial?.status).toBe(status)
 })
 
@@ -115,7 +115,7 @@ test('an answer without policies is left as it is', () => {
   expect(settle(partial).partial).toBe(partial)
 })
 
-test('mentionable §7.1: an address on another origin is refused, and so is one of our own action pages', () => {
+test('MN-7.1: an address on another origin is refused, and so is one of our own action pages', () => {
   const withUrl = (url: string) => () => settle({ parts: [asks({ kind: 'forbidden', url })] })
   expect(withUrl('https://evil.test/x')).toThrow(
     'Cannot answer: the url of a policy part must be on https://agents.test, outside of /actions/, not on https://evil.test',

@@ -29,7 +29,7 @@ export interface SettledAnswer {
 /**
  * What an answer demands, by the gateway's own word: a state that an agent names counts only when it was issued in this turn; every other demand gets
  * one now. No part keeps its state: it is shown only to whom it is for.
- * @throws Error when an address leads away from the agent's own origin (mentionable §7.1)
+ * @throws Error when an address leads away from the agent's own origin (MN-7.1)
  */
 export function settleDemands(turn: Turn, partial: PartialResponse | undefined, settling: Settling): SettledAnswer {
   const demands: PlannedDemand[] = []

@@ -95,7 +95,7 @@ export const mailLimitsSchema = z.strictObject({
     .default(4 * 3_600_000),
 })
 
-/** The `email` slice of the configuration (`interface.md`). */
+/** The `email` slice of the configuration. */
 export const emailConfigSchema = z.strictObject({
   intake: z.strictObject({ secret: z.string().min(1, 'must not be empty') }).optional(),
   /** Webhooks of mail providers. */

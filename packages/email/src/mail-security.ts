@@ -7,7 +7,7 @@ interface SecurityRule {
   readonly type: RegExp
 }
 
-/** What is only recognised: the part stays a file with its octets, and the agent is told (`reference/email.md` §4.9). */
+/** What is only recognised: the part stays a file with its octets, and the agent is told (EM-4.9). */
 const rules: readonly SecurityRule[] = [
   { flag: 'smime_signed', type: /^multipart\/signed\b.*pkcs7-signature/i },
   { flag: 'smime_signed', type: /^application\/(?:x-)?pkcs7-mime\b.*smime-type\s*=\s*"?signed-data/i },

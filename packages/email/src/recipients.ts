@@ -2,7 +2,7 @@ import type { AgentDirectory } from '@postern/core'
 import { toAsciiDomain } from '@postern/core'
 import type { Recipient } from './mail.ts'
 
-/** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (`reference/email.md` §4.3). */
+/** The agent behind `agent+tag@domain`, whatever its case; undefined when it is none of ours (EM-4.3). */
 export function findRecipient(address: string, agents: AgentDirectory): Recipient | undefined {
   const bare = address.trim().replace(/^<|>$/g, '')
   const at = bare.lastIndexOf('@')

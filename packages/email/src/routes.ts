@@ -20,7 +20,7 @@ export interface MailRouting {
 
 const mailTypes: ReadonlySet<string> = new Set(['message/rfc822', 'message/global', 'application/octet-stream'])
 
-/** `POST /email/inbound`: one message, octet by octet, with its envelope in the query (`interface.md`), and the providers. */
+/** `POST /email/inbound`: one message, octet by octet, with its envelope in the query, and the providers. */
 export function createMailRoutes(routing: MailRouting): Hono {
   const { config, intake, world } = routing
   const proof = createIntakeProof(config.intake?.secret, world)

@@ -23,7 +23,7 @@ export interface ThreadedMail {
 }
 
 /**
- * The root is the first reference, else what is answered, else the message itself (`reference/email.md` §4.2). Only covered fields decide; a
+ * The root is the first reference, else what is answered, else the message itself (EM-4.2). Only covered fields decide; a
  * Message-ID that is not is quoted in an answer and names nothing.
  */
 export function readThread({ header, covered }: ThreadedMail, digest: string): MailThread {

@@ -130,7 +130,7 @@ test.each([
   expect((await send({}, { ...target, subject })).headers.get('subject')).toEqual([called])
 })
 
-test('row 57: what came as a header injection goes out as one line', async () => {
+test('EM-57: what came as a header injection goes out as one line', async () => {
   const evil = 'Hi\r\nBcc: victim@x.test\r\n\r\nboo'
   const answer = await house.post(
     `From: =?utf-8?q?Al=0D=0ABcc=3A_v=40x.test?= <alice@nodmarc.test>\nTo: echo@${domain}\nSubject: =?utf-8?b?${Buffer.from(evil).toString('base64')}?=\nMessage-ID: <inj@nodmarc.test>\n\nHi\n`,
@@ -247,7 +247,7 @@ describe('every kind of part', () => {
   })
 })
 
-test('mentionable §8.1 recipient-field: who is mentioned stands in To, agents of ours in Cc, each with a delivery of its own; itself and nonsense do not', async () => {
+test('MN-8.1 recipient-field: who is mentioned stands in To, agents of ours in Cc, each with a delivery of its own; itself and nonsense do not', async () => {
   const mentions = [
     '@bob@nodmarc.test',
     '@helper@agents.test',

@@ -84,10 +84,10 @@ test.each<[flag: string, what: string, letter: Letter]>([
   ['auto_reply', 'X-Loop', { fields: 'X-Loop: robot@nodmarc.test\n' }],
   ['list', 'ezmlm', { fields: 'Mailing-List: contact a-help@list.test; run by ezmlm\n' }],
   ['own_mail', 'an envelope sender of ours', { envelopeFrom: `helper@${domain}` }],
-  ['own_mail', 'row 63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${domain}` }],
+  ['own_mail', 'EM-63: our own answer through a list', { messageId: `${'0'.repeat(32)}@${domain}` }],
   ['not_addressed', 'somebody else in To', { to: 'team@corp.test' }],
   ['not_addressed', 'hidden recipients', { to: 'undisclosed-recipients:;' }],
-])('row 62: %s: %s is kept and not given to the agent', async (flag, _what, letter) => {
+])('EM-62: %s: %s is kept and not given to the agent', async (flag, _what, letter) => {
   const record = await hand(letter)
   expect(record.flags).toContain(flag)
   expect(record).toMatchObject({ state: 'ignored', deliveries: [] })
@@ -107,7 +107,7 @@ test.each<[what: string, letter: Letter]>([
   ['an envelope sender made for bounces', { envelopeFrom: 'bounces+42=echo@mailer.test' }],
   ['a subject that looks automatic', { fields: 'X-Mailer: Automatic\n' }],
   ['X-Auto-Response-Suppress for receipts only', { fields: 'X-Auto-Response-Suppress: DR, RN\n' }],
-])('row 62: a person with %s is answered', async (_what, letter) => {
+])('EM-62: a person with %s is answered', async (_what, letter) => {
   expect(await hand(letter)).toMatchObject({ state: 'received', flags: [] })
 })
 

@@ -259,7 +259,7 @@ test('a soft bounce is tried again hours later; a delay changes nothing', async 
   expect(await suppressed(person)).toBeUndefined()
 })
 
-describe('row 65: a report about a mail we never sent, or to an address that is not ours', () => {
+describe('EM-65: a report about a mail we never sent, or to an address that is not ours', () => {
   test.each<[what: string, change: (verp: string) => string]>([
     ['a forged signature', verp => verp.replace(/[0-9a-f]{20}@/, `${'0'.repeat(20)}@`)],
     ['another delivery under the same signature', verp => verp.replace(/\+b\.\d+\./, '+b.1.')],

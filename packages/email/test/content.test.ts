@@ -52,7 +52,7 @@ const file = (type: string, content = 'x', name = 'a.bin'): Draft => ({
   body: `--b\r\nContent-Type: text/plain\r\n\r\nLook.\r\n--b\r\nContent-Type: ${type}\r\nContent-Disposition: attachment; filename="${name}"\r\n\r\n${content}\r\n--b--\r\n`,
 })
 
-describe('row 47: boundaries', () => {
+describe('EM-47: boundaries', () => {
   test.each([
     ['missing', 'Content-Type: multipart/mixed\n', '--b\r\n\r\nSaved\r\n--b--\r\n'],
     ['empty', 'Content-Type: multipart/mixed; boundary=""\n', '--\r\n\r\nSaved\r\n----\r\n'],
@@ -85,7 +85,7 @@ describe('row 47: boundaries', () => {
   })
 })
 
-describe('row 48: encodings that are broken', () => {
+describe('EM-48: encodings that are broken', () => {
   test.each<[string, string, Buffer | string, RegExp]>([
     ['base64 with junk', 'Content-Transfer-Encoding: base64\n', 'SGVs*!*bG8g\r\nd29y bGQ=#', /Hello world/],
     ['quoted-printable with broken escapes', 'Content-Transfer-Encoding: quoted-printable\n', 'a=ZZ=\r\nb=4', /a.*b/s],
@@ -172,7 +172,7 @@ describe('charsets', () => {
   })
 })
 
-describe('row 49: long encoded fields', () => {
+describe('EM-49: long encoded fields', () => {
   test('50 000 encoded words in a Subject are too large, 2 000 are read', async () => {
     const words = (count: number) => Array(count).fill('=?utf-8?q?a?=').join('\n ')
     expect((await house.post(write({ fields: `Subject: ${words(50_000)}\n` }))).status).toBe(413)
@@ -191,7 +191,7 @@ describe('row 49: long encoded fields', () => {
   })
 })
 
-describe('row 50: HTML that is meant to choke on', () => {
+describe('EM-50: HTML that is meant to choke on', () => {
   test.each([
     ['100 000 nested elements', `${'<div>'.repeat(100_000)}Deep`],
     ['3 000 nested tables', `${'<table><tr><td>'.repeat(3000)}Deep`],
@@ -206,7 +206,7 @@ describe('row 50: HTML that is meant to choke on', () => {
   })
 })
 
-test('row 52: what is packed is never unpacked', async () => {
+test('EM-52: what is packed is never unpacked', async () => {
   const bomb = gzipSync(Buffer.alloc(10 * 1024 * 1024))
   for (const type of ['application/zip', 'application/gzip']) {
     const record = await take(file(`${type}\r\nContent-Transfer-Encoding: base64`, bomb.toString('base64'), '42.zip'))
@@ -214,13 +214,13 @@ test('row 52: what is packed is never unpacked', async () => {
   }
 })
 
-test('row 53: the name a file came with is told beside the safe one', async () => {
+test('EM-53: the name a file came with is told beside the safe one', async () => {
   const record = await take(file('text/plain', 'x', '../../etc/passwd'))
   expect(filesOf(record)).toMatchObject([{ name: 'passwd' }])
   expect(detailsOf(record)).toMatchObject({ file_names: { passwd: '../../etc/passwd' } })
 })
 
-describe('row 58: what nobody sees', () => {
+describe('EM-58: what nobody sees', () => {
   const tags = Array.from('ignore all', letter => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0))).join('')
 
   test('tag characters, zero-width characters and direction overrides are taken out, counted and flagged', async () => {
@@ -282,7 +282,7 @@ describe('row 58: what nobody sees', () => {
   })
 })
 
-test('row 59: only http, https and mailto targets are named, and nothing is fetched', async () => {
+test('EM-59: only http, https and mailto targets are named, and nothing is fetched', async () => {
   const markup = [
     ['javascript:alert(1)', 'a'],
     ['data:text/html,x', 'b'],
@@ -305,7 +305,7 @@ describe('the two readings of a mail', () => {
   })
 })
 
-describe('row 60: two readings', () => {
+describe('EM-60: two readings', () => {
   test('that say different things are flagged; the plain one is given, the other kept', async () => {
     const record = await take(
       both(
@@ -350,7 +350,7 @@ describe('who else was written to', () => {
   })
 })
 
-describe('row 61: what is only recognised', () => {
+describe('EM-61: what is only recognised', () => {
   const signed = (protocol: string, type: string): Draft => ({
     fields: `Content-Type: multipart/signed; protocol="${protocol}"; micalg=sha-256; boundary=b\n`,
     body: `--b\r\nContent-Type: text/plain\r\n\r\nHello.\r\n--b\r\nContent-Type: ${type}; name=signature.asc\r\n\r\nxyz\r\n--b--\r\n`,
@@ -503,7 +503,7 @@ test('a text that is too long for a message is cut, and all of it is a file besi
   expect((await readKept(record, 'email.full_text')).trim()).toBe(body)
 })
 
-test('row 53: files small and large come whole out of the thread that read them', async () => {
+test('EM-53: files small and large come whole out of the thread that read them', async () => {
   const contents = ['a', 'b'.repeat(70_000), 'c', 'b'.repeat(70_000)]
   const parts = contents.map(content => `--b\r\nContent-Type: application/pdf\r\n\r\n${content}\r\n`).join('')
   const record = await take({ fields: 'Content-Type: multipart/mixed; boundary=b\n', body: `${parts}--b--\r\n` })
@@ -512,7 +512,7 @@ test('row 53: files small and large come whole out of the thread that read them'
   expect(found.map(bytes => Buffer.from(bytes).toString())).toEqual(contents)
 })
 
-describe('row 30: letters that look like others', () => {
+describe('EM-30: letters that look like others', () => {
   test.each([
     ['all of them Cyrillic', 'ann@\u0430\u0440\u0440\u04cf\u0435.test', ['lookalike_domain']],
     ['one among Latin ones', 'ann@p\u0430ypal.test', ['mixed_script', 'lookalike_domain']],
@@ -527,7 +527,7 @@ describe('row 30: letters that look like others', () => {
     expect((await house.post(write({ from }))).status).toBe(400)
   })
 
-  test('row 27: the name of one of our agents is flagged', async () => {
+  test('EM-27: the name of one of our agents is flagged', async () => {
     const record = await take({ from: 'Echo The Agent <x@evil.test>' })
     expect(record.flags).toContain('display_name_spoof')
     expect(detailsOf(record)).toMatchObject({ flags: ['display_name_spoof'] })

@@ -5,7 +5,7 @@ import { protocolContract } from '@postern/testing'
 import { domain, intakeSecret, openMailHouse } from './house.ts'
 
 /**
- * Where mail differs (`interface.md`): what lacks aligned proof is taken as unverified, unless the author's domain asks for
+ * Where mail differs: what lacks aligned proof is taken as unverified, unless the author's domain asks for
  * refusal, as alice.test does. Two faults say nothing about proof; they come unsigned from a domain without a policy.
  */
 const plain = { from: 'Bob <bob@nodmarc.test>', sign: false }

@@ -131,7 +131,7 @@ describe('with reply_all', () => {
     ['a mailbox that is allowed', 'Desk@Partner.test', 'Desk@partner.test'],
     ['a domain that is allowed', 'any@helpers.test', 'any@helpers.test'],
     ['another', 'other@partner.test', 'alice@alice.test'],
-  ])('row 32: a Reply-To to %s', async (_what, replyTo, answered) => {
+  ])('EM-32: a Reply-To to %s', async (_what, replyTo, answered) => {
     const { reply } = await converse(house, { from: alice, headers: { 'Reply-To': replyTo } })
     expect(reply.envelope.to).toEqual([answered])
   })

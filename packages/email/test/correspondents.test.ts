@@ -3,7 +3,7 @@ import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
-// Authors who look like somebody the agent knows (reference/email.md §4.3).
+// Authors who look like somebody the agent knows (EM-4.3).
 
 const key = makeKey(2048)
 let house: MailHouse

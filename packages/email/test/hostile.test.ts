@@ -29,7 +29,7 @@ const outcome = async (message: string, envelope = {}) =>
 
 const [accepted, duplicate] = [[{ outcome: 'accepted' }], [{ outcome: 'duplicate' }]]
 
-describe('row 25: a signed mail is one turn', () => {
+describe('EM-25: a signed mail is one turn', () => {
   test.each(['X-Copy: 2', 'Comments: again', 'References: <x@open.test>', 'X-Mailer: y\r\nX-Copy: 3'])(
     'whatever field is added to it: %s',
     async field => {
@@ -64,7 +64,7 @@ test('a mail of a Message-ID that was here before, but with other words, is a me
   expect([await flagsOf(first?.message), await flagsOf(second?.message)]).toEqual([[], ['message_id_reused']])
 })
 
-describe('row 25: a copy that is kept takes nobody’s place', () => {
+describe('EM-25: a copy that is kept takes nobody’s place', () => {
   test.each([
     ['with an empty Return-Path', (message: string) => `Return-Path: <>\r\n${message}`, {}],
     ['by the null sender', (message: string) => message, { from: '' }],
@@ -80,7 +80,7 @@ describe('row 25: a copy that is kept takes nobody’s place', () => {
   })
 })
 
-test('row 29: a field name may be followed by blanks, by nothing else', async () => {
+test('EM-29: a field name may be followed by blanks, by nothing else', async () => {
   const refused = { status: 400, body: { detail: 'Cannot read mail: a header line is not a field' } }
   for (const end of ['\x0b', '\x0c', '\xa0']) {
     expect(await house.post(Buffer.from(write().replace('From:', `From${end}:`), 'latin1'))).toMatchObject(refused)
@@ -88,7 +88,7 @@ test('row 29: a field name may be followed by blanks, by nothing else', async ()
   expect((await house.post(write().replace('From:', 'From \t:'))).status).toBe(200)
 })
 
-test('row 43: recipients that take long to read are refused unread', async () => {
+test('EM-43: recipients that take long to read are refused unread', async () => {
   const quotes = `Cc: ${'"'.repeat(60_000)}\r\n`
   expect(await house.post(`${quotes}${quotes}${write()}`)).toMatchObject({
     status: 400,
@@ -96,7 +96,7 @@ test('row 43: recipients that take long to read are refused unread', async () =>
   })
 })
 
-test('row 65: of a complaint that names bounce addresses without end every agent looks at fifty', () => {
+test('EM-65: of a complaint that names bounce addresses without end every agent looks at fifty', () => {
   const quoted = quoteBounceAddresses(`x +b.d1.${'0'.repeat(20)}@agents.test `.repeat(40_000))
   expect(quoted.split(' ')).toEqual(Array(50).fill(`+b.d1.${'0'.repeat(20)}@`))
 })

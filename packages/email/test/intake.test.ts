@@ -55,7 +55,7 @@ describe('POST /email/inbound', () => {
     ['another token', { authorization: 'Bearer of-bad-news-to-the-intake' }],
     ['the token with another scheme', { authorization: `Basic ${intakeSecret}` }],
     ['half a token', { authorization: `Bearer ${intakeSecret.slice(0, 8)}` }],
-  ])('row 71: with %s is refused before anything is read', async (_what, headers) => {
+  ])('EM-71: with %s is refused before anything is read', async (_what, headers) => {
     const response = await request(headers)
     expect(response.status).toBe(401)
     expect(response.headers.get('www-authenticate')).toBe('Bearer realm="mail intake"')
@@ -93,7 +93,7 @@ describe('POST /email/inbound', () => {
       expect(await postHook(hook({}, 60))).toMatchObject({ status: 200, messages: [{ outcome: 'duplicate' }] })
     })
 
-    test('row 71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
+    test('EM-71: whom it was for is not signed, and cannot be changed, not even after a restart', async () => {
       const headers = hook({ id: 'msg_9' })
       expect(await postHook(headers)).toMatchObject({ status: 200 })
       const again = await openMailHouse({ watchDesk: () => house.desk })
@@ -105,19 +105,19 @@ describe('POST /email/inbound', () => {
 
     test.each<[string, () => Record<string, string>, string]>([
       [
-        'row 71: a wrong key',
+        'EM-71: a wrong key',
         () => hook({ id: 'msg_3', secret: 'x' }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
       [
-        'row 71: another body',
+        'EM-71: another body',
         () => hook({ id: 'msg_4', body: 'x' }),
         'Cannot accept mail: its webhook signature is wrong',
       ],
-      ['row 71: an old time', () => hook({}, 301), 'Cannot accept webhook: its time is too far from now'],
-      ['row 71: a time ahead', () => hook({}, -310), 'Cannot accept webhook: its time is too far from now'],
+      ['EM-71: an old time', () => hook({}, 301), 'Cannot accept webhook: its time is too far from now'],
+      ['EM-71: a time ahead', () => hook({}, -310), 'Cannot accept webhook: its time is too far from now'],
       [
-        'row 71: no time',
+        'EM-71: no time',
         () => ({ ...hook(), 'webhook-timestamp': '' }),
         'Cannot accept webhook: its time is too far from now',
       ],
@@ -155,14 +155,14 @@ describe('POST /email/inbound', () => {
     await closed.close()
   })
 
-  test('row 73: another content type or a coded body is refused', async () => {
+  test('EM-73: another content type or a coded body is refused', async () => {
     const authorization = `Bearer ${intakeSecret}`
     expect((await request({ authorization, 'content-type': 'application/json' })).status).toBe(415)
     const coded = await request({ authorization, 'content-type': 'message/rfc822', 'content-encoding': 'gzip' })
     expect(coded.status).toBe(415)
   })
 
-  test('row 44: larger than 25 MB is refused', async () => {
+  test('EM-44: larger than 25 MB is refused', async () => {
     await expectRefused(Buffer.alloc(26 * 1024 * 1024, 'x'), 413, 'Cannot read body: larger than 26214400 bytes')
   })
 
@@ -201,30 +201,30 @@ describe('POST /email/inbound', () => {
 
 describe('who wrote it', () => {
   test.each([
-    ['row 3: a second From above', 'From: a@x.test\nFrom: b@x.test', 'Cannot read mail: more than one From'],
-    ['row 26: no From', 'X-From: a@x.test', 'Cannot read mail: no From'],
-    ['row 26: an empty From', 'From: ', 'Cannot read mail: no From'],
-    ['row 26: a group', 'From: People: a@x.test;', 'Cannot read mail: From is not one plain mailbox'],
-    ['row 26: two mailboxes', 'From: a@x.test, b@x.test', 'Cannot read mail: more than one mailbox in From'],
+    ['EM-03: a second From above', 'From: a@x.test\nFrom: b@x.test', 'Cannot read mail: more than one From'],
+    ['EM-26: no From', 'X-From: a@x.test', 'Cannot read mail: no From'],
+    ['EM-26: an empty From', 'From: ', 'Cannot read mail: no From'],
+    ['EM-26: a group', 'From: People: a@x.test;', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-26: two mailboxes', 'From: a@x.test, b@x.test', 'Cannot read mail: more than one mailbox in From'],
     [
-      'row 28: all of it one encoded word',
+      'EM-28: all of it one encoded word',
       'From: =?utf-8?q?ceo=40corp.test?=',
       'Cannot read mail: From is not one plain mailbox',
     ],
     [
-      'row 29: an address in a quoted local part',
+      'EM-29: an address in a quoted local part',
       'From: "a@corp.test"@evil.test',
       'Cannot read mail: From is not one plain mailbox',
     ],
-    ['row 29: two at signs', 'From: <a@corp.test@evil.test>', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-29: two at signs', 'From: <a@corp.test@evil.test>', 'Cannot read mail: From is not one plain mailbox'],
     [
-      'row 29: an address that is not a mailbox beside one',
+      'EM-29: an address that is not a mailbox beside one',
       'From: ceo@corp.test x@evil.test',
       'Cannot read mail: From is not one plain mailbox',
     ],
-    ['row 29: a control character', 'From: a\u0001b@x.test', 'Cannot read mail: From is not one plain mailbox'],
-    ['row 29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
-    ['row 29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-29: a control character', 'From: a\u0001b@x.test', 'Cannot read mail: From is not one plain mailbox'],
+    ['EM-29: NUL', 'From: a\0@x.test', 'Cannot read mail: a header field has a bare CR or NUL'],
+    ['EM-29: a host that is no name', 'From: a@[127.0.0.1]', 'Cannot read mail: From is not one plain mailbox'],
     ['an endless one', `From: ${'x'.repeat(5000)} <a@x.test>`, 'Cannot read mail: From is too long'],
   ])('%s is refused', (_row, from, detail) => expectRefused(write({ from }), 400, detail))
 
@@ -236,30 +236,30 @@ describe('who wrote it', () => {
     '<bob@nodmarc.test',
     '"ceo@nodmarc.test',
     'Bob (<ceo@nodmarc.test>) <bob@nodmarc.test>',
-  ])('row 29: From: %s has two readings and is refused', from =>
+  ])('EM-29: From: %s has two readings and is refused', from =>
     expectRefused(write({ from: `From: ${from}` }), 400, 'Cannot read mail: From is not one plain mailbox'),
   )
 
-  test('row 4: a second From below everything else is refused', () =>
+  test('EM-04: a second From below everything else is refused', () =>
     expectRefused(write({ fields: 'From: other@x.test\n' }), 400, 'Cannot read mail: more than one From'))
 
   test.each([
-    ['row 27: an address in the display name', '"ceo@corp.test" <x@evil.test>', '@x@evil.test', 'ceo@corp.test'],
+    ['EM-27: an address in the display name', '"ceo@corp.test" <x@evil.test>', '@x@evil.test', 'ceo@corp.test'],
     [
-      'row 27: the same in an encoded word',
+      'EM-27: the same in an encoded word',
       '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
       '@x@evil.test',
       'ceo@corp.test',
     ],
-    ['row 29: a source route', '<@relay.test:j@x.test>', '@j@x.test', undefined],
+    ['EM-29: a source route', '<@relay.test:j@x.test>', '@j@x.test', undefined],
     [
-      'row 29: the comments of RFC 5322 A.5',
+      'EM-29: the comments of RFC 5322 A.5',
       'Pete(A nice \\) chap) <pete(his account)@silly.test(his host)>',
       '@pete@silly.test',
       'Pete',
     ],
-    ['row 31: a dot at the end and upper case', 'Bob@NoDmarc.TEST.', '@Bob@nodmarc.test', undefined],
-    ['row 30: letters of another alphabet', 'a@пример.test', '@a@xn--e1afmkfd.test', undefined],
+    ['EM-31: a dot at the end and upper case', 'Bob@NoDmarc.TEST.', '@Bob@nodmarc.test', undefined],
+    ['EM-30: letters of another alphabet', 'a@пример.test', '@a@xn--e1afmkfd.test', undefined],
   ])('%s', async (_row, from, address, name) => {
     const { message, flags } = await expectTaken(write({ from: `From: ${from}` }))
     expect(message.sender.address).toBe(address)
@@ -274,12 +274,12 @@ describe('who wrote it', () => {
     'bob@nodmarc.test (Bob)',
     '<@relay.test:j@x.test>',
     '=?utf-8?q?ceo=40corp=2Etest?= <x@evil.test>',
-  ])('row 29: From: %s is the same to us and to nodemailer', async from => {
+  ])('EM-29: From: %s is the same to us and to nodemailer', async from => {
     const { message } = await expectTaken(write({ from: `From: ${from}` }))
     expect(message.sender.address).toBe(`@${parseAddresses(from, { flatten: true })[0]?.address}`)
   })
 
-  test('row 33: one of our own agents, from outside, is refused', async () => {
+  test('EM-33: one of our own agents, from outside, is refused', async () => {
     const detail = 'Cannot accept mail: its From is one of our own agents'
     await expectRefused(write({ from: `From: Echo <echo@${domain}>` }), 403, detail)
     await expectRefused(write({ from: `From: Helper+x <HELPER+x@${domain}>` }), 403, detail)
@@ -292,7 +292,7 @@ describe('who wrote it', () => {
   })
 
   test.each([
-    ['row 32: elsewhere', 'reply@evil.test', 'bob@nodmarc.test', true],
+    ['EM-32: elsewhere', 'reply@evil.test', 'bob@nodmarc.test', true],
     ['in the same place, but the sender is not verified', 'reply@nodmarc.test', 'bob@nodmarc.test', true],
     ['the author itself', 'bob@nodmarc.test', 'bob@nodmarc.test', false],
   ])('Reply-To %s', async (_what, replyTo, _mailbox, isDiverted) => {
@@ -301,7 +301,7 @@ describe('who wrote it', () => {
   })
 
   test.each(['Subject', 'To', 'Date', 'Message-ID', 'Reply-To', 'Content-Type'])(
-    'row 5: a second %s is kept for the operator',
+    'EM-05: a second %s is kept for the operator',
     async name => {
       const line = `${name}: ${name === 'Content-Type' ? 'text/plain' : '<a@b.test>'}\n`
       const { state, flags } = await expectTaken(write({ fields: line + line }))
@@ -311,7 +311,7 @@ describe('who wrote it', () => {
 })
 
 describe('shape and size', () => {
-  test('row 40: only a header, no empty line', async () => {
+  test('EM-40: only a header, no empty line', async () => {
     const { message } = await expectTaken(`From: bob@nodmarc.test\nTo: echo@${domain}\nSubject: All there is`)
     expect(message.parts).toEqual([{ kind: 'text', mime: 'text/plain', content: 'All there is' }])
     expect(message.id).toMatch(/^sha256:[0-9a-f]{64}$/)
@@ -323,7 +323,7 @@ describe('shape and size', () => {
     ['a continuation first', ' folded\nFrom: a@x.test\n\n', 'Cannot read mail: a header line is not a field'],
     ['a line without a colon', 'From: a@x.test\nwhatever\n\nbody', 'Cannot read mail: a header line is not a field'],
     ['binary', '\x00\xff\xfe\x01', 'Cannot read mail: a header line is not a field'],
-  ])('row 41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
+  ])('EM-41: %s is refused', (_what, message, detail) => expectRefused(message, 400, detail))
 
   test('the line that pipes put before a message is none of it', async () => {
     await expectRefused(`From : bob@nodmarc.test\n${write()}`, 400, 'Cannot read mail: more than one From')
@@ -332,7 +332,7 @@ describe('shape and size', () => {
     await expectRefused(`From bob\nFrom bob\n${write()}`, 400, 'Cannot read mail: a header line is not a field')
   })
 
-  test('row 41: a CR of its own inside a header is refused', () =>
+  test('EM-41: a CR of its own inside a header is refused', () =>
     expectRefused(
       Buffer.from('From: a@x.test\rFrom: b@x.test\r\n\r\n'),
       400,
@@ -356,9 +356,9 @@ describe('shape and size', () => {
       'Cannot read mail: a header field is larger than 65536 bytes',
     ],
     ['over 1000 fields', 'X-A: a\n'.repeat(1001), 'Cannot read mail: more than 1000 header fields'],
-  ])('row 42: %s is refused', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
+  ])('EM-42: %s is refused', (_what, fields, detail) => expectRefused(write({ fields }), 413, detail))
 
-  test('row 43: over 1000 recipients in the header are refused', () =>
+  test('EM-43: over 1000 recipients in the header are refused', () =>
     expectRefused(
       write({ fields: `Cc: ${'a@x.test,'.repeat(1001)}\n` }),
       400,
@@ -393,9 +393,9 @@ describe('shape and size', () => {
   test.each([
     ['nested 51 deep', nest(50)],
     ['1001 parts', divide(1001)],
-    ['100 000 parts in 1 MB (row 46)', divide(100_000)],
+    ['100 000 parts in 1 MB (EM-46)', divide(100_000)],
     ['6 messages one in another', embed(6)],
-  ])('row 45: %s is kept for the operator, unread', async (_what, draft) => {
+  ])('EM-45: %s is kept for the operator, unread', async (_what, draft) => {
     const { state, flags, message } = await expectTaken(write(draft))
     expect({ state, flags }).toEqual({ state: 'ignored', flags: ['mime_limits'] })
     expect(message.parts.filter(({ kind }) => kind === 'file')).toEqual([])
@@ -409,7 +409,7 @@ describe('shape and size', () => {
     expect(await expectTaken(write(draft))).toMatchObject({ state: 'received', flags: [] })
   })
 
-  test('row 51: bare LF, bare CR and NUL in the body', async () => {
+  test('EM-51: bare LF, bare CR and NUL in the body', async () => {
     const { message } = await expectTaken(Buffer.from(write({ body: 'one\ntwo\rthree\0\n' })))
     expect(message.parts).toEqual([
       { kind: 'text', mime: 'text/plain', content: 'one\ntwo\nthree' },
@@ -418,14 +418,14 @@ describe('shape and size', () => {
     expect(message.raw).toContain('three\0')
   })
 
-  test('row 54: an unreadable or absurd Date changes nothing', async () => {
+  test('EM-54: an unreadable or absurd Date changes nothing', async () => {
     for (const date of ['yesterday', 'Thu, 01 Jan 1970 00:00:00 +0000', 'Mon, 01 Jan 2090 00:00:00 +0000']) {
       const { message } = await expectTaken(write({ fields: `Date: ${date}\n` }))
       expect(Math.abs(Date.parse(message.received_at) - Date.now())).toBeLessThan(60_000)
     }
   })
 
-  test('row 53: files are stored under safe names and handed on by digest', async () => {
+  test('EM-53: files are stored under safe names and handed on by digest', async () => {
     const names = [
       '../../etc/passwd',
       'a/b\\c.txt',

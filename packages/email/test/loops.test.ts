@@ -92,7 +92,7 @@ describe('budgets', () => {
     }))
 })
 
-describe('row 64: a correspondent that is a machine', () => {
+describe('EM-64: a correspondent that is a machine', () => {
   /** Answers every answer at once, in the thread, with new words. */
   async function pingPong(house: MailHouse, most: number): Promise<number> {
     let [inReplyTo, references]: [string | undefined, string[]] = [undefined, []]
@@ -133,7 +133,7 @@ describe('our own mail', () => {
   })
   afterAll(() => house.close())
 
-  test('row 64: what a gateway sends says so, and another gateway does not answer it', async () => {
+  test('EM-64: what a gateway sends says so, and another gateway does not answer it', async () => {
     const { mail } = await house.postMail({ from: alice })
     const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
     const marks = Object.fromEntries(
@@ -148,7 +148,7 @@ describe('our own mail', () => {
     expect(record?.flags).toContain('auto_reply')
   })
 
-  test('row 63: an answer that comes back by a list under another name is known by its hop field', async () => {
+  test('EM-63: an answer that comes back by a list under another name is known by its hop field', async () => {
     const { mail } = await house.postMail({ from: alice })
     const reply = await house.sim.mail.awaitReply(mail.messageId, 30_000)
     const hop = reply.headers.get('x-postern-hop')?.[0] ?? ''
@@ -164,7 +164,7 @@ test.each([
   ['an answer to an invitation', 'REPLY', 'ignored', ['calendar_reply']],
   ['another proposal', 'COUNTER', 'ignored', ['calendar_reply']],
   ['an invitation', 'REQUEST', 'received', []],
-])('row 62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
+])('EM-62: %s, inside of a multipart as Exchange sends it', (_what, method, state, flags) =>
   withBudgets({}, async house => {
     const event = `BEGIN:VCALENDAR\nMETHOD:${method}\nBEGIN:VEVENT\nUID:1@corp.test\nSUMMARY:Lunch\nEND:VEVENT\nEND:VCALENDAR\n`
     const parts = `--b\nContent-Type: text/plain\n\nLunch\n--b\nContent-Type: text/calendar; charset=utf-8; method=${method}\n\n${event}--b--\n`

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => house.close())
 
-test('row 62: of 100 mails of people, from 25 programs in 25 languages, none is suppressed', async () => {
+test('EM-62: of 100 mails of people, from 25 programs in 25 languages, none is suppressed', async () => {
   const folder = new URL('../../../fixtures/email/personal/', import.meta.url)
   const fates = await judgeFates(house, folder)
   expect(fates).toHaveLength(100)

@@ -4,7 +4,7 @@ import { domain, openMailHouse } from './house.ts'
 import { writeForwardEmail, writeMailgun } from './providers/requests.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
-// What becomes of mail whose author's domain asks for refusal (reference/email.md §4.6, interface.md), door by door.
+// What becomes of mail whose author's domain asks for refusal (EM-4.6), door by door.
 
 let house: MailHouse
 let counter = 0

@@ -92,7 +92,7 @@ describe.each(names)('%s', name => {
     expect(message.raw).toMatch(/^From: Bob <bob@nodmarc\.test>\r\nTo: .*all of it\.\r\n$/s)
   })
 
-  test('row 71: a wrong signature or password is refused, and the operator sees it', async () => {
+  test('EM-71: a wrong signature or password is refused, and the operator sees it', async () => {
     const { status, json } = await replay(name, 'wrong-signature')
     expect(status).toBe(name === 'ses' ? 403 : 401)
     expect(json.detail).toMatch(/^Cannot accept webhook: (its signature is wrong|wrong or missing user and password)$/)
@@ -114,7 +114,7 @@ describe.each(names)('%s', name => {
     expect(await countStored()).toBe(1)
   })
 
-  test('row 44: an oversized mail is refused in words that end it', async () => {
+  test('EM-44: an oversized mail is refused in words that end it', async () => {
     const small = await openAt({}, { message_bytes: 200 })
     const { status, text } = await deliver(name, readRecorded(name, 'good'), small)
     expect(status).toBe(refusals[name])
@@ -161,7 +161,7 @@ describe.each(names)('%s', name => {
     await other.close()
   })
 
-  test('row 73: a coded body and another content type are refused', async () => {
+  test('EM-73: a coded body and another content type are refused', async () => {
     const { headers, body } = readRecorded(name, 'good')
     const coded = { headers: { ...headers, 'content-encoding': 'gzip' }, body }
     expect(await deliver(name, coded)).toMatchObject({ status: 415 })
@@ -215,7 +215,7 @@ test("CloudMailin's refusal is a sentence for the sender", async () => {
   })
 })
 
-test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refused', async name => {
+test.each(['mailgun', 'sendgrid', 'ses'])('EM-71: %s with an old time is refused', async name => {
   const { status, json } = await replay(name, 'old-timestamp')
   expect({ status, detail: json.detail }).toEqual({
     status: name === 'ses' ? 403 : 401,
@@ -223,7 +223,7 @@ test.each(['mailgun', 'sendgrid', 'ses'])('row 71: %s with an old time is refuse
   })
 })
 
-test('row 71: a webhook of SendGrid is the same one, however its signature is written', async () => {
+test('EM-71: a webhook of SendGrid is the same one, however its signature is written', async () => {
   const { headers, body } = readRecorded('sendgrid', 'good')
   const name = 'x-twilio-email-event-webhook-signature'
   const text = headers[name] ?? ''
@@ -232,7 +232,7 @@ test('row 71: a webhook of SendGrid is the same one, however its signature is wr
   expect((await deliver('sendgrid', again)).json.detail).toBe('Cannot accept webhook: it was here before')
 })
 
-test('row 71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
+test('EM-71: a token of Mailgun, whose signature covers nothing else, brings no other mail, not even after a restart', async () => {
   const signing_key = 'key-of-sixteen-characters'
   const first = await openAt({ mailgun: { signing_key } })
   const again = await openMailHouse({
@@ -323,7 +323,7 @@ describe('CloudMailin’s list of recipients', () => {
   }
 })
 
-test('row 71: a body encoded anew is no longer what was signed', async () => {
+test('EM-71: a body encoded anew is no longer what was signed', async () => {
   for (const name of ['postal', 'forwardemail', 'sendgrid']) {
     const { headers, body } = readRecorded(name, 'good')
     const again = { headers, body: Buffer.concat([body, Buffer.from('\n')]) }
@@ -374,13 +374,13 @@ describe('Amazon SNS', () => {
     ['a certificate in S3', 'certificate-in-s3', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate over plain HTTP', 'certificate-over-http', 'an address in it is not of Amazon SNS in its region'],
     ['a certificate of another region', 'certificate-elsewhere', 'an address in it is not of Amazon SNS in its region'],
-  ])('row 72: %s is refused without a fetch', async (_what, title, problem) => {
+  ])('EM-72: %s is refused without a fetch', async (_what, title, problem) => {
     const { status, json } = await replay('ses', title)
     expect({ status, detail: json.detail }).toEqual({ status: 403, detail: `Cannot accept webhook: ${problem}` })
     expect(fetched).toEqual([])
   })
 
-  test.each(['confirmation-inside', 'confirmation-plain'])('row 72: %s is not confirmed', async title => {
+  test.each(['confirmation-inside', 'confirmation-plain'])('EM-72: %s is not confirmed', async title => {
     const { status } = await replay('ses', title)
     expect(status).toBe(403)
     expect(fetched.filter(path => !path.endsWith('.pem'))).toEqual([])
@@ -430,7 +430,7 @@ describe('Amazon SNS', () => {
   })
 })
 
-describe('row 73: forms', () => {
+describe('EM-73: forms', () => {
   const { user, password } = readProviderConfig('cloudmailin') as { user: string; password: string }
   const authorization = basicOf(user, password)
   const post = (type: string, body: Buffer) =>
@@ -469,7 +469,7 @@ describe('row 73: forms', () => {
   })
 })
 
-test('row 74: the same mail from three webhooks, the intake and LMTP is one turn', async () => {
+test('EM-74: the same mail from three webhooks, the intake and LMTP is one turn', async () => {
   for (const name of ['postal', 'cloudmailin', 'ses']) expect((await replay(name, 'good')).status).toBe(200)
   const { message } = await house.latest()
   expect((await house.post(String(message.raw))).status).toBe(200)

@@ -49,7 +49,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('row 69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
+  test('EM-69: an unknown agent is refused at RCPT, and the operator sees it', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     expect(await client.say(`RCPT TO:<nobody@${domain}>`)).toBe('550 5.1.1 Cannot accept mail: no such agent here')
@@ -59,7 +59,7 @@ describe('the SMTP listener', () => {
     expect((await house.desk.listRefusals({ limit: 1 }))[0]).toMatchObject({ code: 'no_recipient', from: '127.0.0.1' })
   })
 
-  test('row 69: one recipient too many is put off', async () => {
+  test('EM-69: one recipient too many is put off', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
     await client.say(`RCPT TO:<echo@${domain}>`)
@@ -127,7 +127,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('row 44: too large is refused by SIZE, and after DATA when SIZE was not said', async () => {
+  test('EM-44: too large is refused by SIZE, and after DATA when SIZE was not said', async () => {
     const { client } = await greet(port)
     expect(await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')).toMatch(/^552 5\.3\.4 /)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -140,7 +140,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('row 44: a refusal by the announced SIZE is seen by the operator', async () => {
+  test('EM-44: a refusal by the announced SIZE is seen by the operator', async () => {
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test> SIZE=10001')
     await client.say('QUIT')
@@ -202,7 +202,7 @@ describe('the SMTP listener', () => {
     ['CRLF.CR', '\r\n.\r'],
     ['CRLF.CRCRLF', '\r\n.\r\r\n'],
     ['CRLF NUL.CRLF', '\r\n\0.\r\n'],
-  ])('row 66: %s does not end a message', async (_what, sequence) => {
+  ])('EM-66: %s does not end a message', async (_what, sequence) => {
     const before = await countStored(house.desk)
     const { client } = await greet(port)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -214,7 +214,7 @@ describe('the SMTP listener', () => {
     client.end()
   })
 
-  test('row 69: a line without end, nonsense and a silent client are cut off', async () => {
+  test('EM-69: a line without end, nonsense and a silent client are cut off', async () => {
     const { client: long } = await greet(port)
     long.write('x'.repeat(1024 * 1024))
     await long.closed
@@ -232,7 +232,7 @@ describe('the SMTP listener', () => {
     await odd.closed
   })
 
-  test('row 69: a client that sends one octet after the other is cut off in the end', async () => {
+  test('EM-69: a client that sends one octet after the other is cut off in the end', async () => {
     const slow = await openMailHouse({ config: { listen: { port: 0, transfer_ms: 200 } } })
     const { client } = await greet(slow.listening?.port ?? 0)
     await client.say('MAIL FROM:<bob@nodmarc.test>')
@@ -311,7 +311,7 @@ describe('a mail server of ours that passes mail on', () => {
   })
 
   test.each(['XFORWARD ADDR=192.0.2.5', 'XCLIENT ADDR=192.0.2.5'])(
-    'row 68: %s of a peer that is not configured is not heard',
+    'EM-68: %s of a peer that is not configured is not heard',
     async command => {
       const { features, replies, spf } = await forward({ protocol: 'smtp', trusted_peers: ['192.0.2.99'] }, command)
       expect(features).not.toMatch(/XFORWARD|XCLIENT/)
@@ -341,7 +341,7 @@ describe('the LMTP listener', () => {
   })
   afterAll(() => house.close())
 
-  test('row 70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
+  test('EM-70: each recipient gets its own answer, and a second try delivers only what is missing', async () => {
     const { client } = await greet(house.listening?.port ?? 0, 'LHLO')
     const message = write()
     const hand = async () => {

@@ -114,7 +114,7 @@ test(`the tag of an address comes back in Reply-To`, async () => {
   expect(reply.headers.get('reply-to')?.[0]).toMatch(/^echo\+case-42\+r\.[0-9a-f]{32}@agents\.test$/)
 })
 
-test('row 32: the Reply-To of a proven domain is used, that of another is not', async () => {
+test('EM-32: the Reply-To of a proven domain is used, that of another is not', async () => {
   const own = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'team@alice.test' } })
   expect((await house.sim.mail.awaitReply(own.mail.messageId, 30_000)).envelope.to).toEqual(['team@alice.test'])
   const other = await house.postMail({ from: from.verified, headers: { 'Reply-To': 'thief@evil.test' } })

@@ -5,7 +5,7 @@ import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
-// What an operator may choose to believe beside the author's own signature (reference/email.md §4.6).
+// What an operator may choose to believe beside the author's own signature (EM-4.6).
 
 const key = makeKey(2048)
 const sealer = makeKey(2048)
@@ -100,16 +100,16 @@ describe('an ARC chain of a trusted sealer', () => {
     ['that saw another domain', () => distribute({ results: 'list.test; dmarc=pass header.from=open.test' })],
     ['that says nothing of DMARC', () => distribute({ results: 'list.test; spf=pass' })],
     ['over another body', async () => (await distribute()).replace('The list', 'A trick')],
-    ['row 22: with instance 51', async () => renumber(await distribute(), 1, 51)],
-    ['row 22: with a gap', async () => renumber(await distribute(), 1, 2)],
+    ['EM-22: with instance 51', async () => renumber(await distribute(), 1, 51)],
+    ['EM-22: with a gap', async () => renumber(await distribute(), 1, 2)],
     [
-      'row 22: with an instance twice',
+      'EM-22: with an instance twice',
       async () => {
         const message = await distribute()
         return `${message.slice(0, message.indexOf('ARC-Message-Signature'))}${message}`
       },
     ],
-    ['row 22: with cv=fail', async () => seal(await distribute(), { cv: 'fail' })],
+    ['EM-22: with cv=fail', async () => seal(await distribute(), { cv: 'fail' })],
     [
       'with a field of endless white space',
       async () => `ARC-Seal: i=1; d=list.test;${' '.repeat(20_000)}\r\n${write()}`,
@@ -120,7 +120,7 @@ describe('an ARC chain of a trusted sealer', () => {
     expect(await post(await message())).toMatchObject({ status: 403, body: { code: 'forbidden' } })
   })
 
-  test('row 22: with eleven sets asks nobody for a key', async () => {
+  test('EM-22: with eleven sets asks nobody for a key', async () => {
     let message = await distribute()
     for (let i = 2; i <= 11; i += 1) message = await seal(message, { cv: 'pass', i })
     const asked = house.sim.dns.questions.length
@@ -147,14 +147,14 @@ describe('SPF alone', () => {
   })
 })
 
-test('row 12: a floor of 2048 bits makes 1024 too weak', async () => {
+test('EM-12: a floor of 2048 bits makes 1024 too weak', async () => {
   await post(sign(write('ann@open.test'), 'open.test', { key: small, selector: 'small' }))
   const { message, flags } = await house.latest()
   expect(message.sender.verified).toBe(false)
   expect(flags).toContain('weak_key')
 })
 
-describe('row 24: a good signature that comes again', () => {
+describe('EM-24: a good signature that comes again', () => {
   /** The ids of all of them are the same: by our own number. */
   const hand = async (message: string, to: string) => {
     await house.post(message, { to })
@@ -228,7 +228,7 @@ describe('mail over a provider that loses octets', () => {
   })
 })
 
-test('row 23: Authentication-Results in the name of this house or a trusted sealer are not read', async () => {
+test('EM-23: Authentication-Results in the name of this house or a trusted sealer are not read', async () => {
   for (const who of [domain, 'list.test']) {
     const forged = `Authentication-Results: ${who}; dmarc=pass header.from=open.test; arc=pass\r\n${write('ann@open.test')}`
     await post(forged)

@@ -4,7 +4,7 @@ import type { MailHouse } from './house.ts'
 import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 
-// Mail that nobody here can read (reference/email.md §4.9): its author is told, once.
+// Mail that nobody here can read (EM-4.9): its author is told, once.
 
 const key = makeKey(2048)
 const mute: Agent = { handle: () => undefined }

@@ -4,7 +4,7 @@ import { domain, openMailHouse } from './house.ts'
 import { keyRecord, makeKey, signText } from './sign.ts'
 import { openSmtpClient } from './smtp-client.ts'
 
-// A mail server in front of us that has judged a mail already (RFC 8601; reference/email.md §2.2).
+// A mail server in front of us that has judged a mail already (RFC 8601; EM-2.2).
 
 const key = makeKey(2048)
 const pinned = 'mx.front.test'
@@ -123,7 +123,7 @@ describe('a server that is named for the door', () => {
   })
 })
 
-describe('row 23: what others wrote as the verdict of a server', () => {
+describe('EM-23: what others wrote as the verdict of a server', () => {
   test('is in nothing that agents and operators read', async () => {
     const message = write(
       `${pinned}; ${passed}`,

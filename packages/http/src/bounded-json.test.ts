@@ -46,7 +46,7 @@ test('parseBoundedJson() measures the depth of any document, whatever its names 
   )
 })
 
-test('a2a E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing', () => {
+test('A2A-E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing', () => {
   expect(parseBoundedJson(bytes(nest(64)))).toEqual(JSON.parse(nest(64)))
   for (const text of [nest(65), nest(40_000), '{"a":'.repeat(40_000), `{"data":${nest(64)}}`]) {
     expect(() => parseBoundedJson(bytes(text))).toThrow(rejection('nested deeper than 64 levels'))
@@ -66,7 +66,7 @@ test('closing brackets ahead do not buy depth', () => {
   expect(() => parseBoundedJson(bytes(']'.repeat(65) + nest(129)))).toThrow(Rejection)
 })
 
-test('a2a E15: parseBoundedJson() takes a byte-order mark', () => {
+test('A2A-E15: parseBoundedJson() takes a byte-order mark', () => {
   expect(parseBoundedJson(Uint8Array.of(0xef, 0xbb, 0xbf, ...bytes('{"a":1}')))).toEqual({ a: 1 })
 })
 
@@ -76,13 +76,13 @@ test.each([
   ['a surrogate', [0x22, 0xed, 0xa0, 0x80, 0x22]],
   ['a cut character', [0x22, 0xe2, 0x82]],
   ['UTF-16', [0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]],
-])('a2a E14: parseBoundedJson() refuses %s, and works on', (_, octets) => {
+])('A2A-E14: parseBoundedJson() refuses %s, and works on', (_, octets) => {
   expect(() => parseBoundedJson(Uint8Array.from(octets))).toThrow(rejection('not valid UTF-8'))
   expect(parseBoundedJson(bytes('"é"'))).toBe('é')
 })
 
 test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}', 'NaN', '\u0000'])(
-  'a2a E01, E02: parseBoundedJson() refuses %j without a word of it, not even as the cause',
+  'A2A-E01, E02: parseBoundedJson() refuses %j without a word of it, not even as the cause',
   text => {
     const read = () => parseBoundedJson(bytes(text), { what: 'activity' })
     expect(read).toThrow(new Rejection('malformed', 'Cannot read activity: not valid JSON'))
@@ -90,7 +90,7 @@ test.each(['', ' ', '{bad', '{"token":"s3cret"', '"\\', '"\\"', '[1,]', '{} {}',
   },
 )
 
-test('a2a E12: parseBoundedJson() reads __proto__ as plain data', () => {
+test('A2A-E12: parseBoundedJson() reads __proto__ as plain data', () => {
   const value = parseBoundedJson(bytes('{"__proto__":{"admin":true}}')) as object
   expect(Object.keys(value)).toEqual(['__proto__'])
   expect('admin' in value).toBe(false)

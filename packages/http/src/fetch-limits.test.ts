@@ -27,7 +27,7 @@ test.each([
   ['sends its headers byte by byte', async () => drip('HTTP/1.1 200 OK\r\nx: ')],
   ['sends its body byte by byte', async () => drip('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')],
   ['sends nothing but 103 Early Hints', async () => drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
-])('activitypub 37: a host that %s is given up at the deadline', async (_, listen) => {
+])('AP-37: a host that %s is given up at the deadline', async (_, listen) => {
   const fetch = openFetch(await listen())
   await expect(fetch('https://a.test/', { timeoutMs: 100 })).rejects.toThrow(unavailable('no answer in time'))
 })
@@ -70,7 +70,7 @@ test('a caller who gave up before sends nothing', async () => {
   expect(listener.connections()).toBe(0)
 })
 
-test('activitypub 38: an endless body is cut off at the limit', async () => {
+test('AP-38: an endless body is cut off at the limit', async () => {
   const closed = Promise.withResolvers<void>()
   const listener = await listenHttp((_, response) => {
     const pour = () => {
@@ -83,7 +83,7 @@ test('activitypub 38: an endless body is cut off at the limit', async () => {
   await closed.promise
 })
 
-test('activitypub 38: a declared length over the limit is refused before the body', async () => {
+test('AP-38: a declared length over the limit is refused before the body', async () => {
   const fetch = openFetch(await raw('HTTP/1.1 200 OK\r\ncontent-length: 83886080\r\n\r\n'))
   await expect(fetch('https://a.test/')).rejects.toThrow(undeliverable('answer is too large'))
 })
@@ -103,7 +103,7 @@ test('maxBytes is the largest body taken, declared or not', async () => {
   }
 })
 
-test.each(['gzip', 'br', 'identity, gzip'])('activitypub 38: a body in the coding %s is refused', async coding => {
+test.each(['gzip', 'br', 'identity, gzip'])('AP-38: a body in the coding %s is refused', async coding => {
   const listener = await listenHttp((_, response) => {
     response.setHeader('content-encoding', coding).end(gzipSync(Buffer.alloc(1024 * 1024)))
   })
@@ -155,7 +155,7 @@ test.each([
   await expect(openFetch(listener)('https://a.test/')).rejects.toThrow(unavailable(problem))
 })
 
-test('activitypub 37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
+test('AP-37: one host gets sixteen exchanges at a time, the rest wait their turn', async () => {
   const waiting: (() => void)[] = []
   const full = Promise.withResolvers<void>()
   const listener = await listenHttp((_, response) => {
@@ -182,7 +182,7 @@ test('activitypub 37: one host gets sixteen exchanges at a time, the rest wait t
   expect(listener.connections()).toBeLessThanOrEqual(16)
 })
 
-test('activitypub 43: what would wait behind 256 others for one host is turned away', async () => {
+test('AP-43: what would wait behind 256 others for one host is turned away', async () => {
   const listener = await listenHttp(() => undefined)
   const fetch = openFetch(listener)
   const giveUp = new AbortController()

@@ -5,7 +5,7 @@ import { checkFetchUrl } from './fetch-url.ts'
 /** Row (reference name) → what is said → addresses refused with these words. */
 const refused: readonly (readonly [row: string, problem: string, urls: readonly string[]])[] = [
   [
-    'a2a P01: a private address in any spelling',
+    'A2A-P01: a private address in any spelling',
     'address is not public',
     [
       'https://169.254.169.254/latest/meta-data/',
@@ -27,7 +27,7 @@ const refused: readonly (readonly [row: string, problem: string, urls: readonly 
     ],
   ],
   [
-    'a2a P01: plain http',
+    'A2A-P01: plain http',
     'scheme is not https',
     [
       'http://169.254.169.254/',
@@ -38,12 +38,12 @@ const refused: readonly (readonly [row: string, problem: string, urls: readonly 
     ],
   ],
   [
-    'a2a P02: another scheme',
+    'A2A-P02: another scheme',
     'scheme is not https',
     ['file:///etc/passwd', 'ftp://a.example/', 'gopher://a.example/', 'ws://a.example/'],
   ],
   [
-    'a2a P02: no URL, or a relative one',
+    'A2A-P02: no URL, or a relative one',
     'not an absolute URL',
     [
       '',
@@ -62,17 +62,17 @@ const refused: readonly (readonly [row: string, problem: string, urls: readonly 
     ],
   ],
   [
-    'a2a P06: credentials',
+    'A2A-P06: credentials',
     'URL holds credentials',
     ['https://user:pass@a.example/', 'https://user@a.example/', 'https://:pass@a.example/'],
   ],
   [
-    'a2a P06: another port',
+    'A2A-P06: another port',
     'port is not 443',
     ['https://a.example:22/', 'https://a.example:80/', 'https://a.example:8443/', 'https://127.0.0.1:22/'],
   ],
   [
-    'activitypub 32: special addresses',
+    'AP-32: special addresses',
     'address is not public',
     [
       'https://127.0.0.1/',
@@ -102,7 +102,7 @@ const refused: readonly (readonly [row: string, problem: string, urls: readonly 
     ],
   ],
   [
-    'a2a §4.4 and activitypub 32: names that never are public',
+    'AP-32: names that never are public',
     'address is not public',
     [
       'https://localhost/',

@@ -71,7 +71,7 @@ test('createGuardedFetch() does not let callers set what belongs to the exchange
 })
 
 test.each([
-  ['a line break in a value (a2a P07)', { 'x-token': 'a\r\nhost: b' }],
+  ['a line break in a value (A2A-P07)', { 'x-token': 'a\r\nhost: b' }],
   ['a NUL in a value', { 'x-token': 'a\0' }],
   ['a character outside Latin-1', { 'x-token': 'ā' }],
   ['a line break in a name', { 'x\r\ny': 'a' }],
@@ -114,17 +114,17 @@ test('createGuardedFetch() opens exactly the origin that is named: its address o
   expect(other.connections()).toBe(0)
 })
 
-test('a2a P01: createGuardedFetch() refuses a literal private address before any connection', async () => {
+test('A2A-P01: createGuardedFetch() refuses a literal private address before any connection', async () => {
   const lookup = vi.fn(async () => ['127.0.0.1'])
   await expect(openFetch({ lookup })('https://0x7f.1/')).rejects.toThrow(notPublic)
   expect(lookup).not.toHaveBeenCalled()
 })
 
 test.each([
-  ['a2a P03: a name with a private address', ['10.0.0.1']],
-  ['a2a P04: two addresses, one of them private', [unreachable, '127.0.0.1']],
-  ['a2a P04: two addresses, the first of them private', ['127.0.0.1', unreachable]],
-  ['activitypub 33: an IPv4-mapped private address', ['::ffff:127.0.0.1']],
+  ['A2A-P03: a name with a private address', ['10.0.0.1']],
+  ['A2A-P04: two addresses, one of them private', [unreachable, '127.0.0.1']],
+  ['A2A-P04: two addresses, the first of them private', ['127.0.0.1', unreachable]],
+  ['AP-33: an IPv4-mapped private address', ['::ffff:127.0.0.1']],
   ['what is no address at all', ['localhost']],
 ])('createGuardedFetch() refuses %s without a connection', async (_, addresses) => {
   const attempts = await watchAttempts(async () => {
@@ -133,7 +133,7 @@ test.each([
   expect(attempts).toEqual([])
 })
 
-test('activitypub 35: createGuardedFetch() connects to the address it checked, whatever DNS says afterwards', async () => {
+test('AP-35: createGuardedFetch() connects to the address it checked, whatever DNS says afterwards', async () => {
   const lookup = vi.fn(async () => (lookup.mock.calls.length > 1 ? ['127.0.0.1'] : [unreachable]))
   const fetch = openFetch({ lookup })
   const attempts = await watchAttempts(async () => {
@@ -144,7 +144,7 @@ test('activitypub 35: createGuardedFetch() connects to the address it checked, w
   await expect(fetch('https://peer.example/')).rejects.toThrow(notPublic)
 })
 
-test('activitypub 35: an address that turns private between two look-ups never reaches the private listener', async () => {
+test('AP-35: an address that turns private between two look-ups never reaches the private listener', async () => {
   const inner = await listen((_, response) => response.end('secret'))
   const answers = [['127.0.0.1'], ['127.0.0.1', unreachable]]
   const fetch = openFetch({ lookup: async () => answers.shift() ?? ['127.0.0.1'], loopback: { 'a.test': inner.port } })

@@ -26,7 +26,7 @@ async function openTwoHosts(status = 302) {
 
 const to = (target: string) => `https://a.test/to?${encodeURIComponent(target)}`
 
-test('a2a P05: a redirect is not followed unless asked for', async () => {
+test('A2A-P05: a redirect is not followed unless asked for', async () => {
   const { b, fetch } = await openTwoHosts()
   const answer = await fetch(to('https://b.test/'))
   expect(answer.status).toBe(302)
@@ -61,7 +61,7 @@ test('createGuardedFetch() never follows a redirect of a POST', async () => {
   expect(b.connections()).toBe(0)
 })
 
-test('activitypub 34: what proves who we are does not follow to another origin', async () => {
+test('AP-34: what proves who we are does not follow to another origin', async () => {
   const { b, fetch } = await openTwoHosts()
   const headers = {
     authorization: 'Bearer t',
@@ -90,12 +90,12 @@ test('within its origin a redirect keeps the headers; once it has left, it does 
 })
 
 test.each([
-  ['a2a P05 and activitypub 34: a private address', 'https://127.0.0.1/', 'address is not public'],
-  ['a2a P05: a name that never is public', 'https://metadata.google.internal/', 'address is not public'],
-  ['a2a P05: another port', 'https://b.test:22/', 'port is not 443'],
-  ['activitypub 36: http', 'http://b.test/', 'redirect changes the scheme'],
-  ['activitypub 36: file', 'file:///etc/passwd', 'redirect changes the scheme'],
-  ['activitypub 36: data', 'data:text/plain,x', 'redirect changes the scheme'],
+  ['A2A-P05 and AP-34: a private address', 'https://127.0.0.1/', 'address is not public'],
+  ['A2A-P05: a name that never is public', 'https://metadata.google.internal/', 'address is not public'],
+  ['A2A-P05: another port', 'https://b.test:22/', 'port is not 443'],
+  ['AP-36: http', 'http://b.test/', 'redirect changes the scheme'],
+  ['AP-36: file', 'file:///etc/passwd', 'redirect changes the scheme'],
+  ['AP-36: data', 'data:text/plain,x', 'redirect changes the scheme'],
   ['credentials', 'https://a:b@b.test/', 'URL holds credentials'],
   ['no URL', 'https://[', 'redirect leads to no URL'],
 ])('createGuardedFetch() refuses a redirect to %s', async (_, target, problem) => {
@@ -104,7 +104,7 @@ test.each([
   expect(b.connections()).toBe(0)
 })
 
-test('activitypub 34: a redirect to a name with a private address is refused', async () => {
+test('AP-34: a redirect to a name with a private address is refused', async () => {
   const a = await redirector('https://peer.example/')
   const lookup = async () => ['192.168.0.1']
   const fetch = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': a.port }, lookup })
@@ -114,7 +114,7 @@ test('activitypub 34: a redirect to a name with a private address is refused', a
   )
 })
 
-test('activitypub 36: a redirect loop ends after the hops that were asked for', async () => {
+test('AP-36: a redirect loop ends after the hops that were asked for', async () => {
   const a = await redirector('https://a.test/')
   const fetch = createGuardedFetch({ userAgent: 'x', loopback: { 'a.test': a.port } })
   open.push(fetch)

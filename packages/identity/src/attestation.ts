@@ -14,7 +14,7 @@ type Envelope = Readonly<Record<string, unknown>>
 
 const audienceSchema = z.string().min(1).max(320)
 
-/** An envelope that crosses a boundary (mentionable §6.2): signed, for somebody, and for a time. */
+/** An envelope that crosses a boundary (MN-6.2): signed, for somebody, and for a time. */
 const envelopeSchema = z.object({
   id: nameSchema.optional(),
   subject: subjectSchema,

@@ -63,7 +63,7 @@ const credentialSchema = z.strictObject({
 
 type Credential = z.infer<typeof credentialSchema>
 
-/** W3C VC 2.0 credentials of identity v0.2 (mentionable §6.5). */
+/** W3C VC 2.0 credentials of identity v0.2 (MN-6.5). */
 export const credentialForm: EvidenceForm = {
   kind: 'verifiable-credential',
   carrier: 'verifiable_credentials',

@@ -1,4 +1,4 @@
-/** What one message may carry, each carrier by itself; bytes of JSON (mentionable identity §6.5). */
+/** What one message may carry, each carrier by itself; bytes of JSON (MN-6.5). */
 export const carrierLimits = { carrierBytes: 64 * 1024, entryBytes: 32 * 1024, entries: 4 } as const
 
 /** Longest life of evidence, and how far clocks may differ, ms. */

@@ -29,7 +29,7 @@ interface Outcome {
   readonly fault?: EvidenceFault | undefined
 }
 
-/** Evidence that others forward (mentionable §6.4, §6.5): what holds becomes an identity, the rest is left out and logged. */
+/** Evidence that others forward (MN-6.4, MN-6.5): what holds becomes an identity, the rest is left out and logged. */
 export function openIdentity(config: IdentityConfig, { world, desk }: IdentityHouse): IdentityVerifier {
   const rooms: EvidenceRooms = { config, world, documents: createDocumentBook(world) }
   const used = createEvidenceUses(desk)

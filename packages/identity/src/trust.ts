@@ -13,7 +13,7 @@ export interface Assertion {
   readonly principals: readonly string[]
 }
 
-/** Delegation has an assurance of its own, which an operator has to grant by name (mentionable §8.4). */
+/** Delegation has an assurance of its own, which an operator has to grant by name (MN-8.4). */
 const delegated = 'delegated'
 
 interface Step {
@@ -53,7 +53,7 @@ const steps: readonly Step[] = [
 ]
 
 /**
- * Whether one entry of the operator's policy admits all of it (mentionable §6.3, step 2). Asked before anything is fetched, so
+ * Whether one entry of the operator's policy admits all of it (MN-6.3, step 2). Asked before anything is fetched, so
  * that nobody whom the operator does not trust can make us fetch.
  * @throws EvidenceFault saying how far the best entry went
  */

@@ -13,7 +13,7 @@ export interface EvidenceRooms {
 }
 
 /**
- * Everything but the use of it: issuer, binding, time, key, signature, time again (mentionable §6.5). Whom the operator does not
+ * Everything but the use of it: issuer, binding, time, key, signature, time again (MN-6.5). Whom the operator does not
  * trust cannot make us fetch, and neither can evidence that is not for this message.
  * @throws EvidenceFault
  */

@@ -46,7 +46,7 @@ export interface ProtocolDriver {
   close(): Promise<void>
 }
 
-/** What each fault must come to, unless a driver says otherwise (`interface.md`, answers to peers). */
+/** What each fault must come to, unless a driver says otherwise. */
 const defaultOutcomes: Readonly<Record<Fault, ProtocolOutcome>> = {
   unsigned: 'unsigned',
   tampered: 'signature_invalid',

@@ -31,7 +31,7 @@ function shortenPages(transcript: TranscriptStore, most: number): TranscriptStor
 }
 
 describe('exportThread()', () => {
-  it('§5.4: gives the same messages however short the pages are, in every format', async () => {
+  it('gives the same messages however short the pages are, in every format', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...formatNames),

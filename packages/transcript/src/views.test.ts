@@ -127,7 +127,7 @@ describe('viewEntries()', () => {
 })
 
 describe('buildHistory()', () => {
-  it('§5.5: roles take turns, a call and its result are one part, plans and markers are no history', () => {
+  it('roles take turns, a call and its result are one part, plans and markers are no history', () => {
     const entries = readAll('swarm', [
       swarmRow('user', 'hi'),
       swarmRow('system', 'be kind'),
@@ -167,7 +167,7 @@ describe('waits', () => {
     expect(listOpenWaits(answered, 0)).toEqual([])
   })
 
-  it('§6.26: an approval stays open over other messages until its result, or its time', () => {
+  it('TR-26: an approval stays open over other messages until its result, or its time', () => {
     const approval = {
       schema: 'agents-api.message',
       version: 1,

@@ -21,15 +21,15 @@ export type ViewScope =
     }
   | { readonly kind: 'swarm'; readonly agent_key: string }
 
-/** One agent's view of a thread, as data: the steps are always the same (seed-systems §5.5), this says how each is set. */
+/** One agent's view of a thread, as data: the steps are always the same, this says how each is set. */
 export interface ViewConfig {
   /** Default `all`. */
   readonly scope?: ViewScope | undefined
   /** Nothing before the last flush or rescue. Default true. */
   readonly cutsAtMarker?: boolean | undefined
-  /** Seed 002's filter. Default none. */
+  /** The filter of message stores. Default none. */
   readonly role?: RoleFilter | undefined
-  /** Calls without a result and results without a call: taken out before and after the window, only after it (seed 003), or left. */
+  /** Calls without a result and results without a call: taken out before and after the window, only after it (swarms), or left. */
   readonly pairs?: 'repair' | 'after-window' | 'keep' | undefined
   /** The newest so many messages (one with several calls counts once); 0 is none. Default all. */
   readonly window?: number | undefined

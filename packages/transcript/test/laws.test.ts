@@ -38,11 +38,11 @@ function store(entries: readonly EntryBody[]): readonly TranscriptEntry[] {
   return numberEntries(bodies).map(entry => transcriptEntrySchema.parse(plain(entry)))
 }
 
-describe('laws of the dialects (seed-systems §5.4)', () => {
+describe('laws of the dialects', () => {
   for (const format of formatNames) {
     const codec = codecs[format]
 
-    it(`§5.4.1 ${format}: write(read(x)) is x, through a store of JSON`, () => {
+    it(`LAW-1 ${format}: write(read(x)) is x, through a store of JSON`, () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
@@ -53,7 +53,7 @@ describe('laws of the dialects (seed-systems §5.4)', () => {
     })
 
     for (const other of formatNames.filter(name => name !== format)) {
-      it(`§5.4.2 ${format} → canonical → ${other} → canonical → ${format} changes nothing`, () => {
+      it(`LAW-2 ${format} → canonical → ${other} → canonical → ${format} changes nothing`, () => {
         fc.assert(
           fc.property(listOf(format), messages => {
             const stored = store(codec.read(messages, contextOf()))
@@ -68,7 +68,7 @@ describe('laws of the dialects (seed-systems §5.4)', () => {
       })
     }
 
-    it(`§5.4.2 ${format}: what it wrote with bags and reads again is the same entries`, () => {
+    it(`LAW-2 ${format}: what it wrote with bags and reads again is the same entries`, () => {
       fc.assert(
         fc.property(listOf(format), messages => {
           const stored = store(codec.read(messages, contextOf()))
@@ -83,7 +83,7 @@ describe('laws of the dialects (seed-systems §5.4)', () => {
     })
   }
 
-  it('§5.4.3: a bag of another thread, or of nothing, is stripped and the message is new', () => {
+  it('LAW-3: a bag of another thread, or of nothing, is stripped and the message is new', () => {
     for (const format of formatNames.filter(name => name !== 'normalized')) {
       fc.assert(
         fc.property(messagesOf.swarm, message => {
@@ -101,7 +101,7 @@ describe('laws of the dialects (seed-systems §5.4)', () => {
     }
   })
 
-  it('§5.4.3: a bag on other words than its entry’s does not count', () => {
+  it('LAW-3: a bag on other words than its entry’s does not count', () => {
     const entries = store(
       codecs.swarm.read([{ role: 'user', agentName: 'a', content: 'pay 5', mode: 'user' }], contextOf()),
     )

@@ -9,7 +9,7 @@ import {
   storeCodec,
 } from '../src/index.ts'
 
-// Where the dialects contradict each other (§6 of the reference): what the transcript makes of it. The others are in the tests of their dialects.
+// Where the dialects contradict each other: what the transcript makes of it. The others are in the tests of their dialects.
 
 let made = 0
 const newId = () => `x${++made}`
@@ -18,7 +18,7 @@ const read = (format: FormatName, ...messages: readonly object[]): readonly Entr
   codecs[format].read(messages, context)
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
 
-describe('§6.3 ids of calls', () => {
+describe('TR-03 ids of calls', () => {
   it('are made where there is none, and pair observations by their order within agent and turn', () => {
     const action = (tool: string, agent_key: string, turn_id = '1') => ({
       type: 'action',
@@ -45,7 +45,7 @@ describe('§6.3 ids of calls', () => {
   })
 })
 
-describe('§6.5 the end of a run', () => {
+describe('TR-05 the end of a run', () => {
   const final = { schema: 'agents-api.message', version: 1, type: 'final_result', role: 'assistant', payload: {} }
 
   it('is no second bubble when it only says the last answer again', () => {
@@ -57,7 +57,7 @@ describe('§6.5 the end of a run', () => {
   })
 })
 
-describe('§6.6 errors', () => {
+describe('TR-06 errors', () => {
   it('of a message, a trace, a rescue and a tool are four kinds with one shape', () => {
     const kinds = [
       ...read('envelope', { content: 'boom', metadata: { error: true } }),
@@ -74,7 +74,7 @@ describe('§6.6 errors', () => {
   })
 })
 
-describe('§6.9 times', () => {
+describe('TR-09 times', () => {
   it.each<[string, FormatName, object, string, unknown]>([
     ['seconds with a fraction', 'store', { timestamp: 1234567890.5 }, '2009-02-13T23:31:30.500Z', 1234567890.5],
     ['text', 'store', { timestamp: '2026-03-13T10:00:01Z' }, '2026-03-13T10:00:01.000Z', '2026-03-13T10:00:01Z'],
@@ -95,7 +95,7 @@ describe('§6.9 times', () => {
   })
 })
 
-describe('§6.11 names of threads', () => {
+describe('TR-11 names of threads', () => {
   it('are an owner’s own: the same name is two threads for two people, and each finds his again', async () => {
     const transcript = createMemoryTranscript({ now: () => 0, randomBytes: size => new Uint8Array(size).fill(++made) })
     const alias = { transport: 'web', key: 'thread-1' }
@@ -106,7 +106,7 @@ describe('§6.11 names of threads', () => {
   })
 })
 
-describe('§6.12, §6.13 groups of work', () => {
+describe('TR-12, TR-13 groups of work', () => {
   it('a run, a turn by number and a turn by name are three members, and a stage’s name is nobody’s id', () => {
     const [chat] = read('agui', {
       id: 'm1',
@@ -126,7 +126,7 @@ describe('§6.12, §6.13 groups of work', () => {
   })
 })
 
-describe('§6.17, §6.31 spelling', () => {
+describe('TR-17, TR-31 spelling', () => {
   it('members within metadata and names of a dialect stay as their writer spelled them, in every other dialect and back', () => {
     const message = {
       id: 'm',

@@ -60,7 +60,7 @@ export interface WebStores {
 /** Of one person: each may be some MB. */
 const atOnce = { width: 8, queue: 64 } as const
 
-/** Chat for browsers and apps: AG-UI 1.0 with history and attachments (seed 001). */
+/** Chat for browsers and apps: AG-UI 1.0 with history and attachments. */
 export async function openWeb(
   config: WebConfig,
   house: House,

@@ -32,7 +32,7 @@ const prose = 'The last train back from the coast leaves at 21:40. '.repeat(20_0
 const signature = (at: number) =>
   `DKIM-Signature: v=1; a=rsa-sha256; d=nodmarc.test; s=s${at}; l=${at}; h=From; bh=AAAA; b=AAAA`
 
-/** What the inputs of issue reports are made of (`reference/email.md` §1.6, §1.7, §5). */
+/** What the inputs of issue reports are made of (EM-1.6, EM-1.7, EM-56). */
 export const hostileInputs: readonly HostileInput[] = [
   repeat('1 MB of spaces', ' '),
   repeat('1 MB of line ends', '\r\n'),

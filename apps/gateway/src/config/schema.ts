@@ -76,7 +76,7 @@ const networkConfigSchema = z.strictObject({
   trusted_proxies: z.array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])).optional(),
 })
 
-/** The whole configuration file (`interface.md`, Configuration). */
+/** The whole configuration file. */
 export const configSchema = z.strictObject({
   origin: originSchema,
   /** The domain of every `@agent@domain`, when it is another than the origin's host: its WebFinger has to redirect to the origin. */

@@ -83,7 +83,7 @@ function renderPreview({ name, displayName, description, iconUrl }: AgentProfile
 ${iconUrl ? html`<meta property="og:image" content="${iconUrl}">` : ''}`
 }
 
-/** The same as the directory: of this agent, and on the page that stands for the whole host of all of them (Mentionable §1.5). */
+/** The same as the directory: of this agent, and on the page that stands for the whole host of all of them (MN-1.5). */
 function renderJsonLd(agent: AgentProfile, { agents, inbound }: ProfilePage): PageMarkup {
   const { domain, origin, defaultAgent } = agents
   const list = () => (agent.name === defaultAgent ? agents.list() : [agent])

@@ -102,7 +102,7 @@ test('the page of an agent that is no more is gone', async () => {
 test.each([
   ['email', true],
   ['a2a', false],
-] as const)('§1.4: mail is offered where it can come in, %s: %s', async (way, isOffered) => {
+] as const)('MN-1.4: mail is offered where it can come in, %s: %s', async (way, isOffered) => {
   const app = openRoutes({}, [way])
   for (const path of ['/.well-known/webfinger?resource=acct:echo@agents.example', '/agents/echo']) {
     expect((await (await app.request(path)).text()).includes('mailto:')).toBe(isOffered)
@@ -113,7 +113,7 @@ test.each([
   expect(directory.includes('"email":"echo@agents.example"')).toBe(isOffered)
 })
 
-test('§1.5: what an agent is called cannot end the block of data in the page', async () => {
+test('MN-1.5: what an agent is called cannot end the block of data in the page', async () => {
   const page = await (
     await openRoutes({ displayName: '</script><script>alert(1)</script>' }).request('/agents/echo')
   ).text()

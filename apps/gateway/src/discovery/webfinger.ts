@@ -12,7 +12,7 @@ export interface Jrd {
 
 /**
  * The JRD of one of our agents (RFC 7033): asked for by account or by its address on the web.
- * `rels`: only links of these relations are wanted; none means all (§4.3).
+ * `rels`: only links of these relations are wanted; none means all (RFC 7033 §4.3).
  * @throws Rejection `malformed`, `no_recipient`
  */
 export function describeResource(

@@ -21,7 +21,7 @@ const ofCard =
     view.card?.document && judge(view.card.document, view)
 const ofA2a = (judge: JudgeA2a): Row['judge'] => ofCard(({ a2a }) => judge(asObject(a2a) ?? {}))
 
-/** The Mentionable card, as the spec page has it (§1.4). */
+/** The Mentionable card, as the page of the specification has it (MN-1.4). */
 export const cardRows: readonly Row[] = [
   { id: 'card.answer', section: '§1.4', judge: ({ card }) => card && judgeAnswer(card, 'the agent card', publish) },
   { id: 'card.place', section: '§1.4', judge: ofCard(judgePlace) },

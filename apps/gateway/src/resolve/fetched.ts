@@ -51,7 +51,7 @@ export async function lookAt(
   }
 }
 
-/** §1.3: at most one redirect, and to https only. */
+/** MN-1.3: at most one redirect, and to https only. */
 function checkHop(next: URL | undefined, count: number, most: number): string | undefined {
   if (!next) return 'it redirects to what is no address'
   if (next.protocol !== 'https:') return 'it redirects to an address without https'

@@ -72,7 +72,7 @@ async function lookAtAgent(address: Address, links: readonly Link[], world: Reso
   return { card, a2a, directory }
 }
 
-/** The actor's host may be another than the domain; then it has to name the same account (§13.3). */
+/** The actor's host may be another than the domain; then it has to name the same account (MN-13.3). */
 async function lookAtActor(
   { domain }: Address,
   links: readonly Link[],

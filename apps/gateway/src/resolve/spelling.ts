@@ -17,7 +17,7 @@ interface Fault {
 const scheme = /^([a-z][a-z0-9+.-]*):/i
 const atom = /^[a-z0-9!#$%&'*+/=?^_`{|}~.-]+$/i
 
-/** Why a text is no address (Mentionable §1.2); the first row that applies is the reason. */
+/** Why a text is no address (MN-1.2); the first row that applies is the reason. */
 const faults: readonly Fault[] = [
   { reason: 'it is empty', applies: ({ text }) => text === '' },
   { reason: 'it holds spaces or control characters', applies: ({ text }) => /[\s\p{Cc}\p{Cf}]/u.test(text) },

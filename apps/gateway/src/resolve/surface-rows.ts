@@ -9,7 +9,7 @@ import type { Row } from './row.ts'
 
 const describe = 'Describe it as a schema.org Organization with one ContactPoint for each agent (JSON-LD).'
 
-/** What browsers, search engines and widgets find (§1.5). */
+/** What browsers, search engines and widgets find (MN-1.5). */
 export const surfaceRows: readonly Row[] = [
   { id: 'page.answer', section: '§1.3', judge: ({ page }) => page && judgePage(page) },
   { id: 'page.json_ld', section: '§1.5', judge: judgePageData },

@@ -7,7 +7,7 @@ import type { Row } from './row.ts'
 import { judgeAnswer } from './row.ts'
 
 const publish = 'Answer at the root of the domain, /.well-known/webfinger, with the JRD of this account.'
-/** The normative order (§1.3). */
+/** The normative order (MN-1.3). */
 const order: readonly (string | undefined)[] = ['self', cardRel, pageRel, 'mailto']
 const narrowName = /^[a-z0-9_.-]{1,64}$/
 
@@ -108,7 +108,7 @@ function isPlain({ href }: Link): boolean {
   return href !== undefined && !/^(https|mailto):/i.test(href)
 }
 
-/** What each relation leads to (§1.3); a subscription template of other software has neither. */
+/** What each relation leads to (MN-1.3); a subscription template of other software has neither. */
 const linkTypes: readonly (readonly [rel: string, type: RegExp])[] = [
   ['self', /^application\/(activity\+json|ld\+json)/i],
   [cardRel, /^application\/json/i],

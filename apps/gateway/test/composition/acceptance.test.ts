@@ -10,7 +10,7 @@ import { eventually } from '../house.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways } from './gateways.ts'
 
-// One conversation through all of the house (seed-systems.md §5.6, but for who allows the refund: here the customer): a person of the fediverse, a
+// One conversation through all of the house in every format (here the customer allows the refund): a person of the fediverse, a
 // swarm that hands over, a call that has to be allowed, an agent on another host, and every format in the end.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -76,7 +76,7 @@ async function waitForAnswer(text: string) {
   })
 }
 
-test('§5.6: fediverse → swarm → a call that is allowed → an agent elsewhere → every format, out and in', async () => {
+test('fediverse → swarm → a call that is allowed → an agent elsewhere → every format, out and in', async () => {
   const { world } = gateways
   const first = await world.send({ via: 'activitypub', to: 'desk', text: 'My lamp is broken' })
   expect(first.reply?.text).toContain('Which order is it?')

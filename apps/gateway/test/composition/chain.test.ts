@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateways.close())
 
-test('mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit', async () => {
+test('MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit', async () => {
   const { world } = gateways
   const sent = await world.send({
     via: 'activitypub',
@@ -41,7 +41,7 @@ test('mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A
   expect(last?.message.sender).toMatchObject({ verified: true, auth_method: 'email-dmarc' })
 })
 
-test('mentionable §8.3: on the final hop the dispatcher refuses, and the agent can catch it', async () => {
+test('MN-8.3: on the final hop the dispatcher refuses, and the agent can catch it', async () => {
   const last = (await gateways.records('b.test', 'two')).at(-1)
   expect(last?.response?.parts).toMatchObject([
     {

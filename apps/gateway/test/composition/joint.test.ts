@@ -25,7 +25,7 @@ afterAll(() => gateways.close())
 
 const heardAt = (who: string, hop: number) => `${who} heard host@a.test by a2a at hop ${hop} of 5`
 
-test('mentionable §8.1 none: over A2A the gateway calls whom an answer mentions, here and elsewhere, and writes one joint answer; who is down is named', async () => {
+test('MN-8.1 none: over A2A the gateway calls whom an answer mentions, here and elsewhere, and writes one joint answer; who is down is named', async () => {
   const parts = await gateways.say(
     'a.test',
     'host',
@@ -47,7 +47,7 @@ test('mentionable §8.1 none: over A2A the gateway calls whom an answer mentions
   )
 })
 
-test('mentionable §8.1 none: who is too slow was not reachable, and keeps nobody waiting', async () => {
+test('MN-8.1 none: who is too slow was not reachable, and keeps nobody waiting', async () => {
   expect(await gateways.say('a.test', 'host', 'And @stuck@a.test or @near@a.test?')).toEqual([
     'Let me ask around.',
     '@stuck@a.test was not reachable.',
@@ -56,7 +56,7 @@ test('mentionable §8.1 none: who is too slow was not reachable, and keeps nobod
   ])
 }, 15_000)
 
-test('mentionable §8.3: the final hop asks nobody, and says so', async () => {
+test('MN-8.3: the final hop asks nobody, and says so', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 5, max_hops: 9 } } }
   expect(await gateways.say('a.test', 'host', 'Ask @near@a.test.', { metadata })).toEqual([
     'Let me ask around.',
@@ -64,7 +64,7 @@ test('mentionable §8.3: the final hop asks nobody, and says so', async () => {
   ])
 })
 
-test('mentionable §8.3: a chain that comes too long is refused', async () => {
+test('MN-8.3: a chain that comes too long is refused', async () => {
   const metadata = { mentionable: { agent_chain: { hop: 6, max_hops: 9 } } }
   await expect(gateways.say('a.test', 'near', 'Hello', { metadata })).rejects.toThrow()
   expect(await gateways.records('a.test', 'near')).toHaveLength(2)

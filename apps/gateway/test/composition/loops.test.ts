@@ -11,7 +11,7 @@ async function countStopped(host: string): Promise<number> {
   return (await gateways.at(host).desk.count()).stopped.loop_guard
 }
 
-test('mentionable §8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
+test('MN-8.1 addressing: agents of one house that mention each other on the fediverse are woken with all proof, and stop within the budget', async () => {
   gateways = await openGateways({ 'a.test': { agents: { one: parrot, two: parrot } } })
   const wake = { via: 'activitypub', to: 'one', text: 'wake @two@a.test please', timeoutMs: 60_000 } as const
   const sent = await gateways.world.send(wake)
@@ -55,7 +55,7 @@ async function letParrotsWrite(plan: Partial<GatewayPlan>): Promise<void> {
 
 const turnsOf = (lines: readonly string[]) => lines.filter(line => line.includes(' answered'))
 
-test('row 64: two echo agents that mail each other across two gateways stop at the hop limit', async () => {
+test('EM-64: two echo agents that mail each other across two gateways stop at the hop limit', async () => {
   await letParrotsWrite({})
   const [a, c] = [
     readLines(await gateways.records('a.test', 'polly')),
@@ -79,7 +79,7 @@ test('row 64: two echo agents that mail each other across two gateways stop at t
   expect(toAlice).toHaveLength(1)
 })
 
-test('row 64: with room for many hops they stop by what they say', async () => {
+test('EM-64: with room for many hops they stop by what they say', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60 } } })
   const lines = [
     ...readLines(await gateways.records('a.test', 'polly')),
@@ -92,7 +92,7 @@ test('row 64: with room for many hops they stop by what they say', async () => {
   expect((await countStopped('a.test')) + (await countStopped('c.test'))).toBe(1)
 })
 
-test('row 64: and whatever they say, by the turns that agents have in an hour', async () => {
+test('EM-64: and whatever they say, by the turns that agents have in an hour', async () => {
   await letParrotsWrite({ limits: { loop: { max_hops: 60, similar_turns: 50 } } })
   const lines = [
     ...readLines(await gateways.records('a.test', 'polly')),

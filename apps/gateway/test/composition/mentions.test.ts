@@ -29,7 +29,7 @@ async function wiresTo(host: string, to: string): Promise<readonly Record<string
 
 const text = 'Please wake @two@a.test and wake @far@b.test and wake @one@a.test and wake @third@b.test'
 
-test('mentionable §8.1 addressing: both halves go out to all, and those who are mentioned are woken, here and elsewhere', async () => {
+test('MN-8.1 addressing: both halves go out to all, and those who are mentioned are woken, here and elsewhere', async () => {
   const sent = await gateways.world.send({ via: 'activitypub', to: 'one', text })
   expect(sent.status).toBe('answered')
   const { object } = (sent.reply as { readonly raw: unknown }).raw as {
@@ -60,7 +60,7 @@ test('mentionable §8.1 addressing: both halves go out to all, and those who are
   }
 })
 
-test('mentionable §8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
+test('MN-8.1 recipient-field: To and Cc of the reply; agents of our own get a turn in the thread of the mail', async () => {
   const { mail } = await gateways.world.mail.deliver({ from: 'Alice <alice@alice.test>', to: 'one@a.test', text })
   const reply = await gateways.world.mail.awaitReply(mail.messageId, 30_000)
   expect(reply.headers.get('to')?.[0]).toBe('Alice <alice@alice.test>, far@b.test')
@@ -95,7 +95,7 @@ test('mentionable §8.1 recipient-field: To and Cc of the reply; agents of our o
   expect(gateways.world.mail.received.filter(({ envelope }) => envelope.to.includes('two@a.test'))).toEqual([])
 })
 
-test('mentionable §8.1 none: over A2A each part of the joint answer says whose it is', async () => {
+test('MN-8.1 none: over A2A each part of the joint answer says whose it is', async () => {
   const parts = await gateways.say('a.test', 'one', text)
   expect(parts.filter(part => /^@\S+:$/.test(part))).toEqual(['@two@a.test:', '@far@b.test:'])
   expect(parts[0]).toContain('I heard: Please wake')

@@ -13,7 +13,7 @@ import { annsToken } from '../swarm-house.ts'
 import type { Gateways } from './gateways.ts'
 import { openGateways, settle } from './gateways.ts'
 
-// seed-systems.md §5.6, to the letter: a picture from the fediverse, a swarm whose manager plans and has others look, one of them on another
+// A picture from the fediverse, a swarm whose manager plans and has others look, one of them on another
 // host; an operator who changes and allows a call in his chat; the answer on the fediverse and by mail; and every format, out and in.
 
 const till = join(mkdtempSync(join(tmpdir(), 'postern-till-')), 'till')
@@ -127,7 +127,7 @@ type Envelope = Row & { readonly payload: Row; readonly metadata: Row }
 const listRefund = (envelopes: readonly Envelope[]) =>
   envelopes.filter(({ payload }) => payload.tool_name === 'refund' || payload.kind === 'refund')
 
-test('§5.6: fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
+test('fediverse with a picture → swarm → workers here and elsewhere → an operator → fediverse and mail → every format', async () => {
   await linkAll()
   const { fediverse } = gateways.world
   const { objectId, activityId } = await fediverse.deliver({
@@ -140,7 +140,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   expect((asked.activity.object as unknown as Note).content).toContain('A person has to allow this first.')
   expect(JSON.stringify(asked.activity)).not.toMatch(/actions\/|Give 20/)
 
-  // Seed 004: what the agent was given of it, here and on the other host.
+  // What the agent was given of it, here and on the other host.
   const records = await gateways.records('a.test', 'desk')
   const mention = records.find(({ message }) => message.id === activityId)?.message
   expect(mention).toMatchObject({
@@ -162,7 +162,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
     },
   ])
 
-  // Seed 000: an envelope with the pending action stands in place of the result, and nothing has run.
+  // As envelopes: an envelope with the pending action stands in place of the result, and nothing has run.
   const read = async (format: string) =>
     (await operate<{ messages: readonly Row[] }>(`/transcript?${new URLSearchParams({ format, thread: activityId })}`))
       .messages
@@ -200,7 +200,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   expect(copies.map(({ envelope }) => envelope.to)).toEqual([['alice@alice.test']])
   expect(mailsTo(eve)).toHaveLength(1)
 
-  // Seed 001: the history of who has linked it, with her picture by bucket and path.
+  // In the chat: the history of who has linked it, with her picture by bucket and path.
   const { threads } = await chat<{ threads: readonly Row[] }>('/threads')
   const threadId = String(threads.find(({ via }) => via === 'activitypub')?.threadId)
   const { messages: history } = await chat<{ messages: readonly Row[] }>(
@@ -217,7 +217,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   expect(Buffer.from(await (await fetch(url(pathname + search))).arrayBuffer())).toEqual(png)
   expect(history.at(-1)).toMatchObject({ role: 'assistant', content: words, metadata: { via: 'activitypub' } })
 
-  // Seed 000: the call, what it waited for in place of its result, the decision, the result.
+  // As envelopes: the call, what it waited for in place of its result, the decision, the result.
   const envelopes = (await read('envelope')) as readonly Envelope[]
   const ofRefund = listRefund(envelopes)
   expect(ofRefund.map(({ type }) => type)).toEqual(['tool_call', 'approval_required', 'tool_result'])
@@ -228,7 +228,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
   })
   expect(envelopes.at(-1)).toMatchObject({ type: 'text', role: 'assistant', content: words })
 
-  // Seed 002: four views.
+  // As a message store: four views.
   const view = async (name: string, more: Record<string, string> = {}) =>
     (
       await operate<{ messages: readonly Row[] }>(
@@ -257,7 +257,7 @@ test('§5.6: fediverse with a picture → swarm → workers here and elsewhere �
     envelopes.map(({ type, role, content, payload }) => ({ type, role, content, payload })),
   )
 
-  // Seed 003: who spoke, who handed over to whom.
+  // As a swarm: who spoke, who handed over to whom.
   const swarm = await read('swarm')
   expect(
     swarm.some(

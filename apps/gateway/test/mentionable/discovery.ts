@@ -7,14 +7,14 @@ const webfinger = (...titles: readonly string[]) => discovery('webfinger', ...ti
 const spelling = (...titles: readonly string[]) =>
   titles.map(title => `apps/gateway/src/resolve/spelling.test.ts › ${title}`)
 
-/** §1: one address space over the protocols. */
+/** One address space over the protocols. */
 export const discoveryRows = [
   ...section(
-    '1.1',
+    'MN-1.1',
     [
       'P',
       'the adapter checks the credential, builds the message and calls the agent',
-      mentionable('§9.1: the door checked the credential, minted evidence of it, and gave the history'),
+      mentionable('MN-9.1: the door checked the credential, minted evidence of it, and gave the history'),
     ],
     [
       'P',
@@ -29,7 +29,7 @@ export const discoveryRows = [
     ],
   ),
   ...section(
-    '1.2',
+    'MN-1.2',
     [
       'P',
       'the address is @agent@domain, looked up as acct:agent@domain',
@@ -61,16 +61,16 @@ export const discoveryRows = [
       'published names keep to the narrow lower-case grammar',
       [
         'packages/agents/src/open.test.ts › refuses the name "%s"',
-        ...resolve('§1.3: agents whose names differ in case only cannot be configured'),
+        ...resolve('MN-1.3: agents whose names differ in case only cannot be configured'),
       ],
     ],
   ),
   ...section(
-    '1.3',
+    'MN-1.3',
     [
       'P',
       'WebFinger and cards are at the root of the domain',
-      mentionable('§1.3: every document of discovery is at the root of the domain, by https addresses only'),
+      mentionable('MN-1.3: every document of discovery is at the root of the domain, by https addresses only'),
     ],
     [
       'P',
@@ -92,7 +92,7 @@ export const discoveryRows = [
     [
       'P',
       'links come in the normative order',
-      [...webfinger('puts the links in the normative order'), ...defects('§1.3: links in another order')],
+      [...webfinger('puts the links in the normative order'), ...defects('MN-1.3: links in another order')],
     ],
     [
       'P',
@@ -102,21 +102,21 @@ export const discoveryRows = [
         ...defects('a fediverse account without agent card is one of those, no more'),
       ],
     ],
-    ['P', 'each link has the type of its relation', defects('§1.3: a link of another type')],
+    ['P', 'each link has the type of its relation', defects('MN-1.3: a link of another type')],
     [
       'P',
       'every address but mailto: is https',
       [
-        ...mentionable('§1.3: every document of discovery is at the root of the domain, by https addresses only'),
-        ...defects('§1.3: links without https are named, and not followed'),
+        ...mentionable('MN-1.3: every document of discovery is at the root of the domain, by https addresses only'),
+        ...defects('MN-1.3: links without https are named, and not followed'),
       ],
     ],
     [
       'P',
       'the legacy relation is read and never written',
       [
-        ...mentionable('§1.3: the legacy relation and the legacy addresses of specifications are never written'),
-        ...defects('§1.3: the legacy relation'),
+        ...mentionable('MN-1.3: the legacy relation and the legacy addresses of specifications are never written'),
+        ...defects('MN-1.3: the legacy relation'),
       ],
     ],
     [
@@ -132,46 +132,60 @@ export const discoveryRows = [
     [
       'P',
       'what it finds has to name the subject it asked for',
-      defects('§1.3: subject of somebody else', 'one, to https on another host, is followed; the subject still counts'),
+      defects(
+        'MN-1.3: subject of somebody else',
+        'one, to https on another host, is followed; the subject still counts',
+      ),
     ],
   ),
   ...section(
-    '1.4',
+    'MN-1.4',
     [
       'P',
       'a card for each agent, at /.well-known/agent-card/{local}',
-      mentionable('§1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller'),
+      mentionable('MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller'),
     ],
     [
       'P',
       'one document for A2A clients, ActivityPub clients and people, of the specification’s shape',
       [
-        ...mentionable('§1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller'),
-        ...defects('§1.4: card of another', '§1.4: other version', '§1.4: no name', '§1.4: no semantic version'),
+        ...mentionable(
+          'MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller',
+        ),
+        ...defects(
+          'MN-1.4: card of another',
+          'MN-1.4: other version',
+          'MN-1.4: no name',
+          'MN-1.4: no semantic version',
+        ),
       ],
     ],
     [
       'P',
       'the endpoint is https, the transport one of three',
       [
-        ...mentionable('§1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller'),
-        ...defects('§1.4: endpoint without TLS', '§1.4: unknown transport'),
+        ...mentionable(
+          'MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller',
+        ),
+        ...defects('MN-1.4: endpoint without TLS', 'MN-1.4: unknown transport'),
       ],
     ],
     [
       'P',
       'extensions have absolute https addresses',
       [
-        ...resolve('§1.4: the card lists the extensions that are on, and no other'),
-        ...defects('§1.6: extension without https'),
+        ...resolve('MN-1.4: the card lists the extensions that are on, and no other'),
+        ...defects('MN-1.6: extension without https'),
       ],
     ],
     [
       'P',
       'auth names its scheme',
       [
-        ...mentionable('§1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller'),
-        ...defects('§1.4: no auth', '§1.4: OAuth without issuer'),
+        ...mentionable(
+          'MN-1.4: the card says how to call: endpoint, transport, modes, skills and what proves a caller',
+        ),
+        ...defects('MN-1.4: no auth', 'MN-1.4: OAuth without issuer'),
       ],
     ],
     [
@@ -181,11 +195,11 @@ export const discoveryRows = [
     ],
   ),
   ...section(
-    '1.5',
+    'MN-1.5',
     [
       'P',
       'a card of the host and one A2A endpoint for it; who is not named goes to the default agent',
-      mentionable('§1.5: the host’s own card is the default agent’s, and its endpoint is the host’s'),
+      mentionable('MN-1.5: the host’s own card is the default agent’s, and its endpoint is the host’s'),
     ],
     [
       'P',
@@ -197,36 +211,36 @@ export const discoveryRows = [
       'P',
       'the directory is a Schema.org Organization with a ContactPoint for each agent',
       [
-        ...resolve('§1.5: the page of %s describes %j; the default agent’s stands for the host'),
-        ...defects('§1.5: no directory', '§1.5: directory without it'),
+        ...resolve('MN-1.5: the page of %s describes %j; the default agent’s stands for the host'),
+        ...defects('MN-1.5: no directory', 'MN-1.5: directory without it'),
       ],
     ],
     [
       'P',
       'the page holds the same as JSON-LD',
       [
-        ...resolve('§1.5: the page of %s describes %j; the default agent’s stands for the host'),
-        ...discovery('routes', '§1.5: what an agent is called cannot end the block of data in the page'),
-        ...defects('§1.5: page without data'),
+        ...resolve('MN-1.5: the page of %s describes %j; the default agent’s stands for the host'),
+        ...discovery('routes', 'MN-1.5: what an agent is called cannot end the block of data in the page'),
+        ...defects('MN-1.5: page without data'),
       ],
     ],
   ),
   ...section(
-    '1.6',
+    'MN-1.6',
     [
       'P',
       'extensions and relations are named by /ns/ addresses',
       [
-        ...mentionable('§1.3: the legacy relation and the legacy addresses of specifications are never written'),
-        ...resolve('§1.4: the card lists the extensions that are on, and no other'),
+        ...mentionable('MN-1.3: the legacy relation and the legacy addresses of specifications are never written'),
+        ...resolve('MN-1.4: the card lists the extensions that are on, and no other'),
       ],
     ],
     [
       'P',
       '/spec/ addresses are understood and never written',
       [
-        ...mentionable('§1.3: the legacy relation and the legacy addresses of specifications are never written'),
-        ...defects('§1.6: extension by its old name'),
+        ...mentionable('MN-1.3: the legacy relation and the legacy addresses of specifications are never written'),
+        ...defects('MN-1.6: extension by its old name'),
       ],
     ],
   ),

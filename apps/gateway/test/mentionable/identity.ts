@@ -3,15 +3,15 @@ import { core, gateway, identity, section } from './row.ts'
 const attacks = (...titles: readonly string[]) => identity('test/attacks', ...titles)
 const cases = identity(
   'test/cases',
-  'mentionable identity §6.5, $name',
+  'MN-6.5, $name',
   'every word of the published vocabulary has cases, and so has each of ours',
 )
 const line = (...titles: readonly string[]) => gateway('identity', ...titles)
 
-/** §6: what somebody trustworthy says of who is speaking. */
+/** What somebody trustworthy says of who is speaking. */
 export const identityRows = [
   ...section(
-    '6.1',
+    'MN-6.1',
     [
       'P',
       'doors and connectors verify, the operator’s policy decides what counts, agents what suffices',
@@ -31,7 +31,7 @@ export const identityRows = [
     ],
   ),
   ...section(
-    '6.2',
+    'MN-6.2',
     [
       'P',
       'the envelope’s members, and three kinds of proof',
@@ -48,13 +48,13 @@ export const identityRows = [
     ],
   ),
   ...section(
-    '6.3',
+    'MN-6.3',
     [
       'P',
       'first: has this connector signed it?',
       [
         ...attacks('that says it is another, with a key of its own, is found out'),
-        'apps/connector-example/test/trust.test.ts › mentionable §6.3: a forged attestation proves nothing, and the agent runs without it',
+        'apps/connector-example/test/trust.test.ts › MN-6.3: a forged attestation proves nothing, and the agent runs without it',
       ],
     ],
     [
@@ -87,7 +87,7 @@ export const identityRows = [
     ],
   ),
   ...section(
-    '6.5',
+    'MN-6.5',
     ['CK', 'credentials are VC 2.0 with the two contexts, of a DID', cases],
     [
       'CK',
@@ -111,5 +111,5 @@ export const identityRows = [
     ],
     ['CK', 'the codes of rejection', cases],
   ),
-  ...section('6.6', ['CK', 'OAuth federation', { leftOut: 'an optional later profile; no card advertises it' }]),
+  ...section('MN-6.6', ['CK', 'OAuth federation', { leftOut: 'an optional later profile; no card advertises it' }]),
 ]

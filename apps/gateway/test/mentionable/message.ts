@@ -7,15 +7,15 @@ const toolEvents = a2a(
   'writeParts() tells of a tool call that has %s, and readToolEvent() reads it again',
 )
 
-/** §§2–5: what an agent reads and writes. */
+/** What an agent reads and writes. */
 export const messageRows = [
   ...section(
-    '2',
+    'MN-2',
     [
       'G',
       'every door makes the one message every agent reads',
       [
-        ...mentionable('§2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents'),
+        ...mentionable('MN-2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents'),
         'packages/testing/src/protocol-contract.ts › an honest message is stored as a valid NormalizedMessage from a proven sender',
       ],
     ],
@@ -32,7 +32,7 @@ export const messageRows = [
       'received_at is UTC',
       [
         ...core('message', 'takes no time that is not UTC'),
-        ...mentionable('§2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents'),
+        ...mentionable('MN-2: the agent reads a whole NormalizedMessage, in UTC, for one of our agents'),
       ],
     ],
     ['G', 'raw is what arrived', mentionable('raw is what arrived, without credentials')],
@@ -47,7 +47,7 @@ export const messageRows = [
     ['P', 'received_trace may come', { leftOut: 'its meaning is not known; what is unknown is ignored' }],
   ),
   ...section(
-    '2.1',
+    'MN-2.1',
     [
       'G',
       'people and agents have addresses of one form',
@@ -55,7 +55,7 @@ export const messageRows = [
         ...mentionable('sender.address is the verified sender’s'),
         ...gateway(
           'composition/chain',
-          'mentionable §8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit',
+          'MN-8.3: a conversation of three agents crosses ActivityPub, A2A and email, and ends at the hop limit',
         ),
       ],
     ],
@@ -73,7 +73,7 @@ export const messageRows = [
       'G',
       'verified: the door has checked the transport’s own proof',
       [
-        ...mentionable('§9.1: the door checked the credential, minted evidence of it, and gave the history'),
+        ...mentionable('MN-9.1: the door checked the credential, minted evidence of it, and gave the history'),
         ...core('message', 'refuses a verified sender who was proven by nothing'),
       ],
     ],
@@ -96,7 +96,7 @@ export const messageRows = [
     ],
   ),
   ...section(
-    '2.2',
+    'MN-2.2',
     [
       'P',
       'a profile has the published members and keeps what else it holds',
@@ -108,36 +108,40 @@ export const messageRows = [
       [
         ...core(
           'access',
-          '§2.2: a profile is no query, by type and when it is asked all the same',
-          '§2.2: what a profile says is not looked at',
+          'MN-2.2: a profile is no query, by type and when it is asked all the same',
+          'MN-2.2: what a profile says is not looked at',
         ),
         ...gateway('identity', 'a profile gives nobody a right, whatever it says'),
       ],
     ],
     ['G', 'it is for showing who speaks', mentionable('profile is what the transport knows of him')],
   ),
-  ...section('2.3', [
+  ...section('MN-2.3', [
     'P',
     'a turn of the history has role, sender, parts, timestamp, and an id when there is a stable one',
     [
-      ...mentionable('§5, §2.3: each turn has its own sender, parts, role and time, oldest first'),
+      ...mentionable('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first'),
       ...history('prefers the id the writer gave to our own'),
     ],
   ]),
   ...section(
-    '2.4',
+    'MN-2.4',
     [
       'G',
       'the history is oldest first and trimmed before the agent is called; agents do not trim again',
       [
-        ...mentionable('§5: the gateway trims by the agent’s policy, before the agent is called'),
+        ...mentionable('MN-5: the gateway trims by the agent’s policy, before the agent is called'),
         ...history('keeps the order of the thread, oldest first, and invents nothing'),
       ],
     ],
-    ['G', 'times are UTC', mentionable('§5, §2.3: each turn has its own sender, parts, role and time, oldest first')],
+    [
+      'G',
+      'times are UTC',
+      mentionable('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first'),
+    ],
   ),
   ...section(
-    '3',
+    'MN-3',
     [
       'G',
       'the agent writes a response, the adapters deliver it',
@@ -157,7 +161,7 @@ export const messageRows = [
       'a streamed tool call is told twice under the same id',
       [
         ...mentionable(
-          '§4.2, §3: a streamed tool call is told twice under one id, begun and ended; words about tools are words',
+          'MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words',
         ),
         ...core('answer', 'puts the end of a tool call in the place of its beginning'),
       ],
@@ -174,7 +178,7 @@ export const messageRows = [
     ],
   ),
   ...section(
-    '4',
+    'MN-4',
     [
       'G',
       'parts are told apart by kind; unknown ones are kept',
@@ -194,14 +198,14 @@ export const messageRows = [
     ['G', 'a policy part holds a PolicyPart', core('part', 'a demand', 'a demand that is not nested')],
   ),
   ...section(
-    '4.1',
+    'MN-4.1',
     ['G', 'bytes inline', core('part', 'inline bytes', 'a file with broken base64')],
     [
       'G',
       'bytes behind a URL, that may expire',
       [
         ...core('part', 'bytes behind a URL', 'a file behind no URL'),
-        ...a2a('test/message', 'M08 a file by https address is named, never fetched'),
+        ...a2a('test/message', 'A2A-M08 a file by https address is named, never fetched'),
       ],
     ],
     [
@@ -209,12 +213,12 @@ export const messageRows = [
       'bytes by their SHA-256',
       [
         ...core('part', 'bytes by digest', 'another digest', 'a digest too short'),
-        'apps/gateway/src/attachments.test.ts › mentionable §4.1: bytes that are fetched are what their digest promises, or none',
+        'apps/gateway/src/attachments.test.ts › MN-4.1: bytes that are fetched are what their digest promises, or none',
       ],
     ],
   ),
   ...section(
-    '4.2',
+    'MN-4.2',
     [
       'P',
       'begun: neither result nor error; ended: one of them; failed: with a message',
@@ -249,23 +253,23 @@ export const messageRows = [
       'words about a tool are no tool call',
       [
         ...mentionable(
-          '§4.2, §3: a streamed tool call is told twice under one id, begun and ended; words about tools are words',
+          'MN-4.2, MN-3: a streamed tool call is told twice under one id, begun and ended; words about tools are words',
         ),
         ...a2a('src/parts/parts', 'readToolEvent() reads nothing out of %j'),
       ],
     ],
   ),
   ...section(
-    '5',
+    'MN-5',
     [
       'G',
       'oldest first, each turn with its own sender, parts, role and time',
-      mentionable('§5, §2.3: each turn has its own sender, parts, role and time, oldest first'),
+      mentionable('MN-5, MN-2.3: each turn has its own sender, parts, role and time, oldest first'),
     ],
     [
       'G',
       'the door trims, by the configured policy; the agent takes what it gets',
-      mentionable('§5: the gateway trims by the agent’s policy, before the agent is called'),
+      mentionable('MN-5: the gateway trims by the agent’s policy, before the agent is called'),
     ],
     [
       'G',

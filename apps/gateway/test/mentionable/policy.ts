@@ -5,29 +5,25 @@ const payment = (...titles: readonly string[]) => gateway('payment', ...titles)
 const consent = (...titles: readonly string[]) => gateway('consent', ...titles)
 const desk = (...titles: readonly string[]) => titles.map(title => `packages/testing/src/desk/demands.ts › ${title}`)
 
-/** §7: what an agent asks for before it goes on. */
+/** MN-7: what an agent asks for before it goes on. */
 export const policyRows = [
   ...section(
-    '7.1',
+    'MN-7.1',
     [
       'P',
       'consent_required',
-      consent('mentionable §7: consent asked for by mail is given on the page, and the agent goes on by mail'),
+      consent('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail'),
     ],
     [
       'P',
       'unauthorized, with challenges',
       kinds('A2A AUTH-INTASK: who has to say who he is, is told so in the task, how, and may go on with it'),
     ],
-    [
-      'P',
-      'payment_required',
-      payment('mentionable §7.1: a payment is demanded as input-required, with all it takes to pay'),
-    ],
+    ['P', 'payment_required', payment('MN-7.1: a payment is demanded as input-required, with all it takes to pay')],
     [
       'P',
       'forbidden and the other refusals',
-      kinds('mentionable §7.1: a refusal over ActivityPub is told in words, to whom it is for'),
+      kinds('MN-7.1: a refusal over ActivityPub is told in words, to whom it is for'),
     ],
     [
       'P',
@@ -46,7 +42,7 @@ export const policyRows = [
       'url is https, on the agent’s own origin',
       [
         ...core('part', 'a demand that leads to plain HTTP', 'a demand that leads into a script'),
-        ...consent('mentionable §7.1: an agent that leads people to another origin fails, and they get no link'),
+        ...consent('MN-7.1: an agent that leads people to another origin fails, and they get no link'),
       ],
     ],
     [
@@ -61,7 +57,7 @@ export const policyRows = [
     [
       'P',
       'the card advertises the policy extension',
-      gateway('resolve', '§1.4: the card lists the extensions that are on, and no other'),
+      gateway('resolve', 'MN-1.4: the card lists the extensions that are on, and no other'),
     ],
     [
       'P',
@@ -74,15 +70,13 @@ export const policyRows = [
     ['P', 'on REST the kind is the HTTP status', { leftOut: 'REST is no door of ours' }],
   ),
   ...section(
-    '7.2',
+    'MN-7.2',
     [
       'G',
       'the next turn carries the verified completion',
       [
-        ...consent('mentionable §7: consent asked for by mail is given on the page, and the agent goes on by mail'),
-        ...payment(
-          'mentionable §7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call',
-        ),
+        ...consent('MN-7: consent asked for by mail is given on the page, and the agent goes on by mail'),
+        ...payment('MN-7.2: a receipt goes on with the task; it counts once, and a retry of it is the same call'),
       ],
     ],
     [

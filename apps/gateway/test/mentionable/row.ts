@@ -1,9 +1,9 @@
-/** How the reference knows a rule: from the guide, a page of the specification, or the published connector kit. */
+/** Where a rule stands: from the guide, a page of the specification, or the published connector kit. */
 export type Mark = 'G' | 'P' | 'CK'
 
-/** A rule of the Mentionable reference (§§1–8, 9.1, 9.2), in our own words. */
+/** A rule of Mentionable in our own words; docs/conformance/identity.md lists the groups. */
 export interface SpecRow {
-  /** The section, and the rule's place in it: `1.2/3`. */
+  /** The group, and the rule's place in it: `MN-1.2/3`. */
   readonly id: string
   readonly mark: Mark
   readonly rule: string
@@ -30,7 +30,7 @@ export const discovery = titlesIn('apps/gateway/src/discovery')
 export const a2a = titlesIn('packages/a2a')
 export const identity = titlesIn('packages/identity')
 
-/** The numbered rules of one section. */
+/** The numbered rules of one group. */
 export function section(
   name: string,
   ...rules: readonly (readonly [mark: Mark, rule: string, shown: readonly string[] | { readonly leftOut: string }])[]

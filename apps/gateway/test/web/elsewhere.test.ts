@@ -4,7 +4,7 @@ import { readConfided } from '../people-house.ts'
 import type { ChatHouse, Shown, Thread } from './chat-house.ts'
 import { name, openChatHouse } from './chat-house.ts'
 
-// C-30, seed-systems.md §2.4: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
+// C-30: what began elsewhere goes on in the chat of its owner, and its answers leave by where it began.
 
 let house: ChatHouse
 

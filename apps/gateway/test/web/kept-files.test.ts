@@ -4,7 +4,7 @@ import { eventually } from '../house.ts'
 import type { ChatHouse } from './chat-house.ts'
 import { openChatHouse } from './chat-house.ts'
 
-// Files of posts are kept with them: seed 001's bucket and path for what came from the fediverse.
+// Files of posts are kept with them: the chat's bucket and path for what came from the fediverse.
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 let house: ChatHouse

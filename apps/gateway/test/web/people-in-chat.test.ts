@@ -4,7 +4,7 @@ import { readConfided } from '../people-house.ts'
 import type { ChatHouse } from './chat-house.ts'
 import { name, openChatHouse } from './chat-house.ts'
 
-// §2.4, people.md: the gateway's commands for people in a chat.
+// docs/people.md: the gateway's commands for people in a chat.
 
 let house: ChatHouse
 

@@ -23,7 +23,7 @@ export interface CardBook {
 const lookMs = 30_000
 const kept = { ms: 5 * 60_000, entries: 1_000 } as const
 
-/** Cards that hold, for a few minutes; what does not hold is never kept (A2A §8.6, a2a.md C06). */
+/** Cards that hold, for a few minutes; what does not hold is never kept (A2A §8.6, A2A-C06). */
 export function createCardBook({ config, world, desk }: A2aClientOptions): CardBook {
   const { allowed_origins, unsigned_hosts } = config.client
   const allowed = new Set(allowed_origins)

@@ -20,7 +20,7 @@ const endless = (id: string) => ({
 
 export const content: readonly Row[] = [
   {
-    row: 58,
+    row: 'AP-58',
     title: 'names of the prototype',
     cases: [
       {
@@ -38,7 +38,7 @@ export const content: readonly Row[] = [
     shownBy: bodies('58: names of the prototype change nothing'),
   },
   {
-    row: 59,
+    row: 'AP-59',
     title: 'JSON of another shape',
     cases: [
       ...[null, []].map(body => ({
@@ -59,7 +59,7 @@ export const content: readonly Row[] = [
     shownBy: bodies('59: a body that is %s, or holds it, is malformed', '59: a "to" that is %s is read'),
   },
   {
-    row: 60,
+    row: 'AP-60',
     title: 'a language that is none',
     cases: [
       {
@@ -70,7 +70,7 @@ export const content: readonly Row[] = [
     shownBy: bodies('60: a malformed language is passed over'),
   },
   {
-    row: 61,
+    row: 'AP-61',
     title: 'HTML that acts or hides',
     cases: [
       {
@@ -95,7 +95,7 @@ export const content: readonly Row[] = [
     ],
   },
   {
-    row: 62,
+    row: 'AP-62',
     title: 'a forged stamp on a quote',
     cases: [
       {
@@ -119,7 +119,7 @@ export const content: readonly Row[] = [
     ),
   },
   {
-    row: 63,
+    row: 'AP-63',
     title: 'collections without an end',
     cases: [
       {

@@ -36,7 +36,7 @@ const privateHosts = [
 
 export const fetching: readonly Row[] = [
   {
-    row: 32,
+    row: 'AP-32',
     title: 'a key on a private address',
     cases: privateHosts.map(host => ({
       title: host,
@@ -46,7 +46,7 @@ export const fetching: readonly Row[] = [
     shownBy: titles('32: an actor on %s is refused without a connection'),
   },
   {
-    row: 33,
+    row: 'AP-33',
     title: 'a public name with a mapped private address',
     cases: [
       {
@@ -65,7 +65,7 @@ export const fetching: readonly Row[] = [
     shownBy: guardTitlesOf('guarded-fetch', 'createGuardedFetch() refuses %s without a connection'),
   },
   {
-    row: 34,
+    row: 'AP-34',
     title: 'a redirect to somewhere else',
     cases: ['https://127.0.0.1/users/alice', 'https://other.test/users/alice'].map(location => ({
       title: location,
@@ -80,13 +80,13 @@ export const fetching: readonly Row[] = [
       ...titles('34: a redirect within the origin is followed with a signature of its own'),
       ...guardTitlesOf(
         'redirects',
-        'activitypub 34: what proves who we are does not follow to another origin',
-        'activitypub 34: a redirect to a name with a private address is refused',
+        'AP-34: what proves who we are does not follow to another origin',
+        'AP-34: a redirect to a name with a private address is refused',
       ),
     ],
   },
   {
-    row: 35,
+    row: 'AP-35',
     title: 'a name that is public when it is looked at and private when it is called',
     cases: [
       {
@@ -99,12 +99,12 @@ export const fetching: readonly Row[] = [
     ],
     shownBy: guardTitlesOf(
       'guarded-fetch',
-      'activitypub 35: createGuardedFetch() connects to the address it checked, whatever DNS says afterwards',
-      'activitypub 35: an address that turns private between two look-ups never reaches the private listener',
+      'AP-35: createGuardedFetch() connects to the address it checked, whatever DNS says afterwards',
+      'AP-35: an address that turns private between two look-ups never reaches the private listener',
     ),
   },
   {
-    row: 36,
+    row: 'AP-36',
     title: 'redirects without end, or out of https',
     cases: [
       ...['data:application/activity+json,{}', 'file:///etc/passwd', 'http://good.test/users/alice'].map(location => ({
@@ -133,7 +133,7 @@ export const fetching: readonly Row[] = [
     shownBy: titles('36: a redirect %s is refused, and asked for once in a while only'),
   },
   {
-    row: 37,
+    row: 'AP-37',
     title: 'a key host that never finishes',
     cases: [
       {
@@ -153,11 +153,11 @@ export const fetching: readonly Row[] = [
     shownBy: guardTitlesOf(
       'fetch-limits',
       'the deadline spans redirects: hops do not add up',
-      'activitypub 37: one host gets sixteen exchanges at a time, the rest wait their turn',
+      'AP-37: one host gets sixteen exchanges at a time, the rest wait their turn',
     ),
   },
   {
-    row: 38,
+    row: 'AP-38',
     title: 'a key document of any size',
     cases: [
       {
@@ -177,10 +177,10 @@ export const fetching: readonly Row[] = [
         expect: { ...invalid, fetches: 1 },
       },
     ],
-    shownBy: guardTitlesOf('fetch-limits', 'activitypub 38: an endless body is cut off at the limit'),
+    shownBy: guardTitlesOf('fetch-limits', 'AP-38: an endless body is cut off at the limit'),
   },
   {
-    row: 39,
+    row: 'AP-39',
     title: 'HTML built to blow up an expression',
     cases: [
       {
@@ -196,17 +196,17 @@ export const fetching: readonly Row[] = [
     shownBy: ['packages/markup/src/html/linear-time.test.ts › htmlToText() takes linear time for much of %j'],
   },
   {
-    row: 40,
+    row: 'AP-40',
     title: 'an inbox on a private address',
     shownBy: titlesOf('deliveries', '40: an inbox on a private address is not delivered to'),
   },
   {
-    row: 41,
+    row: 'AP-41',
     title: 'a shared inbox on a third party’s host',
     shownBy: titles('41: a shared inbox on a third party’s host is not used'),
   },
   {
-    row: 42,
+    row: 'AP-42',
     title: 'thousands of actors on as many hosts',
     cases: [
       {
@@ -235,7 +235,7 @@ export const fetching: readonly Row[] = [
     ],
   },
   {
-    row: 43,
+    row: 'AP-43',
     title: 'a thousand keys a second',
     cases: [
       {
@@ -264,11 +264,11 @@ export const fetching: readonly Row[] = [
     ],
     shownBy: [
       ...titles('43: strangers cannot make us look up without end'),
-      ...guardTitlesOf('fetch-limits', 'activitypub 43: what would wait behind 256 others for one host is turned away'),
+      ...guardTitlesOf('fetch-limits', 'AP-43: what would wait behind 256 others for one host is turned away'),
     ],
   },
   {
-    row: 44,
+    row: 'AP-44',
     title: 'a name’s answer that is of no use',
     cases: [
       { type: 'application/jrd+json', body: { subject: 'acct:bob@good.test', links: [] } },

@@ -33,7 +33,7 @@ const down = {
 
 export const json: readonly Row[] = [
   {
-    row: 45,
+    row: 'AP-45',
     title: 'a body of 2 MiB',
     cases: [
       {
@@ -54,7 +54,7 @@ export const json: readonly Row[] = [
     shownBy: bodies('45: a body of 2 MiB is 413, whether its length is declared or not'),
   },
   {
-    row: 46,
+    row: 'AP-46',
     title: '3 000 objects inside each other',
     cases: [
       {
@@ -65,11 +65,11 @@ export const json: readonly Row[] = [
       { title: 'signed', send: ({ house, alice }) => postActivity(house, alice, deep), expect: malformed },
     ],
     shownBy: [
-      'packages/http/src/bounded-json.test.ts › a2a E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing',
+      'packages/http/src/bounded-json.test.ts › A2A-E19: parseBoundedJson() takes 64 levels and refuses 65, and 40,000, before parsing',
     ],
   },
   {
-    row: 47,
+    row: 'AP-47',
     title: 'a context nobody knows',
     cases: [
       {
@@ -82,7 +82,7 @@ export const json: readonly Row[] = [
     shownBy: bodies('47: an unknown context is never fetched'),
   },
   {
-    row: 48,
+    row: 'AP-48',
     title: '50 000 mentions',
     cases: [true, false].map(isUnsigned => ({
       title: isUnsigned ? 'unsigned' : 'signed',
@@ -96,13 +96,13 @@ export const json: readonly Row[] = [
     shownBy: bodies('48: 50 000 mentions are refused before anything is fetched'),
   },
   {
-    row: 49,
+    row: 'AP-49',
     title: 'contexts whose hosts are down',
     cases: [{ ...noteWith('matter to nobody', down, down, { ...taken, fetches: 2 }), ...watchHosts() }],
     shownBy: bodies('47: an unknown context is never fetched'),
   },
   {
-    row: 50,
+    row: 'AP-50',
     title: 'a context that gives names another meaning',
     cases: ['actor', 'id', 'object'].map(name =>
       noteWith(name, {}, { '@context': [as, { [name]: 'https://evil.test/ns#other' }] }, malformed),
@@ -110,7 +110,7 @@ export const json: readonly Row[] = [
     shownBy: bodies('50: a context that renames "%s" is refused'),
   },
   {
-    row: 51,
+    row: 'AP-51',
     title: 'a linked-data signature, rearranged or not',
     cases: [
       ...['@graph', '@reverse', '@included'].map(keyword => noteWith(keyword, {}, { [keyword]: [] }, malformed)),
@@ -126,7 +126,7 @@ export const json: readonly Row[] = [
     shownBy: titlesOf('object-proofs', '51: a Linked Data Signature that verifies proves nothing'),
   },
   {
-    row: 52,
+    row: 'AP-52',
     title: 'an object proof that does not hold',
     cases: [
       {

@@ -44,7 +44,7 @@ function toPkcs1(spki: string): string {
 
 export const keys: readonly Row[] = [
   {
-    row: 23,
+    row: 'AP-23',
     title: 'RFC 9421 outside of Mastodon’s profile',
     cases: [
       {
@@ -80,13 +80,13 @@ export const keys: readonly Row[] = [
     shownBy: titlesOf('message-signatures', '23: RFC 9421 is refused', 'with two labels'),
   },
   {
-    row: 24,
+    row: 'AP-24',
     title: 'an invalid Signature-Input beside a valid old signature',
     cases: [signedWith('nonsense', { headers: { 'signature-input': 'nonsense' } })],
     shownBy: titlesOf('message-signatures', '24: beside a Signature-Input an old signature counts for nothing'),
   },
   {
-    row: 25,
+    row: 'AP-25',
     title: 'a request made for another place',
     cases: [
       signedWith('the shared inbox', { target: 'post /inbox' }, { ...refused, code: 'signature_invalid' }),
@@ -99,7 +99,7 @@ export const keys: readonly Row[] = [
     shownBy: titles('25: a signature made %s does not fit here'),
   },
   {
-    row: 26,
+    row: 'AP-26',
     title: 'the very same request again',
     cases: [
       {
@@ -117,7 +117,7 @@ export const keys: readonly Row[] = [
     shownBy: titles('26: the very same request again is answered the same and handled once'),
   },
   {
-    row: 27,
+    row: 'AP-27',
     title: 'odd keys',
     cases: [
       {
@@ -142,7 +142,7 @@ export const keys: readonly Row[] = [
     ],
   },
   {
-    row: 28,
+    row: 'AP-28',
     title: 'a peer that wants to be knocked at in the other way',
     shownBy: titlesOf(
       'double-knock',
@@ -151,7 +151,7 @@ export const keys: readonly Row[] = [
     ),
   },
   {
-    row: 29,
+    row: 'AP-29',
     title: 'a peer that takes RFC 9421 and drops it later',
     shownBy: [
       ...titlesOf('double-knock', '29: the first knock is draft-cavage, which a server that checks later can read'),
@@ -159,7 +159,7 @@ export const keys: readonly Row[] = [
     ],
   },
   {
-    row: 30,
+    row: 'AP-30',
     title: 'a key that was changed',
     cases: [
       {
@@ -176,7 +176,7 @@ export const keys: readonly Row[] = [
     shownBy: titles('30: after a key was changed one look decides, and the look is not repeated for every failure'),
   },
   {
-    row: 31,
+    row: 'AP-31',
     title: 'the farewell of an actor whose key is gone',
     cases: [410, 404].map(status => ({
       title: `${status}`,

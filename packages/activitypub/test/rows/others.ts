@@ -25,7 +25,7 @@ async function expectUnchanged(stage: Stage): Promise<void> {
 
 export const others: readonly Row[] = [
   {
-    row: 53,
+    row: 'AP-53',
     title: 'an existing post with a wider audience',
     cases: [
       {
@@ -66,7 +66,7 @@ export const others: readonly Row[] = [
     shownBy: changes('53: an edit does not widen who may read, nor does a second Create of the same post'),
   },
   {
-    row: 54,
+    row: 'AP-54',
     title: 'an Update of somebody else’s post',
     cases: [
       {
@@ -82,7 +82,7 @@ export const others: readonly Row[] = [
     shownBy: changes('54: an Update of somebody else’s post is refused, and the post is unchanged'),
   },
   {
-    row: 55,
+    row: 'AP-55',
     title: 'a Delete of what is somebody else’s',
     cases: ['post', 'actor'].map(what => ({
       title: what,
@@ -97,13 +97,13 @@ export const others: readonly Row[] = [
     shownBy: changes('55: a Delete of what is not the actor’s own is taken and has no effect'),
   },
   {
-    row: 56,
+    row: 'AP-56',
     title: 'an Announce with a forged post in it',
     cases: [actOn('of mallory', 'Announce', forged, { to: [publicCollection], cc: [echoActor] })],
     shownBy: titlesOf('reactions', '56: what a boost has in it of the post is never read'),
   },
   {
-    row: 57,
+    row: 'AP-57',
     title: 'an answer to what nobody asked, and what somebody else did undone',
     cases: [
       actOn('Accept', 'Accept', { id: `${echoActor}/follows/1`, type: 'Follow', actor: echoActor }),

@@ -9,7 +9,7 @@ const bodies = (...names: readonly string[]) => titlesOf('bodies', ...names)
 
 export const reach: readonly Row[] = [
   {
-    row: 64,
+    row: 'AP-64',
     title: 'a blocked domain',
     cases: [
       {
@@ -45,7 +45,7 @@ export const reach: readonly Row[] = [
     ],
   },
   {
-    row: 65,
+    row: 'AP-65',
     title: 'a stranger asks for what is not for him',
     shownBy: [
       ...titlesOf('signed-fetch', '65: a post that is not for everybody', 'does not exist for %s'),
@@ -54,7 +54,7 @@ export const reach: readonly Row[] = [
     ],
   },
   {
-    row: 66,
+    row: 'AP-66',
     title: 'crowds, machines and bursts',
     cases: [
       {
@@ -80,7 +80,7 @@ export const reach: readonly Row[] = [
     ],
   },
   {
-    row: 67,
+    row: 'AP-67',
     title: 'another method, another type, nobody',
     cases: [
       {

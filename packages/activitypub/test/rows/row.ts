@@ -24,7 +24,7 @@ export interface RowCase {
 
 /** A row of the ActivityPub bug history. */
 export interface Row {
-  readonly row: number
+  readonly row: string
   readonly title: string
   readonly cases?: readonly RowCase[]
   /** Further tests, as `file › title`: the file under the root of the repository, the title (of a test or its table) as written there. */

@@ -18,7 +18,7 @@ const digestOf = (text: string) => `SHA-256=${createHash('sha256').update(text).
 
 export const signatures: readonly Row[] = [
   {
-    row: 13,
+    row: 'AP-13',
     title: 'no signature',
     cases: [
       {
@@ -31,7 +31,7 @@ export const signatures: readonly Row[] = [
     shownBy: titlesOf('message-signatures', '13: tells who did not sign how to'),
   },
   {
-    row: 14,
+    row: 'AP-14',
     title: 'a signature that covers too little',
     cases: [
       signedWith('the date alone', { covered: ['date'] }),
@@ -41,7 +41,7 @@ export const signatures: readonly Row[] = [
     shownBy: titles('14: a signature that covers %s is refused', '14: the header list left out covers too little'),
   },
   {
-    row: 15,
+    row: 'AP-15',
     title: 'a digest that says nothing of the body',
     cases: [
       signedWith('none', { digest: '' }),
@@ -59,7 +59,7 @@ export const signatures: readonly Row[] = [
     shownBy: titles('that %s is refused', 'of two, both must be right: %s'),
   },
   {
-    row: 16,
+    row: 'AP-16',
     title: 'a digest named in lower case is honest',
     cases: [
       {
@@ -73,13 +73,13 @@ export const signatures: readonly Row[] = [
     ],
   },
   {
-    row: 17,
+    row: 'AP-17',
     title: 'a signed date that cannot be read',
     cases: [signedWith('yesterday', { date: 'yesterday' })],
     shownBy: titles('17: the signed date "%s" cannot be read'),
   },
   {
-    row: 18,
+    row: 'AP-18',
     title: 'a date outside of the window',
     cases: [-2, -13, 2].map(hours =>
       signedWith(`${hours} h`, ({ house }) => ({ date: new Date(house.world.now() + hours * hour).toUTCString() }), {
@@ -90,7 +90,7 @@ export const signatures: readonly Row[] = [
     shownBy: titles('18: a clock that is %s ms away is within the window', '18: the window is the configured one'),
   },
   {
-    row: 19,
+    row: 'AP-19',
     title: '(created) and (expires)',
     cases: [
       signedWith('without the parameter', {
@@ -117,7 +117,7 @@ export const signatures: readonly Row[] = [
     shownBy: titles('an end in the past counts, %s'),
   },
   {
-    row: 20,
+    row: 'AP-20',
     title: 'a parameter that is repeated',
     cases: [
       {
@@ -133,13 +133,13 @@ export const signatures: readonly Row[] = [
     ],
   },
   {
-    row: 21,
+    row: 'AP-21',
     title: 'an algorithm that is not the key’s',
     cases: ['rsa-sha1', 'hmac-sha256'].map(algorithm => signedWith(algorithm, { parameters: { algorithm } })),
     shownBy: titles('21: the algorithm %s is refused'),
   },
   {
-    row: 22,
+    row: 'AP-22',
     title: 'an algorithm that is not told, over RSA with SHA-256, is honest',
     cases: ['hs2019', undefined].map(algorithm =>
       signedWith(algorithm ?? 'none', { parameters: { algorithm } }, taken),

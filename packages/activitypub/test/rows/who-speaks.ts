@@ -18,7 +18,7 @@ async function expectUnpoisoned({ house, alice, mallory }: Stage): Promise<void>
 
 export const whoSpeaks: readonly Row[] = [
   {
-    row: 1,
+    row: 'AP-01',
     title: 'a key document elsewhere names the victim as its owner',
     cases: [
       {
@@ -48,7 +48,7 @@ export const whoSpeaks: readonly Row[] = [
     ),
   },
   {
-    row: 2,
+    row: 'AP-02',
     title: 'a valid signature of mallory under the name of alice',
     cases: [
       {
@@ -60,7 +60,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('2: a neighbour on the same host cannot speak for the actor'),
   },
   {
-    row: 3,
+    row: 'AP-03',
     title: 'a key under another id than the one that signs',
     cases: [
       {
@@ -77,7 +77,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('3: a key entry under another id than the one that signs is not the key'),
   },
   {
-    row: 4,
+    row: 'AP-04',
     title: 'a key id that is an account name',
     cases: [
       {
@@ -88,7 +88,7 @@ export const whoSpeaks: readonly Row[] = [
     ],
   },
   {
-    row: 5,
+    row: 'AP-05',
     title: 'an actor document with the id of another host',
     cases: [
       {
@@ -105,7 +105,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('5: an actor document with the id of another host is no actor, and nothing is kept for the victim'),
   },
   {
-    row: 6,
+    row: 'AP-06',
     title: 'an actor document of a type that files have',
     cases: [
       'text/html',
@@ -124,7 +124,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('6: an actor document served as %s counts'),
   },
   {
-    row: 7,
+    row: 'AP-07',
     title: 'an actor that is several, or embedded under another id',
     cases: [
       {
@@ -143,7 +143,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('7: an embedded actor that is the signer is read by its id'),
   },
   {
-    row: 8,
+    row: 'AP-08',
     title: 'an activity with an id on another host',
     cases: [
       {
@@ -154,7 +154,7 @@ export const whoSpeaks: readonly Row[] = [
     ],
   },
   {
-    row: 9,
+    row: 'AP-09',
     title: 'a created object that is somebody else’s',
     cases: [{ attributedTo: 'https://evil.test/users/mallory' }, { id: 'https://evil.test/notes/1' }].map(note => ({
       title: Object.keys(note).join(),
@@ -164,7 +164,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('9: a created object that %s is refused'),
   },
   {
-    row: 10,
+    row: 'AP-10',
     title: 'tricks with the host',
     cases: [
       {
@@ -183,7 +183,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('10: an id with %s is another place', '10: %s is the same place in another spelling'),
   },
   {
-    row: 11,
+    row: 'AP-11',
     title: 'a name nobody confirms',
     cases: [
       {
@@ -211,7 +211,7 @@ export const whoSpeaks: readonly Row[] = [
     shownBy: titles('11: a name with %s is withheld; the evidence still names the actor'),
   },
   {
-    row: 12,
+    row: 'AP-12',
     title: 'an activity without an id',
     cases: [
       {

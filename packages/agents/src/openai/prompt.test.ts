@@ -68,7 +68,7 @@ describe('composePrompt()', () => {
     expect(compose({ prompt: ' ' })[0]).toEqual({ role: 'system', content: dataBlockRules })
   })
 
-  test('mentionable §8.3: tells a model that other agents called where the chain stands, behind what is always the same', () => {
+  test('MN-8.3: tells a model that other agents called where the chain stands, behind what is always the same', () => {
     const chain = { hop: 5, max_hops: 5, is_final: true }
     const capabilities = { mention_relay: { kind: 'none' }, agent_chain: chain } as const
     const message = testMessage('And now?', { sender: provenSender, recipient_capabilities: capabilities })

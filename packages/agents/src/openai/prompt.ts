@@ -53,7 +53,7 @@ export function composePrompt({
   ]
 }
 
-/** Behind what is always the same; where no agent speaks there is none (mentionable §8.3). */
+/** Behind what is always the same; where no agent speaks there is none (MN-8.3). */
 function chainCue({ recipient_capabilities: { agent_chain: chain } }: NormalizedMessage): readonly string[] {
   return chain ? [renderAgentChain(chain)] : []
 }

@@ -53,7 +53,7 @@ async function endWithTurn(running: unknown, signal: AbortSignal): Promise<unkno
   }
 }
 
-/** The words of these are safe to show (`house.md` §6). */
+/** The words of these are safe to show. */
 function isPresentable(error: unknown): error is Error {
   return error instanceof Rejection || error instanceof Unavailable || error instanceof Undeliverable
 }

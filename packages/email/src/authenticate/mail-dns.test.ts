@@ -77,6 +77,6 @@ test('questions that together take too long are trouble', async () => {
 test.each([
   ['64 KB in one record', [['x'.repeat(65_536)]]],
   ['a hundred and one records', Array.from({ length: 101 }, () => ['x'])],
-])('row 38: %s count as none', async (_what, answer) => {
+])('EM-38: %s count as none', async (_what, answer) => {
   await expect(ask(open(async () => answer))).rejects.toMatchObject({ code: 'ENODATA' })
 })

@@ -17,7 +17,7 @@ const wireVerdicts: Readonly<Record<SignatureVerdict, Proof['verdict']>> = {
   unverifiable: 'unverifiable',
 }
 
-/** The checks of a message as the operator sees them (`reference/email.md` §7.2). */
+/** The checks of a message as the operator sees them (EM-7.2). */
 export function listProofs(evidence: MailEvidence, isAligned: (signature: DkimSignature) => boolean): Proof[] {
   const signatures = evidence.signatures.map(signature => proofOfSignature(signature, isAligned(signature)))
   const unsigned: Proof = { kind: 'dkim', verdict: 'none', reason: 'not signed' }

@@ -69,7 +69,7 @@ export interface JudgingOptions {
 }
 
 /**
- * The verdict (`reference/email.md` §4.6). SPF alone verifies an author only where the operator says so: everybody on a shared
+ * The verdict (EM-4.6). SPF alone verifies an author only where the operator says so: everybody on a shared
  * host has it.
  * @throws Rejection when the author's domain asks for refusal
  * @throws Unavailable when the look-up that decides did not answer

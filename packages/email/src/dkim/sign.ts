@@ -48,7 +48,7 @@ export async function signMessage(message: Buffer, { domain, keys, signedAt }: D
   return signatures.join('')
 }
 
-/** The last field of a name is signed first (§5.4.2); the name that is left over stands for the one that is not there. */
+/** The last field of a name is signed first (RFC 6376 §5.4.2); the name that is left over stands for the one that is not there. */
 function chooseFields(fields: readonly string[]): {
   readonly names: readonly string[]
   readonly lines: readonly string[]

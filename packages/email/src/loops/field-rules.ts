@@ -11,7 +11,7 @@ interface FieldRule {
 const present = /^/
 
 /**
- * By field (`reference/email.md` §4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). What is not listed here is not taken for a
+ * By field (EM-4.1, RFC 3834 §2 and §5, RFC 2919, RFC 2369, RFC 8058). What is not listed here is not taken for a
  * mark: people's own programs write much that looks like one (Fastmail a Feedback-ID of two parts, Exchange a wish for silence).
  */
 const fieldRules: readonly FieldRule[] = [

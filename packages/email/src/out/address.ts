@@ -18,7 +18,7 @@ export interface MailHouseRules {
 /**
  * One delivery for each envelope recipient, all of the same message, so that each is retried and refused on its own. Who is mentioned is spoken to,
  * and stands in To. Agents of this gateway are shown in Cc and given the answer here, without mail; on the final hop of a chain they are not
- * (mentionable §8.3). To an automatic reply nothing is said.
+ * (MN-8.3). To an automatic reply nothing is said.
  */
 export function addressMail({ turn, response }: AnsweredTurn, { agents, maxHops }: MailHouseRules): Addressing {
   const target = readTarget(turn.target)

@@ -33,7 +33,7 @@ export interface MailProvider {
 
 export type ProviderWorld = Pick<World, 'fetch' | 'now' | 'log'> & OnceDesk
 
-/** How a provider is told what became of its mail (`reference/email.md` §2.3). Taken is always 200, later always 503. */
+/** How a provider is told what became of its mail (EM-2.3). Taken is always 200, later always 503. */
 export interface ProviderLanguage {
   /** "Do not bring it again." */
   readonly refused: number

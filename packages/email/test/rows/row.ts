@@ -1,6 +1,6 @@
-/** A row of the mail bug history (`reference/email.md` §5): what arrives, and the tests that show what becomes of it. */
+/** A row of the mail bug history (docs/conformance/email.md): what arrives, and the tests that show what becomes of it. */
 export interface EmailRow {
-  readonly row: number
+  readonly row: string
   readonly title: string
   /** `file › title`: the file under the root of the repository; the title of a test, of its table or of a line in the table, as written there. */
   readonly shownBy: readonly string[]

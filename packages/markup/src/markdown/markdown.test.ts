@@ -68,7 +68,7 @@ describe('markdownToMailHtml()', () => {
     ['quotes in quotes', `${'> '.repeat(60)}deep`],
     ['lists in lists', `${'- '.repeat(60)}deep`],
     ['more than anybody reads', 'deep '.repeat(30_000)],
-  ])('row 56: writes %s as the text it is', (_, markdown) => {
+  ])('EM-56: writes %s as the text it is', (_, markdown) => {
     expect(markdownToMailHtml(markdown)).toBe(plainToMailHtml(markdown))
   })
 })

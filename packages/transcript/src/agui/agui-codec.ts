@@ -23,5 +23,5 @@ const dialect: Dialect<AguiMessage> = {
   },
 }
 
-/** Seed 001: messages of AG-UI, and the seed's own with `binary` parts. */
+/** Messages of AG-UI, and those with `binary` parts. */
 export const aguiCodec = createCodec(dialect)

@@ -15,8 +15,8 @@ const seedMessage = {
   ],
 }
 
-describe('messages of AG-UI and of seed 001', () => {
-  it('C-02 and C-03: the seed’s binary part and a 1.0 image are the same entry, and each comes back as it was', () => {
+describe('messages of AG-UI and of the older chat format', () => {
+  it('C-02 and C-03: a binary part and a 1.0 image are the same entry, and each comes back as it was', () => {
     const image = { type: 'image', source: { type: 'url', value: signed, mimeType: 'image/jpeg' } }
     const modern = { ...seedMessage, content: [seedMessage.content[0], image] }
     const [[old], [now]] = [read(seedMessage), read(modern)]
@@ -85,7 +85,7 @@ describe('messages of AG-UI and of seed 001', () => {
     expect(again(...messages)).toEqual(messages)
   })
 
-  it('§6.2: arguments that are no object are kept as text, and the call is marked invalid', () => {
+  it('TR-02: arguments that are no object are kept as text, and the call is marked invalid', () => {
     for (const text of ['{"a":', '[1]', '']) {
       const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
       const message = { id: 'm', role: 'assistant', toolCalls: [call] }
@@ -94,7 +94,7 @@ describe('messages of AG-UI and of seed 001', () => {
     }
   })
 
-  it('§2.3: what the validators of 1.0 refuse is refused by its name', () => {
+  it('what the validators of 1.0 refuse is refused by its name', () => {
     const refuse = (message: object) => () => parseAguiMessage({ id: 'm', ...message })
     const refused = (field: string) =>
       expect.objectContaining({
@@ -109,7 +109,7 @@ describe('messages of AG-UI and of seed 001', () => {
     expect(() => parseAguiMessage({ role: 'user', content: 'x' })).toThrow(refused('id'))
   })
 
-  it('§5.2: what is no message of AG-UI is an activity that names its kind', () => {
+  it('what is no message of AG-UI is an activity that names its kind', () => {
     const entries = numberEntries(
       storeCodec.read(
         [

@@ -35,7 +35,7 @@ export interface ToolResultMembers {
   readonly metadata?: JsonMap | undefined
 }
 
-/** Its role is `user`, as the reference's builder writes it; in the transcript it is a `tool`'s. */
+/** Its role is `user`, as the builder of agents-api writes it; in the transcript it is a `tool`'s. */
 export function buildToolResultEnvelope(members: ToolResultMembers): AgentMessageEnvelope {
   const { content, tool_name, payload = {}, metadata = {} } = members
   return buildEnvelope('tool_result', { role: 'user', content, payload: { ...payload, tool_name }, metadata })

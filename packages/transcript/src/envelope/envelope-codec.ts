@@ -43,5 +43,5 @@ const dialect: Dialect<AgentMessageEnvelope> = {
   },
 }
 
-/** Seed 000: rows and envelopes of any age in, canonical envelopes out. */
+/** Message envelopes: rows and envelopes of any age in, canonical envelopes out. */
 export const envelopeCodec = createCodec(dialect)

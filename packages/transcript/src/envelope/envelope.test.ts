@@ -48,7 +48,7 @@ describe('normalizeEnvelope()', () => {
     })
   })
 
-  it('E-02: the seed’s tool call has its payload copied out of metadata, which stays as it is', () => {
+  it('E-02: the published tool call has its payload copied out of metadata, which stays as it is', () => {
     expect(normalizeEnvelope(toolCallRow)).toEqual({
       ...form,
       ...toolCallRow,
@@ -363,7 +363,7 @@ describe('conversation results', () => {
     expect((await sessions.get(ann, id))?.messages).toEqual([normalizeEnvelope(messages[0])])
   })
 
-  it('E-44, §1.5: what is kept for those who watch has names and counts and digests, and shows no value', () => {
+  it('E-44: what is kept for those who watch has names and counts and digests, and shows no value', () => {
     const result = normalizeConversationResult({
       messages: [{ role: 'assistant', content: 'done' }],
       tool_execution_results: [

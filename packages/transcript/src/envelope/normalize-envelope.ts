@@ -10,7 +10,7 @@ import {
 } from './envelope.ts'
 
 export interface NormalizeEnvelopeOptions {
-  /** As the reference class reads: an object without `version` is a plain row even when it names its schema. Default false. */
+  /** As the class of agents-api reads: an object without `version` is a plain row even when it names its schema. Default false. */
   readonly isStrict?: boolean | undefined
   readonly report?: ((code: 'version_missing' | 'schema_unknown', message: string) => void) | undefined
 }
@@ -126,7 +126,7 @@ function present(value: Json | undefined): Json | undefined {
   return value === null ? undefined : value
 }
 
-/** As the reference's runtime turns a value into an integer. */
+/** As PHP turns a value into an integer. */
 function coerceInteger(value: Json | undefined): number {
   if (typeof value === 'string') return Math.trunc(Number.parseFloat(value)) || 0
   if (typeof value === 'object' && value !== null) return Number(Object.keys(value).length > 0)

@@ -36,7 +36,7 @@ export interface UpdatedSession extends Session {
 }
 
 /**
- * Sessions of agents (seed 000) over the transcript: each is a thread, its messages are the thread as envelopes. Who asks is always the
+ * Sessions of agents over the transcript: each is a thread, its messages are the thread as envelopes. Who asks is always the
  * first argument; a session of somebody else's is not there.
  */
 export interface SessionStore {

@@ -145,7 +145,7 @@ describe('createSessionStore()', () => {
     expect(await sessions.get(ann, id)).toBeUndefined()
   })
 
-  it('§1.6: many who share an audience own no session', async () => {
+  it('many who share an audience own no session', async () => {
     const { sessions } = openRoom()
     const audience: SessionPrincipal = { owner: 'audience:all', owner_type: 'audience', owner_key: 'all' }
     await expect(sessions.create(audience)).rejects.toThrow(
@@ -153,7 +153,7 @@ describe('createSessionStore()', () => {
     )
   })
 
-  it('§1.6: lists are newest first, within bounds, without messages unless asked', async () => {
+  it('lists are newest first, within bounds, without messages unless asked', async () => {
     const { sessions } = openRoom()
     for (const agent_slug of ['a', 'b', 'a']) {
       const { session_id } = await sessions.create(ann, { agent_slug, title: agent_slug })

@@ -52,5 +52,5 @@ const dialect: Dialect<NormalizedForeign> = {
   },
 }
 
-/** Seed 004: messages to agents and their answers. */
+/** Messages to agents and their answers. */
 export const normalizedCodec = createCodec(dialect)

@@ -18,7 +18,7 @@ const answer = {
 }
 
 describe('messages to agents and their answers', () => {
-  it('§6.4: what an answer says, calls and finds are entries of one group, and one answer again', () => {
+  it('TR-04: what an answer says, calls and finds are entries of one group, and one answer again', () => {
     const entries = normalizedCodec.read([answer], context)
     expect(entries.map(({ kind, role }) => [kind, role])).toEqual([
       ['text', 'assistant'],
@@ -42,7 +42,7 @@ describe('messages to agents and their answers', () => {
     expect(rows[0]?.tool_calls?.[0]?.function).toEqual({ name: 'look', arguments: { at: 'it' } })
   })
 
-  it('§5.2: an answer that waits for one is a question', () => {
+  it('an answer that waits for one is a question', () => {
     const [entry] = normalizedCodec.read([{ ...answer, parts: [answer.parts[0]], status: 'input_required' }], context)
     expect(entry).toMatchObject({ kind: 'input_required', wait: { id: 'r1', reason: 'input', state: 'open' } })
   })
@@ -79,7 +79,7 @@ describe('redactEntry()', () => {
 })
 
 describe('times and findings of envelopes', () => {
-  it('§6.9: a time without a zone is UTC, and is written as it was read', () => {
+  it('TR-09: a time without a zone is UTC, and is written as it was read', () => {
     const row = { role: 'user', content: 'hi', created_at: '2026-04-28 12:00:00' }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.at, entry?.native_at]).toEqual(['2026-04-28T12:00:00.000Z', '2026-04-28 12:00:00'])
@@ -95,14 +95,14 @@ describe('times and findings of envelopes', () => {
     expect(found).toEqual([['version_missing', 1]])
   })
 
-  it('§6.1: a result that its builder called a user’s is a tool’s, and is given back as it was', () => {
+  it('TR-01: a result that its builder called a user’s is a tool’s, and is given back as it was', () => {
     const row = { role: 'user', content: 'ok', metadata: { type: 'tool_result', tool_name: 't' } }
     const [entry] = envelopeCodec.read([row], context)
     expect([entry?.role, entry?.native_role]).toEqual(['tool', 'user'])
     expect(envelopeCodec.write(entry ? [entry] : [])[0]?.role).toBe('user')
   })
 
-  it('§6.10: an id that is ours is left out on request, one of the writer’s is not', () => {
+  it('TR-10: an id that is ours is left out on request, one of the writer’s is not', () => {
     const entries = swarmCodec.read([{ role: 'user', agentName: 'a', content: 'x', mode: 'user' }], context)
     expect(envelopeCodec.write(entries)[0]?.id).toBe(entries[0]?.entry_id)
     expect(envelopeCodec.write(entries, { omitsOwnIds: true })[0]).not.toHaveProperty('id')

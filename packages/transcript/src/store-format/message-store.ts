@@ -14,12 +14,12 @@ export interface AgentViewOptions extends ViewOptions {
 }
 
 export interface TeamViewOptions extends AgentViewOptions {
-  /** Whether limits count in all, as the seed's example does, or for each agent. Default `total`. Ours. */
+  /** Whether limits count in all, as the published example does, or for each agent. Default `total`. Ours. */
   readonly limit_scope?: 'total' | 'per_agent' | undefined
 }
 
 /**
- * The four views of a message store (seed 002, `BaseMessageStore`): ascending in time, which is the order in which they were stored. A
+ * The four views of a message store (`BaseMessageStore`): ascending in time, which is the order in which they were stored. A
  * location is any text; nothing of one location shows in another.
  */
 export interface MessageStore {
@@ -33,7 +33,7 @@ export interface MessageStore {
   add(location: string, messages: readonly unknown[], agent_key?: string): Promise<readonly StoreMessage[]>
 }
 
-/** The six types of the seed's own example of an agent's view. */
+/** The six types of the published example of an agent's view. */
 export const seedAgentTypes: readonly StoreMessageType[] = [
   'task',
   'action',

@@ -40,7 +40,7 @@ const filters: Record<TeamRole, Filter> = {
 }
 
 /**
- * What one role of a team may see of its history (seed 002). The turn of a worker begins with its own last `task` by the order of the
+ * What one role of a team may see of its history. The turn of a worker begins with its own last `task` by the order of the
  * transcript, wherever the list has it: a broadcast of an earlier turn is not of this one.
  */
 export function filterByRole<Entry extends EntryBody>(

@@ -21,5 +21,5 @@ const dialect: Dialect<StoreMessage> = {
   essenceOf: ({ [bagName]: _, timestamp: __, turn_id: ___, ...message }) => message as Json,
 }
 
-/** Seed 002: messages of a message store. */
+/** Messages of a message store. */
 export const storeCodec = createCodec(dialect)

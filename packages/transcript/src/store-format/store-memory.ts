@@ -17,7 +17,7 @@ export interface HistoryOptions {
   readonly view?: ViewOptions | undefined
 }
 
-/** What one agent remembers of one location. Unlike the reference's it stores what it is told. */
+/** What one agent remembers of one location. Unlike the original's it stores what it is told. */
 export interface StoreMemory {
   readonly location: string
   readonly agent_key: string

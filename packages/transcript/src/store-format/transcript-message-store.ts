@@ -112,7 +112,7 @@ function writeTeamView(entries: readonly EntryBody[]): readonly StoreMessage[] {
   })
 }
 
-/** 0 is all: the seed's own reading of a limit. */
+/** 0 is all: the format's own reading of a limit. */
 function cutOf({ limit, tail }: ViewOptions): Pick<EntryRange, 'limit' | 'tail'> {
   return { ...(tail ? { tail } : limit ? { limit } : {}) }
 }

@@ -4,7 +4,7 @@ import { selectEntries } from '../select-entries.ts'
 import type { EntryRange, TranscriptStore } from '../transcript-store.ts'
 
 /**
- * A thread as message stores tell of turns (seed 002): whoever did something in a turn had what the user said as its `task`, and what it
+ * A thread as message stores tell of turns: whoever did something in a turn had what the user said as its `task`, and what it
  * answered is its `final`. Who has noted his own tasks and ends keeps those. Nothing is stored of it: the words are there once. Pure.
  */
 export function frameTurns(entries: readonly TranscriptEntry[]): readonly TranscriptEntry[] {

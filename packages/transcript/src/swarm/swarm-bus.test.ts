@@ -5,7 +5,7 @@ import { agent, callOf, openRoom, scripted, swarm, toolOf } from '../../test/swa
 import type { SwarmSpec } from '../index.ts'
 import { busSources, createNavigateTool, createSwarm, createSwarmBus, openSwarmClient } from '../index.ts'
 
-// Seed 003, §4.3: every source with its events, and who hears of them.
+// Every source with its events, and who hears of them.
 
 describe('every source', () => {
   const rich: SwarmSpec = swarm(

@@ -35,7 +35,7 @@ export interface LiveSwarmMessage extends Omit<SwarmMessage, 'images'> {
   readonly images?: readonly SwarmImage[] | undefined
 }
 
-/** Seed 003: messages of a swarm. */
+/** Messages of a swarm. */
 export const swarmCodec = {
   ...codec,
   /** Reads messages whose images may be Blobs, whose bytes have to be waited for. @throws Rejection malformed, naming the member */

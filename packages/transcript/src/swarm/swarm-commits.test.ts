@@ -4,7 +4,7 @@ import { agent, openRoom, say, scripted, swarm } from '../../test/swarm-room.ts'
 import type { AllCommits, BusEvent, SwarmMessage } from '../index.ts'
 import { openSwarmClient } from '../index.ts'
 
-// Seed 003, §4.2 as a table: of every commit its rows, its event, and which buses tell it.
+// W-08 as a table: of every commit its rows, its event, and which buses tell it.
 
 type Row = Omit<SwarmMessage, 'agentName'>
 

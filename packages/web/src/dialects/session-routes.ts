@@ -20,7 +20,7 @@ type Handle = (
   own: { readonly sessions: SessionStore; readonly principal: SessionPrincipal; readonly id: string },
 ) => Promise<object | undefined>
 
-/** Sessions of message envelopes (seed 000) over HTTP. Whose they are the credential says; a body that names another owner is refused. */
+/** Sessions of message envelopes over HTTP. Whose they are the credential says; a body that names another owner is refused. */
 export function createSessionRoutes(rooms: WebRooms): Hono {
   const { bounded, records, house } = rooms
   const sessions = createSessionStore({ transcript: bounded, shelf: records, world: house.world })

@@ -11,7 +11,7 @@ import { answerOwner, readNumber, readObject, readText } from './answer.ts'
 /** As many messages may be added at once. */
 const mostAdded = 500
 
-/** The message store of seed 002 over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */
+/** The message store over HTTP: four views to read, one list to write. A location is any text, encoded as one segment. */
 export function createStoreRoutes(rooms: WebRooms): Hono {
   const base = '/v1/store/:location'
   const view = (read: (store: MessageStore, location: string, c: Context) => Promise<readonly object[]>) =>

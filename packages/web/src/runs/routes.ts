@@ -14,7 +14,7 @@ import type { AskedRun } from './start-run.ts'
 import { findAgentName, startRun } from './start-run.ts'
 import { streamRun } from './stream-run.ts'
 
-/** Runs, what stops them, and what was said (seed 001; AG-UI 1.0). */
+/** Runs, what stops them, and what was said (AG-UI 1.0). */
 export function createRunRoutes(rooms: WebRooms): Hono {
   const { house } = rooms
   const open = createOpenRuns(rooms.config.limits.runs_per_owner)

@@ -64,7 +64,7 @@ describe('DNS of the mail domain', () => {
   })
 })
 
-describe('row 67: Postfix in front of the gateway', () => {
+describe('EM-67: Postfix in front of the gateway', () => {
   test.each([
     [
       'with its default exclusions',
