@@ -1,0 +1,133 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { findDangling, indexTests, listCited, readRules, writeTests } from './conformance.ts'
+
+/** Ids of no real rule, put together so that this file cites none. */
+const rule = (digits: string) => ['Q', digits].join('-')
+const header = '| rule | what it asks | source | tests |\n| --- | --- | --- | --- |\n'
+/** Of no real document either. */
+const plan = ['plan', 'md'].join('.')
+const list = 'docs/conformance/q.md'
+const passing = 'packages/q/test/q.test.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+/** A repository with these files and one rule that one test names. */
+function createRepository(files: Readonly<Record<string, string>> = {}): string {
+  const root = mkdtempSync(join(tmpdir(), 'conformance-'))
+  folders.push(root)
+  const usual = {
+    [list]: `${header}| ${rule('01')} | It holds. | Postern | [q](../../${passing}) |\n`,
+    [passing]: `test('${rule('01')}: it holds', () => {})`,
+  }
+  for (const [path, text] of Object.entries({ ...usual, ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  return root
+}
+
+test('every rule that is cited is listed, every rule that is listed is cited, and every test and document is there', () => {
+  expect(findDangling(join(import.meta.dirname, '..'))).toEqual([])
+})
+
+describe('listCited()', () => {
+  test.each([
+    ['one id', `// ${rule('01')}: it holds`, ['01']],
+    ['several ids', `'${rule('01')}, ${rule('03')} hold'`, ['01', '03']],
+    ['ids without their beginning', `${rule('01')}, -02 and -04 hold`, ['01', '02', '04']],
+    ['a range', `${rule('01')}…${rule('03')} over HTTP`, ['01', '02', '03']],
+    ['a range without its beginning', `${rule('01')} to -03`, ['01', '02', '03']],
+    ['a letter or a section in an id', `${rule('01a')} ${rule('1.2')}`, ['01a', '1.2']],
+  ])('finds %s', (_, text, expected) => {
+    expect(listCited(text)).toEqual(expected.map(rule))
+  })
+
+  test.each(['SHA-256', 'UTF-8', 'RFC-822', 'ISO-8859-1', 'P-256', 'x-01', 'a/Q-01', 'price-10'])(
+    'leaves out %s',
+    text => {
+      expect(listCited(text)).toEqual([])
+    },
+  )
+})
+
+describe('findDangling()', () => {
+  test('finds nothing where all fits', () => expect(findDangling(createRepository())).toEqual([]))
+
+  test.each([
+    [
+      'a rule that is cited and not listed',
+      { 'packages/q/src/q.ts': `// ${rule('02')}` },
+      `packages/q/src/q.ts cites ${rule('02')}, which docs/conformance does not list`,
+    ],
+    [
+      'a rule that is listed and not cited',
+      { [passing]: `test('it holds', () => {})`, [list]: `${header}| ${rule('01')} | It holds. | Postern | – |\n` },
+      `${list} lists ${rule('01')}, which nothing cites`,
+    ],
+    [
+      'a test that is gone',
+      { [list]: `${header}| ${rule('01')} | It holds. | Postern | [r](../../packages/q/test/r.test.ts) |\n` },
+      `${list} cites ../../packages/q/test/r.test.ts, which is not there`,
+    ],
+    [
+      'a test that does not name its rule',
+      { [passing]: `test('it holds', () => {})`, 'packages/q/src/q.ts': `// ${rule('01')}` },
+      `${rule('01')} is listed with ${passing}, which does not name it`,
+    ],
+    [
+      'a document that is not there',
+      { 'packages/q/src/q.ts': `/** As ${plan} has it. */` },
+      `packages/q/src/q.ts cites ${plan}, which is not there`,
+    ],
+    ['a broken link', { 'README.md': `See [this](${plan}#part).` }, `README.md cites ${plan}, which is not there`],
+    [
+      'a rule without a sentence',
+      { [list]: `${header}| ${rule('01')} |  | Postern | [q](../../${passing}) |\n` },
+      `${rule('01')} needs one sentence`,
+    ],
+  ])('finds %s', (_, files, problem) => {
+    expect(findDangling(createRepository(files))).toEqual([problem])
+  })
+
+  test('reads no code as the name of a document', () => {
+    const files = {
+      'packages/q/src/q.ts': `const path = 'plan.md'\nread(path) // as README.md says`,
+      'README.md': 'Q.',
+    }
+    expect(findDangling(createRepository(files))).toEqual([])
+  })
+})
+
+describe('writeTests()', () => {
+  const text = `# Q\n\n${header}| ${rule('01')} | It holds. | Postern | – |\n\n| other | table |\n| --- | --- |\n| ${rule('01')} | stays |\n`
+
+  test('fills in the tests of a rule and leaves everything else as it is', () => {
+    const written = writeTests({ path: list, text: text.slice(0, text.indexOf('| other')) }, () => [passing])
+    expect(written).toContain(`| ${rule('01')} | It holds. | Postern | [q](../../${passing}) |`)
+    expect(readRules({ path: list, text: written })).toMatchObject([{ id: rule('01'), tests: [passing] }])
+    expect(writeTests({ path: list, text: written }, () => [])).toBe(text.slice(0, text.indexOf('| other')))
+  })
+
+  test('tables of other things stay as they are', () => {
+    expect(writeTests({ path: list, text }, () => [passing])).toContain(`| ${rule('01')} | stays |`)
+  })
+})
+
+test('indexTests() takes what is run before what holds its cases, and Python by the names of its functions', () => {
+  const cited = `// ${rule('01')}`
+  const find = indexTests([
+    { path: 'packages/q/test/q.test.ts', text: cited },
+    { path: 'packages/q/test/cases.ts', text: `${cited} ${rule('02')}` },
+    { path: 'packages/q/src/q.ts', text: `${cited} ${rule('03')}` },
+    { path: 'clients/python/tests/test_q.py', text: 'def test_Q_01_Q_04_hold():' },
+  ])
+  const found = ['01', '02', '03', '04'].map(digits => find(rule(digits)))
+  const python = 'clients/python/tests/test_q.py'
+  expect(found).toEqual([[python, 'packages/q/test/q.test.ts'], ['packages/q/test/cases.ts'], [], [python]])
+})

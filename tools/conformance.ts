@@ -1,0 +1,191 @@
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+
+// Rules have ids (`E-30`, `AP-12`), which comments and titles of tests cite. docs/conformance/ says what each of them means, and where it is
+// tested. `--write` fills in the tests; without it the program prints what does not fit, and fails.
+
+/** A line of a table in docs/conformance/. */
+export interface ListedRule {
+  readonly id: string
+  readonly text: string
+  readonly source: string
+  /** From the root of the repository. */
+  readonly tests: readonly string[]
+  /** The list that has it, from the root of the repository. */
+  readonly list: string
+}
+
+interface SourceFile {
+  readonly path: string
+  readonly text: string
+}
+
+const lists = 'docs/conformance'
+const places = ['{apps,packages,clients,tools,examples,docs}/**/*.{ts,tsx,mts,js,mjs,py,md}', '*.{ts,md}']
+const notOurs = /(^|\/)(node_modules|dist|build)\//
+const header = '| rule | what it asks | source | tests |'
+const noTest = '–'
+
+/** Names that look like ids of rules: algorithms, encodings and numbered publications. */
+const otherNames = /^(SHA|UTF|ISO|P|RFC|FEP|CVE|GHSA|GB|HZ|FNV|RSA|HMAC|AES|SSH|A-Z\d?)-/
+
+const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:\.\d+)*[a-z]?(?![\w-])/g
+/** What may follow an id: `, -002` is one more, `…S-30`, `..003` and ` to -006` are all up to it. */
+const nextPattern = /^(, | and )-(\d+[a-z]?)\b/
+const lastPattern = /^(?:…|–|\.\.| to )(?:[A-Z][A-Z0-9_-]*-|-)?(\d+)\b/
+
+/** The ids of rules that a text cites. */
+export function listCited(text: string): readonly string[] {
+  const cited = new Set<string>()
+  for (const match of text.matchAll(idPattern)) {
+    if (otherNames.test(match[0])) continue
+    cited.add(match[0])
+    const [, stem = '', digits = ''] = /^(.*?)(\d+)[a-z]?$/.exec(match[0]) ?? []
+    let rest = text.slice(match.index + match[0].length, match.index + match[0].length + 80)
+    const last = lastPattern.exec(rest)?.[1]
+    for (let number = Number(digits) + 1; last !== undefined && number <= Number(last); number += 1) {
+      cited.add(stem + String(number).padStart(digits.length, '0'))
+    }
+    for (let next = nextPattern.exec(rest); next; next = nextPattern.exec(rest)) {
+      cited.add(stem + next[2])
+      rest = rest.slice(next[0].length)
+    }
+  }
+  return [...cited]
+}
+
+/** The rules of one list. */
+export function readRules({ path, text }: SourceFile): readonly ListedRule[] {
+  return listTableLines(text).map(({ cells: [id = '', rule = '', source = '', tests = ''] }) => ({
+    id,
+    text: rule,
+    source,
+    tests: [...tests.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => join(dirname(path), link)),
+    list: path,
+  }))
+}
+
+/** The lines below each header of rules, by their place in the text. */
+function listTableLines(text: string): readonly { readonly at: number; readonly cells: readonly string[] }[] {
+  let isRules = false
+  return text.split('\n').flatMap((line, at) => {
+    if (!line.startsWith('|')) isRules = false
+    else if (line === header) isRules = true
+    else if (isRules && !/^\|[ |-]+\|$/.test(line)) return [{ at, cells: readCells(line) }]
+    return []
+  })
+}
+
+function readCells(line: string): readonly string[] {
+  return line
+    .split(/(?<!\\)\|/)
+    .slice(1, -1)
+    .map(cell => cell.trim())
+}
+
+/** The list with its last column filled in; everything else stays as it is. */
+export function writeTests({ path, text }: SourceFile, findTests: (id: string) => readonly string[]): string {
+  const lines = text.split('\n')
+  for (const { at, cells } of listTableLines(text)) {
+    const [id = '', rule, source] = cells
+    const links = findTests(id).map(test => `[${nameTest(test)}](${relative(dirname(path), test)})`)
+    lines[at] = `| ${id} | ${rule} | ${source} | ${links.join(', ') || noTest} |`
+  }
+  return lines.join('\n')
+}
+
+const nameTest = (path: string) => path.replace(/^.*\//, '').replace(/(\.test)?\.\w+$/, '')
+
+/** The tests that name a rule: files that are run, or else what they read their cases from. */
+export function indexTests(sources: readonly SourceFile[]): (id: string) => readonly string[] {
+  const citing = new Map<string, SourceFile[]>()
+  for (const source of sources) {
+    if (isProse(source.path)) continue
+    for (const id of listCited(readCode(source))) citing.set(id, [...(citing.get(id) ?? []), source])
+  }
+  return id => {
+    const paths = (citing.get(id) ?? []).map(({ path }) => path).toSorted()
+    const run = paths.filter(path => /\.test\.\w+$|(^|\/)test_\w+\.py$/.test(path))
+    return run.length > 0 ? run : paths.filter(path => /(^|\/)(tests?|testing)\//.test(path))
+  }
+}
+
+const isProse = (path: string) => path.endsWith('.md')
+
+/** Python names its tests by identifiers: `test_S_01_S_04_…`. */
+function readCode({ path, text }: SourceFile): string {
+  if (!path.endsWith('.py')) return text
+  return text.replace(/(?<=_)[A-Z]_\d+(?=_)/g, name => ` ${name.replace('_', '-')} `)
+}
+
+export function readSources(root: string): readonly SourceFile[] {
+  const paths = places.flatMap(place => globSync(place, { cwd: root, exclude: path => notOurs.test(`${path}/`) }))
+  return paths.toSorted().map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+}
+
+const isList = ({ path }: SourceFile) => path.startsWith(`${lists}/`)
+
+/** Everything that points at nothing, a sentence each. */
+export function findDangling(root: string): readonly string[] {
+  const sources = readSources(root)
+  const rules = sources.filter(isList).flatMap(readRules)
+  const listed = new Map(rules.map(rule => [rule.id, rule]))
+  const texts = new Map(sources.map(source => [source.path, readCode(source)]))
+  const citing = sources.filter(source => !isList(source))
+  const cited = new Set(citing.flatMap(({ path }) => listCited(texts.get(path) ?? '')))
+  return [
+    ...rules.filter(rule => listed.get(rule.id) !== rule).map(({ id }) => `${id} is listed twice`),
+    ...rules.filter(({ id }) => !cited.has(id)).map(({ id, list }) => `${list} lists ${id}, which nothing cites`),
+    ...rules
+      .filter(({ text }) => text === '' || text.split(/\s+/).length > 25)
+      .map(({ id }) => `${id} needs one sentence`),
+    ...rules.flatMap(({ id, tests }) => tests.flatMap(test => judgeTest(id, test, texts.get(test)))),
+    ...citing.flatMap(({ path }) => {
+      const unlisted = listCited(texts.get(path) ?? '').filter(id => !listed.has(id))
+      return unlisted.map(id => `${path} cites ${id}, which ${lists} does not list`)
+    }),
+    ...sources.flatMap(source =>
+      listMissingFiles(root, source).map(file => `${source.path} cites ${file}, which is not there`),
+    ),
+  ]
+}
+
+/** A test that is not there is a broken link like any other. */
+function judgeTest(id: string, test: string, text: string | undefined): readonly string[] {
+  if (text === undefined || listCited(text).includes(id)) return []
+  return [`${id} is listed with ${test}, which does not name it`]
+}
+
+/** Documents and folders that comments, titles and prose name and the repository does not have. */
+function listMissingFiles(root: string, { path, text }: SourceFile): readonly string[] {
+  const words = isProse(path) ? text : listComments(text).join('\n')
+  const documents = isProse(path) ? /\]\(([^()\s:#]+)[)#]/g : /(?<![\w./:<…-])((?:[\w.-]+\/)*[\w-]+\.md)\b/g
+  const ours = /(?<![\w./:<…-])((?:apps|packages|clients|docs|tools|fixtures)\/[\w./-]+\.\w+)\b/g
+  const files = new Set([...words.matchAll(documents), ...words.matchAll(ours)].map(([, file = '']) => file))
+  return [...files].filter(file => !existsSync(join(root, file)) && !existsSync(join(root, dirname(path), file)))
+}
+
+/** Comments, and the titles of tests. */
+function listComments(text: string): readonly string[] {
+  const comments = [...text.matchAll(/(?:^|\s)\/\/.*$|\/\*[\s\S]*?\*\/|^\s*#.*$|"""[\s\S]*?"""/gm)].map(
+    ([comment]) => comment,
+  )
+  const titles = text.matchAll(/(?:\b(?:test|describe|it)|\))\(\s*(['"`])((?:(?!\1).)+)\1,/g)
+  return [...comments, ...[...titles].map(([, , title = '']) => title)]
+}
+
+function main(): void {
+  const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+  const root = join(import.meta.dirname, '..')
+  if (values.write) {
+    const sources = readSources(root)
+    const findTests = indexTests(sources)
+    for (const list of sources.filter(isList)) writeFileSync(join(root, list.path), writeTests(list, findTests))
+  }
+  const dangling = findDangling(root)
+  for (const problem of dangling) process.stderr.write(`${problem}\n`)
+  process.exitCode = dangling.length === 0 ? 0 : 1
+}
+
+if (import.meta.main) main()
