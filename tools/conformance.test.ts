@@ -95,6 +95,11 @@ describe('findDangling()', () => {
     expect(findDangling(createRepository(files))).toEqual([problem])
   })
 
+  test.each(['§4.6', '(§4.6)', 'row 69', 'issue 5'])('finds %s of no document', words => {
+    const problem = `packages/q/src/q.ts cites ${words.replace(/[()]/g, '')}: of what?`
+    expect(findDangling(createRepository({ 'packages/q/src/q.ts': `// ${words}` }))).toEqual([problem])
+  })
+
   test('reads no code as the name of a document', () => {
     const files = {
       'packages/q/src/q.ts': `const path = 'plan.md'\nread(path) // as README.md says`,

@@ -35,6 +35,8 @@ const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:
 const nextPattern = /^(, | and )-(\d+[a-z]?)\b/
 const lastPattern = /^(?:…|–|\.\.| to )(?:[A-Z][A-Z0-9_-]*-|-)?(\d+)\b/
 
+const vaguePattern = /(?<=^(?:\/\*\* |\/\/ )?|[(`'"])§\d[\d.]*|\b(?:rows?|seeds?|issues?) \d+\b/gi
+
 /** The ids of rules that a text cites. */
 export function listCited(text: string): readonly string[] {
   const cited = new Set<string>()
@@ -145,6 +147,7 @@ export function findDangling(root: string): readonly string[] {
       const unlisted = listCited(texts.get(path) ?? '').filter(id => !listed.has(id))
       return unlisted.map(id => `${path} cites ${id}, which ${lists} does not list`)
     }),
+    ...sources.flatMap(({ path, text }) => listVague({ path, text }).map(words => `${path} cites ${words}: of what?`)),
     ...sources.flatMap(source =>
       listMissingFiles(root, source).map(file => `${source.path} cites ${file}, which is not there`),
     ),
@@ -155,6 +158,12 @@ export function findDangling(root: string): readonly string[] {
 function judgeTest(id: string, test: string, text: string | undefined): readonly string[] {
   if (text === undefined || listCited(text).includes(id)) return []
   return [`${id} is listed with ${test}, which does not name it`]
+}
+
+/** Sections, rows and issues of a document that is not named. */
+function listVague({ path, text }: SourceFile): readonly string[] {
+  const passages = isProse(path) ? text.split('\n') : listComments(text)
+  return passages.flatMap(passage => passage.match(vaguePattern) ?? [])
 }
 
 /** Documents and folders that comments, titles and prose name and the repository does not have. */

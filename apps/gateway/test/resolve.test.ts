@@ -69,7 +69,7 @@ describe('postern resolve', () => {
 })
 
 describe('what we publish', () => {
-  test('§1.3: only the relations that are asked for (RFC 7033 §4.3)', async () => {
+  test('MN-1.3: only the relations that are asked for (RFC 7033 §4.3)', async () => {
     const answer = await ask('/.well-known/webfinger?resource=acct:echo@agents.test&rel=self&rel=mailto')
     const { links } = JSON.parse(answer.body.toString())
     expect(links.map(({ rel }: { rel: string }) => rel)).toEqual(['self', 'mailto'])

@@ -7,7 +7,7 @@ import { composeNote, postActivity } from './person.ts'
 import type { Stage } from './stage.ts'
 import { openStage } from './stage.ts'
 
-// Rows 28 and 29 of the ActivityPub bug history.
+// AP-28 and AP-29: how deliveries are signed.
 
 let stage: Stage
 

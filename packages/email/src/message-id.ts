@@ -1,6 +1,6 @@
 /**
  * Ids without brackets, in order. Commas and junk between them are ignored (RFC 5322 §3.6.4 in practice); one that does not
- * fit a line together with its field's name (§2.1.1) could not be quoted in an answer, and is none.
+ * fit a line together with its field's name (RFC 5322 §2.1.1) could not be quoted in an answer, and is none.
  */
 export function readMessageIds(value: string): string[] {
   return Array.from(value.matchAll(/<([^<>\s\p{Cc}]{1,900})>/gu), match => match[1] ?? '')

@@ -86,7 +86,7 @@ export const discoveryRows = [
       'the answer is a JRD with subject, aliases and links',
       [
         ...webfinger('finds the agent by %s'),
-        ...resolve('§1.3: only the relations that are asked for (RFC 7033 §4.3)'),
+        ...resolve('MN-1.3: only the relations that are asked for (RFC 7033 §4.3)'),
       ],
     ],
     [

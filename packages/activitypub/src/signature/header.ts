@@ -1,6 +1,6 @@
 import { Rejection } from '@postern/core'
 
-/** What a signature says of itself, in whichever scheme: the parameters of a draft-cavage-12 `Signature` header (§2.1). */
+/** What a signature says of itself, in whichever scheme: the parameters of a `Signature` header (draft-cavage-12 §2.1). */
 export interface SignatureParameters {
   readonly keyId: string
   readonly signature: Uint8Array

@@ -27,7 +27,7 @@ const signedFields = [
 ]
 
 /**
- * One DKIM-Signature for each key, to be put on top (RFC 6376 §5, RFC 8463). Every field is named once more than it is there (§8.15), so that
+ * One DKIM-Signature for each key, to be put on top (RFC 6376 §5, RFC 8463). Every field is named once more than it is there (RFC 6376 §8.15), so that
  * none can be added under the signature; mailauth's signer does not do that.
  */
 export async function signMessage(message: Buffer, { domain, keys, signedAt }: DkimSigning): Promise<string> {
