@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { MessageSummary } from '@postern/core'
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from './house.ts'
 import type { KilledHouse } from './killed-house.ts'
@@ -12,7 +13,7 @@ import { openKilledHouse } from './killed-house.ts'
 
 let house: KilledHouse
 const directory = mkdtempSync(join(tmpdir(), 'postern-delegation-'))
-const rounds = 4
+const delays = drawDelays({ quick: 2, long: 4, lastMs: 120 })
 
 beforeAll(async () => {
   process.env.HELD_DIRECTORY = directory
@@ -57,7 +58,7 @@ test('S-31: killed while a worker is at it, the delegation is there; after the s
   timeout: 240_000,
 }, async () => {
   const { fediverse } = house.world
-  for (let round = 0; round < rounds; round += 1) {
+  for (const [round, delayMs] of delays.entries()) {
     const words = `apples ${round}`
     hold(words)
     const text = JSON.stringify([
@@ -70,7 +71,7 @@ test('S-31: killed while a worker is at it, the delegation is there; after the s
     expect(typesOf(await rowsOf(words))).toEqual(['user_message', 'task', 'delegation'])
     hold()
     // From before the worker has answered to after the manager has.
-    await new Promise(resolve => setTimeout(resolve, round * 40))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
     await restart()
     await fediverse.awaitReply(objectId, 30_000)
     const rows = await rowsOf(words)

@@ -1,4 +1,5 @@
 import type { SimWorld } from '@postern/sim'
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decide, findActionPath, insist, shopkeeper } from './demand-steps.ts'
 import type { GatewayProcess } from './gateway-process.ts'
@@ -8,7 +9,7 @@ import { openKilledHouse } from './killed-house.ts'
 
 // kill -9 between a decision and what follows from it: nothing is lost, and nothing happens twice.
 
-const rounds = 8
+const delays = drawDelays({ quick: 3, long: 8, lastMs: 42 })
 
 let house: KilledHouse
 let world: SimWorld
@@ -41,7 +42,7 @@ test('a gateway that is killed while a demand is decided decides it once, and th
   timeout: 240_000,
 }, async () => {
   const asked: string[] = []
-  for (let round = 0; round < rounds; round += 1) {
+  for (const delayMs of delays) {
     const text = 'consent please'
     const { objectId } = await world.fediverse.deliver({ to: '@shop@agents.test', text, visibility: 'direct' })
     const { activity } = await world.fediverse.awaitReply(objectId, 30_000)
@@ -49,7 +50,7 @@ test('a gateway that is killed while a demand is decided decides it once, and th
     asked.push(objectId)
     const decided = decide({ url: () => url }, path, 'grant').catch(() => undefined)
     // From before the request is read to after the agent has answered.
-    await new Promise(resolve => setTimeout(resolve, round * 6))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await decided
     await gateway.start()
@@ -61,6 +62,6 @@ test('a gateway that is killed while a demand is decided decides it once, and th
     expect(new Set(answersTo(objectId).map(({ activity: { id } }) => id)).size).toBe(1)
   }
   const resolutions = (await listMessages()).filter(({ id }) => id.startsWith('urn:postern:resolution:'))
-  expect(resolutions).toHaveLength(rounds)
+  expect(resolutions).toHaveLength(delays.length)
   expect(resolutions.every(({ state }) => state === 'answered')).toBe(true)
 })

@@ -1,3 +1,4 @@
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, operatorToken } from './house.ts'
 import type { TillHouse } from './till-house.ts'
@@ -6,7 +7,7 @@ import { openTillHouse } from './till-house.ts'
 // kill -9 between an operator's word and the last of what follows from it: the tool has begun once at most, with what he said; the asker is
 // answered, and the copy to his mailbox is one mail.
 
-const rounds = 6
+const delays = drawDelays({ quick: 3, long: 6, lastMs: 80 })
 let house: TillHouse
 
 beforeAll(async () => {
@@ -38,7 +39,7 @@ test('E-39: a gateway that is killed over an operator’s decision runs what he 
   timeout: 240_000,
 }, async () => {
   const heard: string[] = []
-  for (let round = 0; round < rounds; round += 1) {
+  for (const [round, delayMs] of delays.entries()) {
     const [asked, changed] = [String(200 + round), String(1_200 + round)]
     const { objectId } = await house.post(`please refund ${asked}`)
     await house.world.fediverse.awaitReply(objectId, 30_000)
@@ -48,7 +49,7 @@ test('E-39: a gateway that is killed over an operator’s decision runs what he 
     const word = { outcome: 'granted', arguments: { order: changed } }
     const decided = operate(path, word).catch(() => undefined)
     // From before the decision is durable to after the tool has ended.
-    await new Promise(resolve => setTimeout(resolve, round * 16))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
     await house.gateway.kill()
     await decided
     await house.gateway.start()

@@ -1,4 +1,5 @@
 import type { ListedDecision, MessageRecord } from '@postern/core'
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findActionPath, insist } from './demand-steps.ts'
 import { eventually, operatorToken } from './house.ts'
@@ -7,7 +8,7 @@ import { openTillHouse } from './till-house.ts'
 
 // kill -9 around a decision that is remembered, and around the calls that it allows: both or neither, and no tool runs twice.
 
-const rounds = 8
+const scale = { quick: 3, long: 8 }
 let house: TillHouse
 
 beforeAll(async () => {
@@ -36,10 +37,10 @@ test('E-39: a decision and what is remembered of it are durable together, or nei
   timeout: 240_000,
 }, async () => {
   const { gateway, url } = house
-  for (let round = 0; round < rounds; round += 1) {
+  for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 42 }).entries()) {
     const { objectId, path } = await askFor(100 + round)
     const decided = allow(path).catch(() => undefined)
-    await new Promise(resolve => setTimeout(resolve, round * 6))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await decided
     await gateway.start()
@@ -63,11 +64,11 @@ test('E-39: a tool that was allowed before runs once at most, though the gateway
   expect((await allow(path)).status).toBe(200)
   await eventually(async () => house.answersTo(objectId).length > 0)
   const heard: string[] = []
-  for (let round = 0; round < rounds; round += 1) {
+  for (const [round, delayMs] of drawDelays({ ...scale, lastMs: 105 }).entries()) {
     const order = 201 + round
     const asked = await house.post(`please refund ${order}`)
     // From before the model is asked to after the tool has ended.
-    await new Promise(resolve => setTimeout(resolve, round * 15))
+    await new Promise(resolve => setTimeout(resolve, delayMs))
     await gateway.kill()
     await gateway.start()
     await eventually(async () => house.answersTo(asked.objectId).length > 0, 60_000)

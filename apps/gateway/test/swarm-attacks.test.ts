@@ -1,3 +1,4 @@
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { eventually } from './house.ts'
 import type { OperatorHouse } from './operator-house.ts'
@@ -151,10 +152,12 @@ describe('an operator’s word', () => {
   test('that comes when the time is over is taken, or is too late; never both', async () => {
     const ms = 1_200
     await house.swarm.house.restart({ demands: { expires_after_hours: ms / 3_600_000 } })
-    for (let at = 0; at < 5; at += 1) {
+    // From 30 ms before the end of the time to 30 ms after it.
+    const delays = drawDelays({ quick: 2, long: 5, lastMs: 60 })
+    for (const [at, delayMs] of delays.entries()) {
       const { objectId, waiting } = await house.askForRefund(at % 2 === 0 ? 'desk' : 'shop')
       const { expires_at } = await house.swarm.operate<{ readonly expires_at: string }>(`/demands/${waiting.id}`)
-      await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + at * 15)
+      await eventually(async () => Date.now() >= Date.parse(expires_at) - 30 + delayMs)
       const word = await house.decide(waiting.id, { outcome: 'granted' })
       const isTaken = word.status === 200
       const end = isTaken ? 'refunded:17' : 'Nobody allowed it in time.'

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url'
+import { drawCount } from '@postern/testing/scale'
 import { expect, test } from 'vitest'
 import { listEndpoints } from './endpoints.ts'
 import { readCase, writeCase } from './fuzz-case.ts'
@@ -17,13 +18,13 @@ async function examine(fault: string, seconds: number) {
   return report
 }
 
-test.each([
+test.concurrent.each([
   ['error', 'it answered 500'],
   ['stall', 'it did not answer /healthz for 2 s'],
   ['exit', 'the process ended: 3'],
   ['stray', 'it logged: a promise was rejected'],
 ])('the fuzz run finds a planted %s, and keeps the request that did it', async (fault, text) => {
-  const { findings } = await examine(fault, 3)
+  const { findings } = await examine(fault, drawCount({ quick: 1, long: 3 }))
   const found = findings.find(finding => finding.text.startsWith(text))
   expect(found?.suspects.map(({ endpoint }) => endpoint)).toContain('POST /faulty')
 })

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { drawDelays } from '@postern/testing/scale'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually } from '../house.ts'
 import type { KilledHouse } from '../killed-house.ts'
@@ -6,7 +7,7 @@ import { openKilledHouse } from '../killed-house.ts'
 
 // C-30: kill -9 between a word in the chat and its answer on the fediverse: nothing is lost, and nothing comes twice.
 
-const rounds = 8
+const delays = drawDelays({ quick: 3, long: 8, lastMs: 56 })
 const token = 'token-of-ann-for-the-tests'
 const alice = 'https://mastodon.test/users/alice'
 let house: KilledHouse
@@ -67,11 +68,11 @@ test('C-30: every word is answered once in the chat and delivered once to the fe
   timeout: 240_000,
 }, async () => {
   const threadId = await openThread()
-  const words = Array.from({ length: rounds }, (_, round) => `word${round}word`)
+  const words = delays.map((_, round) => `word${round}word`)
   for (const [round, word] of words.entries()) {
     const said = say(word, threadId).catch(() => undefined)
     // From before the request is read to after the answer has left.
-    await new Promise(resolve => setTimeout(resolve, round * 8))
+    await new Promise(resolve => setTimeout(resolve, delays[round]))
     await house.gateway.kill()
     await said
     await house.gateway.start()
