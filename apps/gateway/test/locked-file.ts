@@ -4,7 +4,7 @@ import { once } from 'node:events'
 const program = `
   const { DatabaseSync } = require('node:sqlite')
   const [, path, mode] = process.argv
-  const db = new DatabaseSync(path)
+  const db = new DatabaseSync(path, { timeout: 10_000 })
   db.exec('BEGIN ' + mode)
   console.log('held')
   process.stdin.once('end', () => { db.exec('ROLLBACK'); db.close() }).resume()

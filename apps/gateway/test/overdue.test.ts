@@ -22,7 +22,7 @@ const seconds = (count: number) => ({ demands: { expires_after_hours: count / 3_
 
 beforeAll(async () => {
   house = await openOperatorHouse()
-  await house.swarm.house.restart(seconds(1.5))
+  await house.swarm.house.restart(seconds(0.8))
 })
 afterAll(() => house.close())
 beforeEach(() => void house.takeRings())
@@ -98,7 +98,7 @@ test.each(tillAgents)(
 test('a gateway that was off when the time was over tells it when it is back', async () => {
   await gateway().restart(seconds(4))
   const { objectId } = await house.askForRefund('shop')
-  await gateway().restart(seconds(1.5))
+  await gateway().restart(seconds(0.8))
   expect(house.answersTo(objectId).some(answer => answer.includes(late))).toBe(false)
   await eventually(async () => house.answersTo(objectId).some(answer => answer.includes(late)))
 })
@@ -109,7 +109,7 @@ test('who may not speak to the agent any more is told nothing, and nothing waits
   const before = house.answersTo(objectId).length
   const deny = [{ method: 'urn:mentionable:auth:ap-http-signature:v0.1' }]
   await gateway().restart({
-    ...seconds(1.5),
+    ...seconds(0.8),
     agents: { shop: { ...describeShop(house), deny } },
     default_agent: 'shop',
   })

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { eventually, openTestHouse, origin } from './house.ts'
 import { holdFile } from './locked-file.ts'
 
-test('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
+test.concurrent('a gateway whose file another program has locked is alive and not ready, tells who comes to come again, and is ready afterwards', async () => {
   const house = await openTestHouse()
   const look = async (path: string, init?: RequestInit) => {
     const answer = await fetch(`${house.url()}${path}`, init)
@@ -44,7 +44,7 @@ test('a gateway whose file another program has locked is alive and not ready, te
   await house.close()
 }, 60_000)
 
-test.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
+test.concurrent.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
   'while another process holds the file for ten seconds (BEGIN %s) the gateway goes on, refuses for now at every door, and answers afterwards',
   async mode => {
     const house = await openTestHouse()
@@ -80,7 +80,7 @@ test.each(['IMMEDIATE', 'EXCLUSIVE'] as const)(
   120_000,
 )
 
-test('a file that another process holds for a moment refuses nobody', async () => {
+test.concurrent('a file that another process holds for a moment refuses nobody', async () => {
   const house = await openTestHouse()
   const letGo = await holdFile(join(house.dataDir, 'postern.db'), 'IMMEDIATE')
   const sent = house.world.a2a.deliver({ url: `${origin}/agents/echo/a2a`, text: 'hello' })
@@ -90,7 +90,7 @@ test('a file that another process holds for a moment refuses nobody', async () =
   await house.close()
 }, 60_000)
 
-test('an answer that comes while another process holds the file is committed soon after, and its agent is called once', async () => {
+test.concurrent('an answer that comes while another process holds the file is committed soon after, and its agent is called once', async () => {
   const house = await openTestHouse(() => ({
     agents: { gated: { use: join(import.meta.dirname, 'agents', 'gated-agent.ts') } },
   }))
