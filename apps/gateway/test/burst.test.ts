@@ -12,7 +12,7 @@ async function post(from: string, text: string): Promise<number> {
   return (await house.world.fediverse.deliver({ to: '@echo@agents.test', from, text })).status
 }
 
-test('66: a burst from one instance, however many people send it, is cut off; other instances are not', async () => {
+test('AP-66: a burst from one instance, however many people send it, is cut off; other instances are not', async () => {
   house = await openTestHouse(() => ({ limits: { per_host: 4 } }))
   const senders = [...house.world.fediverse.actors.keys()].filter(address => address.endsWith('@mastodon.test'))
   expect(senders.length).toBeGreaterThan(1)

@@ -50,7 +50,7 @@ test('a thread that leads back into itself is read once', async () => {
   expect(add.mock.calls.map(([, entries]) => entries.length)).toEqual([2, 1])
 })
 
-test('63: collections are not followed, however they are offered', async () => {
+test('AP-63: collections are not followed, however they are offered', async () => {
   const { peer, alice } = stage
   const page = `${bob.id}/replies?page=1`
   const collection = { type: 'Collection', first: { type: 'CollectionPage', next: page, items: [page] } }
@@ -61,7 +61,7 @@ test('63: collections are not followed, however they are offered', async () => {
   expect(peer.countOf(`${bob.id}/replies`)).toBe(0)
 })
 
-test('64: a blocked host in the thread is not asked, and nothing behind it is read', async () => {
+test('AP-64: a blocked host in the thread is not asked, and nothing behind it is read', async () => {
   const { peer, alice, mallory } = stage
   const below = servePost(peer, bob)
   const blocked = servePost(peer, mallory, { inReplyTo: below })
@@ -72,7 +72,7 @@ test('64: a blocked host in the thread is not asked, and nothing behind it is re
   expect(peer.countOf(below)).toBe(0)
 })
 
-test('64: links and files of blocked hosts are left out of parents too', async () => {
+test('AP-64: links and files of blocked hosts are left out of parents too', async () => {
   const { peer, alice } = stage
   const attachment = ['https://evil.test/a.png', 'https://good.test/b.png'].map(url => ({
     type: 'Document',
@@ -150,7 +150,7 @@ test.each([
   'https://127.0.0.1/posts/1',
   'https://[::ffff:10.0.0.1]/posts/1',
   'tag:other.test,2026:1',
-])('32: a parent called %s is not asked for', async parent => {
+])('AP-32: a parent called %s is not asked for', async parent => {
   const { peer, alice } = stage
   peer.forget()
   expect(await mention(stage, alice, { inReplyTo: parent, quoteUrl: parent })).toEqual([])
@@ -184,7 +184,7 @@ test.each([
   else expect(entry?.at).toBe(at)
 })
 
-test('37: a host that hangs costs the answer no more than its time, and the next one none', async () => {
+test('AP-37: a host that hangs costs the answer no more than its time, and the next one none', async () => {
   const { peer, alice, house } = stage
   const { sleep } = house.world
   const slept: number[] = []

@@ -138,7 +138,7 @@ test('what is quoted and replied to at once is said once', async () => {
   expect(textsOf(history)).toEqual(['1 by bob', '2 by bob'])
 })
 
-test('62: a stamp that allows a quote is not asked for, and not believed', async () => {
+test('AP-62: a stamp that allows a quote is not asked for, and not believed', async () => {
   const { peer, alice } = stage
   const stamp = 'https://evil.test/stamps/1'
   const quote = servePost(peer, bob, { to: [`${bob.id}/followers`] })

@@ -120,7 +120,7 @@ test.each([
   ['whole', evilNote],
   ['under an id of the relay', { ...evilNote, id: 'https://good.test/copies/1' }],
   ['in its Create', { type: 'Create', id: 'https://evil.test/notes/1/activity', object: evilNote }],
-])('64: a blocked domain’s post that is boosted %s has no effect, and is not fetched', async (_, object) => {
+])('AP-64: a blocked domain’s post that is boosted %s has no effect, and is not fetched', async (_, object) => {
   const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
   const activity = announce(alice, object)
   expect(await postActivity(house, alice, activity, { path: '/inbox' })).toMatchObject({ status: 202 })
@@ -128,13 +128,16 @@ test.each([
   expect(await stored()).toEqual([])
 })
 
-test.each(['Create', 'Update'])('64: a %s of a post that a blocked actor has written too has no effect', async type => {
-  const { house, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
-  const note = { attributedTo: [alice.id, mallory.id] }
-  expect(await postActivity(house, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
-  expect(peer.countOf(mallory.id)).toBe(0)
-  expect(await stored()).toEqual([])
-})
+test.each(['Create', 'Update'])(
+  'AP-64: a %s of a post that a blocked actor has written too has no effect',
+  async type => {
+    const { house, peer, alice, mallory, stored } = await openGuarded({ block: ['evil.test'] })
+    const note = { attributedTo: [alice.id, mallory.id] }
+    expect(await postActivity(house, alice, composeNote(alice, note, { type }))).toMatchObject({ status: 202 })
+    expect(peer.countOf(mallory.id)).toBe(0)
+    expect(await stored()).toEqual([])
+  },
+)
 
 test.each([
   ['quote', { quote: 'https://evil.test/notes/1' }],
@@ -142,7 +145,7 @@ test.each([
   ['link', { tag: [{ type: 'Link', mediaType: 'application/activity+json', href: 'https://evil.test/notes/1' }] }],
   ['plain address', { quoteUrl: 'http://evil.test/notes/1' }],
   ['file', { attachment: [{ type: 'Image', mediaType: 'image/png', url: 'https://cdn.evil.test/1.png' }] }],
-])('64: what of a post leads to a blocked domain as its %s is left out', async (_, note) => {
+])('AP-64: what of a post leads to a blocked domain as its %s is left out', async (_, note) => {
   const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
   expect(await postActivity(house, alice, composeNote(alice, note))).toMatchObject({ status: 202 })
   const [record] = await stored()
@@ -150,7 +153,7 @@ test.each([
   expect(peer.requests.filter(({ host }) => host.endsWith('evil.test'))).toEqual([])
 })
 
-test('64: the domain of a name on another server is blocked without being asked', async () => {
+test('AP-64: the domain of a name on another server is blocked without being asked', async () => {
   const { house, peer, alice, stored } = await openGuarded({ block: ['other.test'] })
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const body = { subject: 'acct:alice@other.test', links }
@@ -160,7 +163,7 @@ test('64: the domain of a name on another server is blocked without being asked'
   expect(await stored()).toEqual([])
 })
 
-test('64: WebFinger that redirects to a blocked domain is not followed', async () => {
+test('AP-64: WebFinger that redirects to a blocked domain is not followed', async () => {
   const { house, peer, alice, stored } = await openGuarded({ block: ['evil.test'] })
   const location = 'https://evil.test/.well-known/webfinger?resource=acct:alice@good.test'
   peer.serve('https://good.test/.well-known/webfinger', { status: 302, headers: { location } })

@@ -90,7 +90,7 @@ test('an answer to an edit answers the post', async () => {
   expect(house.heard[1]?.history?.map(({ role }) => role)).toEqual(['user', 'assistant'])
 })
 
-test('54: an Update of somebody else’s post is refused, and the post is unchanged', async () => {
+test('AP-54: an Update of somebody else’s post is refused, and the post is unchanged', async () => {
   const { house, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(house, alice, note)
@@ -118,7 +118,7 @@ test('an Update that only now speaks to the agent is a message to it', async () 
   expect(await stage.stored()).toMatchObject([{ message: { kind: 'message' }, state: 'received' }])
 })
 
-test('53: an edit does not widen who may read, nor does a second Create of the same post', async () => {
+test('AP-53: an edit does not widen who may read, nor does a second Create of the same post', async () => {
   const { house, alice } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(house, alice, note)
@@ -133,7 +133,7 @@ test('53: an edit does not widen who may read, nor does a second Create of the s
   ])
 })
 
-test('53: a Create of somebody else’s post is refused', async () => {
+test('AP-53: a Create of somebody else’s post is refused', async () => {
   const { house, alice, mallory } = stage
   const note = composeNote(alice, onlyMe, onlyMe)
   await postActivity(house, alice, note)
@@ -142,7 +142,7 @@ test('53: a Create of somebody else’s post is refused', async () => {
   expect(await stage.stored()).toHaveLength(1)
 })
 
-test('60: in an edit, too, a malformed language is passed over', async () => {
+test('AP-60: in an edit, too, a malformed language is passed over', async () => {
   const { house, alice } = stage
   const note = composeNote(alice)
   await postActivity(house, alice, note)
@@ -202,7 +202,7 @@ test('a Delete that arrives before its Create is remembered: the post leaves not
   expect(await house.desk.nextDue()).toBeUndefined()
 })
 
-test('55: a Delete of what is not the actor’s own is taken and has no effect', async () => {
+test('AP-55: a Delete of what is not the actor’s own is taken and has no effect', async () => {
   const { house, peer, alice, mallory } = stage
   const note = composeNote(alice)
   await postActivity(house, alice, note)
@@ -219,7 +219,7 @@ test('55: a Delete of what is not the actor’s own is taken and has no effect',
   expect((await stage.stored())[0]).toMatchObject({ state: 'received' })
 })
 
-test('55: nobody takes back in advance what somebody else has yet to say', async () => {
+test('AP-55: nobody takes back in advance what somebody else has yet to say', async () => {
   const { house, peer, alice } = stage
   const note = composeNote(alice)
   const bob = settlePerson(peer, 'bob@good.test')
@@ -251,7 +251,7 @@ test('an actor that deletes itself is forgotten with all it said', async () => {
   ])
 })
 
-test('31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not', async () => {
+test('AP-31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not', async () => {
   const { house, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   for (const person of [alice, bob]) await postActivity(house, person, composeActivity(person, 'Follow', echoActor))
@@ -277,7 +277,7 @@ test('of a Delete that concerns nobody here nobody is asked for a name', async (
   expect(peer.requests.map(({ path }) => path)).toEqual(['/users/alice'])
 })
 
-test('62: a quote is a link, whatever stamp comes with it, and the fallback text is left out', async () => {
+test('AP-62: a quote is a link, whatever stamp comes with it, and the fallback text is left out', async () => {
   const { house, peer, alice } = stage
   const quoted = 'https://other.test/notes/1'
   const note = {
@@ -294,7 +294,7 @@ test('62: a quote is a link, whatever stamp comes with it, and the fallback text
   expect(peer.requests.map(({ host }) => host)).not.toContain('evil.test')
 })
 
-test('62: a quoted post that comes along is data nobody reads', async () => {
+test('AP-62: a quoted post that comes along is data nobody reads', async () => {
   const { house, alice } = stage
   const quote = { id: 'https://other.test/notes/1', type: 'Note', content: '<p>forged zebra</p>' }
   const tag = [
@@ -307,7 +307,7 @@ test('62: a quoted post that comes along is data nobody reads', async () => {
   expect(record?.message.parts).toMatchObject([{ kind: 'text' }, { kind: 'link', url: 'https://other.test/notes/1' }])
 })
 
-test('63: collections of replies are not walked, however endless', async () => {
+test('AP-63: collections of replies are not walked, however endless', async () => {
   const { house, peer, alice } = stage
   const id = 'https://good.test/replies'
   const replies = {

@@ -107,7 +107,7 @@ test('an inbox of a blocked domain is not delivered to', async () => {
   expect(open.peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('40: an inbox on a private address is not delivered to', async () => {
+test('AP-40: an inbox on a private address is not delivered to', async () => {
   const open = await openWorking({ handle: () => 'hi' })
   const alice = settlePerson(open.peer, 'alice@good.test', {
     document: { inbox: 'https://127.0.0.1/inbox', endpoints: undefined },

@@ -184,7 +184,7 @@ describe('posts', () => {
     })
   })
 
-  test('65: a direct one does not exist for strangers', async () => {
+  test('AP-65: a direct one does not exist for strangers', async () => {
     expect(await get(ids.direct ?? '')).toMatchObject({ status: 404, body: { code: 'no_recipient' } })
     expect(await get(`${ids.direct}/activity`)).toMatchObject({ status: 404 })
   })
@@ -193,7 +193,7 @@ describe('posts', () => {
     expect(await get((ids.open ?? '').replace('/echo/', '/help/'))).toMatchObject({ status: 404 })
   })
 
-  test('65: the outbox counts and lists those for everybody', async () => {
+  test('AP-65: the outbox counts and lists those for everybody', async () => {
     const { body } = await get('/agents/echo/outbox')
     expect(body).toMatchObject({ type: 'OrderedCollection', totalItems: 1, first: `${echo}/outbox?page=true` })
     const page = await get('/agents/echo/outbox?page=true')

@@ -42,7 +42,7 @@ const onlyNew: (status: number) => Answer = status => request => ({
   status: schemeOf(request) === 'rfc9421' ? 202 : status,
 })
 
-describe('28: the second knock', () => {
+describe('AP-28: the second knock', () => {
   test.each([400, 401, 403])('comes after %s, by RFC 9421 and with the same bytes', async status => {
     const [first, second, ...more] = await deliverTo(onlyNew(status))
     expect(more).toEqual([])
@@ -81,7 +81,7 @@ describe('28: the second knock', () => {
   })
 })
 
-test('29: the first knock is draft-cavage, which a server that checks later can read', async () => {
+test('AP-29: the first knock is draft-cavage, which a server that checks later can read', async () => {
   const [first, ...more] = await deliverTo(() => ({ status: 202 }))
   expect(more).toEqual([])
   expect(first?.headers.signature).toMatch(

@@ -34,7 +34,7 @@ test.each([
   '0x7f.1',
   'localhost',
   'localhost.',
-])('32: an actor on %s is refused without a connection', async host => {
+])('AP-32: an actor on %s is refused without a connection', async host => {
   const { house, peer, alice } = stage
   const id = `https://${host}/users/alice`
   const author = { ...alice, id, keyId: `${id}#main-key` }
@@ -42,7 +42,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('34: a redirect to another origin is not followed', async () => {
+test('AP-34: a redirect to another origin is not followed', async () => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: 'https://other.test/users/alice' } })
   peer.serve('https://other.test/users/alice', { body: alice.document })
@@ -50,7 +50,7 @@ test('34: a redirect to another origin is not followed', async () => {
   expect(peer.countOf('https://other.test/users/alice')).toBe(0)
 })
 
-test('34: a redirect within the origin is followed with a signature of its own', async () => {
+test('AP-34: a redirect within the origin is followed with a signature of its own', async () => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: '/moved/alice' } })
   peer.serve('https://good.test/moved/alice', { body: alice.document })
@@ -65,7 +65,7 @@ test.each([
   ['to data:', () => 'data:application/activity+json,{}'],
   ['to file:', () => 'file:///etc/passwd'],
   ['to http:', () => 'http://good.test/users/alice'],
-])('36: a redirect %s is refused, and asked for once in a while only', async (_, locate) => {
+])('AP-36: a redirect %s is refused, and asked for once in a while only', async (_, locate) => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { status: 302, headers: { location: locate(alice.id) } })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -75,7 +75,7 @@ test.each([
   expect(peer.requests).toEqual([])
 })
 
-test('37: a host that never answers is 503 with a time to come back, and then left in peace', async () => {
+test('AP-37: a host that never answers is 503 with a time to come back, and then left in peace', async () => {
   const slow = await openStage({ watchFetch: fetch => (url, init) => fetch(url, { ...init, timeoutMs: 100 }) })
   try {
     const { house, peer, alice } = slow
@@ -91,7 +91,7 @@ test('37: a host that never answers is 503 with a time to come back, and then le
   }
 })
 
-test.each([500, 502, 503, 429])('37: a host that answers %s is asked again later', async status => {
+test.each([500, 502, 503, 429])('AP-37: a host that answers %s is asked again later', async status => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { status, headers: { 'retry-after': '120' } })
   const answer = await postActivity(house, alice, composeNote(alice))
@@ -102,13 +102,13 @@ test.each([500, 502, 503, 429])('37: a host that answers %s is asked again later
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('38: a document of more than 1 MiB is not read', async () => {
+test('AP-38: a document of more than 1 MiB is not read', async () => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { body: { ...alice.document, padding: 'x'.repeat(1_100_000) } })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('38: a compressed document is not read', async () => {
+test('AP-38: a compressed document is not read', async () => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { headers: { 'content-encoding': 'gzip' }, body: 'not even gzip' })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject(isRefused)
@@ -125,7 +125,7 @@ test.each([
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject(isRefused)
 })
 
-test('41: a shared inbox on a third party’s host is not used', async () => {
+test('AP-41: a shared inbox on a third party’s host is not used', async () => {
   const { house, peer } = stage
   const endpoints = { sharedInbox: 'https://other.test/inbox' }
   const alice = settlePerson(peer, 'alice@good.test', { document: { endpoints } })
@@ -136,7 +136,7 @@ test('41: a shared inbox on a third party’s host is not used', async () => {
   expect(peer.countOf('https://other.test/inbox')).toBe(0)
 })
 
-test('43: strangers cannot make us look up without end', async () => {
+test('AP-43: strangers cannot make us look up without end', async () => {
   const { house, peer, alice } = stage
   const now = Date.now()
   Object.assign(house.world, { now: () => now })
@@ -159,7 +159,7 @@ test('a forged signature while the actor’s host is down does not lock the hone
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
 })
 
-test('44: a name’s answer that is broken, private, too large or on another scheme confirms nothing', async () => {
+test('AP-44: a name’s answer that is broken, private, too large or on another scheme confirms nothing', async () => {
   const { house, peer, alice } = stage
   const url = 'https://good.test/.well-known/webfinger'
   const type = 'application/jrd+json'

@@ -111,7 +111,7 @@ test('who gives a second Follow the id of the first is followed by again (Misske
   }
 })
 
-test('57: an Undo of somebody else’s Follow has no effect', async () => {
+test('AP-57: an Undo of somebody else’s Follow has no effect', async () => {
   const { house, peer, alice, mallory } = await openWith()
   const bob = settlePerson(peer, 'bob@good.test')
   const follow = composeActivity(alice, 'Follow', echoActor)
@@ -221,7 +221,7 @@ test.each([true, false])('a block is lifted by its Undo (embedded: %s)', async i
   expect(lifted).toMatchObject({ state: 'ignored', flags: ['unblocked'] })
 })
 
-test('57: nobody lifts somebody else’s block', async () => {
+test('AP-57: nobody lifts somebody else’s block', async () => {
   const { house, alice, mallory } = await openWith()
   const block = composeActivity(alice, 'Block', echoActor)
   await postActivity(house, alice, block)

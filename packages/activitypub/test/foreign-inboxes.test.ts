@@ -39,7 +39,7 @@ async function answerTo(inbox: string): Promise<unknown> {
   return failed
 }
 
-test('42: who names an inbox on a host of others does not have that host left alone', async () => {
+test('AP-42: who names an inbox on a host of others does not have that host left alone', async () => {
   const failed = await answerTo('https://good.test/always-busy')
   expect(failed).toBeInstanceOf(Unavailable)
   expect(failed).toMatchObject({ isHearsay: true, status: 503, message: 'Cannot deliver: the inbox answered 503' })
@@ -58,7 +58,7 @@ async function follow(name: string, inbox: string): Promise<number> {
 
 const followers = () => stage.house.desk.countRelations({ agent: 'echo', via: 'activitypub', relation: 'follower' })
 
-test('42: nobody has an agent post to thousands of addresses on a host of others', async () => {
+test('AP-42: nobody has an agent post to thousands of addresses on a host of others', async () => {
   stage = await openStage()
   stage.house.world.holdClock()
   const answers: number[] = []
@@ -87,7 +87,7 @@ test.each([404, 405, 410])('a follower whose inbox on another host answers %s fo
   await expect.poll(followers).toBe(1)
 })
 
-test('41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
+test('AP-41: however long an answer is, and however often it is refused, a host that others name is asked sixty times a minute', async () => {
   stage = await openStage({ agents: { echo: { handle: () => 'words and words. '.repeat(600) } } })
   const { peer, mallory, house } = stage
   peer.serve('https://good.test/victim', { status: 429 })
@@ -109,7 +109,7 @@ test('41: however long an answer is, and however often it is refused, a host tha
 test.each([
   ['the shared inbox', 'https://good.test/inbox', {}],
   ['an inbox', 'https://good.test/users/alice/inbox', { endpoints: undefined }],
-])('41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
+])('AP-41: who names %s of others as his keeps nothing from them when he is blocked', async (_, inbox, document) => {
   stage = await openStage({ agents: { echo: { handle: () => undefined } }, config: { block: ['sub.evil.test'] } })
   const { peer, mallory, house } = stage
   const { desk, world, channel } = house

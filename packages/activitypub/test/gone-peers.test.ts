@@ -50,7 +50,7 @@ async function left(): Promise<{ readonly followers: number; readonly words: num
 const all = { followers: 1, words: 1 }
 
 describe('GonePeers.check()', () => {
-  test('31: an actor whose server says that it is gone is forgotten', async () => {
+  test('AP-31: an actor whose server says that it is gone is forgotten', async () => {
     const gone = await openGonePeers()
     answerFor(410)
     await gone.check(stage.alice.id)
@@ -58,7 +58,7 @@ describe('GonePeers.check()', () => {
     expect(stage.house.world.logged.filter(({ text }) => text.startsWith('peer forgotten'))).toHaveLength(1)
   })
 
-  test('31: an actor that is not found is forgotten by nobody at once: the server may be in trouble', async () => {
+  test('AP-31: an actor that is not found is forgotten by nobody at once: the server may be in trouble', async () => {
     const gone = await openGonePeers()
     answerFor(404)
     await gone.check(stage.alice.id)
@@ -68,7 +68,7 @@ describe('GonePeers.check()', () => {
     expect(await left()).toEqual(all)
   })
 
-  test('31: an actor that is not found for a day follows no more; its words stay', async () => {
+  test('AP-31: an actor that is not found for a day follows no more; its words stay', async () => {
     const gone = await openGonePeers()
     answerFor(404)
     await gone.check(stage.alice.id)
@@ -125,7 +125,7 @@ describe('GonePeers.check()', () => {
   })
 })
 
-test('31: an inbox that is gone, with its actor, is a dead letter and ends in forgetting', async () => {
+test('AP-31: an inbox that is gone, with its actor, is a dead letter and ends in forgetting', async () => {
   stage = await openStage()
   const { house, alice, peer } = stage
   await postActivity(house, alice, composeNote(alice))

@@ -16,7 +16,7 @@ async function statesOf(): Promise<readonly string[]> {
 }
 
 test.each(['Service', 'Application'])(
-  '66: a %s gets so many turns of a thread in an hour, then silence',
+  'AP-66: a %s gets so many turns of a thread in an hour, then silence',
   async type => {
     stage = await openStage({ config: { bot_turns_per_hour: 2 } })
     const { house, peer } = stage
@@ -37,7 +37,7 @@ test.each(['Service', 'Application'])(
   },
 )
 
-test('66: ten turns by default; edits of what waits take none', async () => {
+test('AP-66: ten turns by default; edits of what waits take none', async () => {
   stage = await openStage()
   const { house, peer } = stage
   const bot = settlePerson(peer, 'alice@good.test', { document: { type: 'Service' } })
@@ -52,7 +52,7 @@ test('66: ten turns by default; edits of what waits take none', async () => {
   expect((await statesOf()).at(-1)).toBe('ignored from_agent loop_guard')
 })
 
-test('66: people are not counted, also in the thread of a machine', async () => {
+test('AP-66: people are not counted, also in the thread of a machine', async () => {
   stage = await openStage({ config: { bot_turns_per_hour: 0 } })
   const { house, peer, alice } = stage
   const bot = settlePerson(peer, 'bob@good.test', { key: alice.key, document: { type: 'Service' } })
@@ -62,7 +62,7 @@ test('66: people are not counted, also in the thread of a machine', async () => 
   expect(await statesOf()).toEqual(['ignored from_agent loop_guard', 'received'])
 })
 
-test('66: a post that calls 200 people is kept from the agents', async () => {
+test('AP-66: a post that calls 200 people is kept from the agents', async () => {
   stage = await openStage()
   const { house, alice } = stage
   const others = (count: number) => Array.from({ length: count }, (_, at) => `https://other.test/users/${at}`)
@@ -85,7 +85,7 @@ async function sayAfterAnswer({ house }: Stage, person: Person, pauseMs: number)
   await postActivity(house, person, composeNote(person, { context: 'https://good.test/talk' }))
 }
 
-test('66: somebody who answers within seconds each time is a machine, whatever it says of itself', async () => {
+test('AP-66: somebody who answers within seconds each time is a machine, whatever it says of itself', async () => {
   stage = await openStage({ config: { swift_turns_per_hour: 3 } })
   stage.house.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 0)
@@ -94,14 +94,14 @@ test('66: somebody who answers within seconds each time is a machine, whatever i
     .toEqual(['answered', 'answered', 'answered', 'answered', 'ignored loop_guard', 'ignored loop_guard'])
 })
 
-test('66: somebody who takes the time to read is a person, however much is said', async () => {
+test('AP-66: somebody who takes the time to read is a person, however much is said', async () => {
   stage = await openStage({ config: { swift_turns_per_hour: 1 } })
   stage.house.work()
   for (let count = 0; count < 6; count += 1) await sayAfterAnswer(stage, stage.alice, 3_500)
   await expect.poll(async () => new Set(await statesOf())).toEqual(new Set(['answered']))
 })
 
-test('66: many messages in a row are no loop', async () => {
+test('AP-66: many messages in a row are no loop', async () => {
   stage = await openStage({ config: { swift_turns_per_hour: 1 } })
   const { house, alice } = stage
   for (let count = 0; count < 6; count += 1)

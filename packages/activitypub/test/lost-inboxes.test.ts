@@ -27,7 +27,7 @@ function openLostInboxes(followers: number) {
   return { onGone, looks, checked }
 }
 
-test('42: a thousand lost inboxes cost two looks through the followers, not a thousand', async () => {
+test('AP-42: a thousand lost inboxes cost two looks through the followers, not a thousand', async () => {
   const { onGone, looks, checked } = openLostInboxes(1_000)
   for (let at = 0; at < 1_000; at += 1) onGone('echo', { inbox: `https://evil.test/inbox/${at}` })
   await vi.waitFor(() => expect(checked).toHaveLength(1_000))

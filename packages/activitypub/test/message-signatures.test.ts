@@ -60,7 +60,7 @@ test.each<[string, MessageOptions]>([
   expect(await postSigned(stage.alice, options)).toMatchObject({ status: 202 })
 })
 
-describe('23: RFC 9421 is refused', () => {
+describe('AP-23: RFC 9421 is refused', () => {
   test.each<[string, MessageOptions, string, RegExp]>([
     ['without created', { parameters: { created: undefined } }, 'signature_invalid', /"created" is missing/],
     ['when it is a day old', { parameters: { created: seconds() - 86_400 } }, 'expired', /before the accepted window/],
@@ -125,7 +125,7 @@ describe('23: RFC 9421 is refused', () => {
   })
 })
 
-describe('24: beside a Signature-Input an old signature counts for nothing', () => {
+describe('AP-24: beside a Signature-Input an old signature counts for nothing', () => {
   test.each(['sig1=("@method");created=1', 'nonsense', ''])('"%s"', async input => {
     const { house, alice } = stage
     const body = JSON.stringify(composeNote(alice))
@@ -138,7 +138,7 @@ describe('24: beside a Signature-Input an old signature counts for nothing', () 
 })
 
 describe('Accept-Signature', () => {
-  test('13: tells who did not sign how to', async () => {
+  test('AP-13: tells who did not sign how to', async () => {
     const { house, alice } = stage
     const answer = await postActivity(house, alice, composeNote(alice), { isUnsigned: true })
     expect(answer).toMatchObject({ status: 401, code: 'unsigned' })
@@ -187,7 +187,7 @@ describe('an Ed25519 key that the actor lists as a Multikey', () => {
     await expectRefused(postSigned(erin, signedBy(erin)), 'signer_mismatch', /does not list the signer's key/)
   })
 
-  test('27: is no key of draft-cavage, whatever the algorithm is called', async () => {
+  test('AP-27: is no key of draft-cavage, whatever the algorithm is called', async () => {
     const erin = settleErin()
     for (const algorithm of ['hs2019', 'rsa-sha256']) {
       const posted = postActivity(stage.house, erin, composeNote(erin), {

@@ -50,7 +50,7 @@ test('an account that says only now that it is the old one is looked at once mor
 test.each([
   ['to an account that does not call the old one its own', {}],
   ['to an account that calls another one its own', { alsoKnownAs: ['https://evil.test/users/mallory'] }],
-])('57: a Move %s changes nothing', async (_, document) => {
+])('AP-57: a Move %s changes nothing', async (_, document) => {
   stage = await openStage()
   const { alice, house, peer } = stage
   const other = settlePerson(peer, 'victim@other.test', { document })
@@ -79,7 +79,7 @@ test('a Move of a stranger is taken and does nothing', async () => {
   expect(await stage.stored()).toEqual([])
 })
 
-test('64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
+test('AP-64: a Move to a blocked host is taken, does nothing and fetches nothing', async () => {
   stage = await openStage({ config: { block: ['other.test'] } })
   const { alice, house, peer } = stage
   const moved = settlePerson(peer, 'alice@other.test', { document: { alsoKnownAs: [alice.id] } })

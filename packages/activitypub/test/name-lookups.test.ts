@@ -26,7 +26,7 @@ function openHandles() {
   return { asked, confirm, resolve: handles.resolve, pass: (ms: number) => (now += ms) }
 }
 
-test('44: names said to be of a domain that is not theirs are asked for there sixty times a minute at most', async () => {
+test('AP-44: names said to be of a domain that is not theirs are asked for there sixty times a minute at most', async () => {
   const { asked, confirm, pass } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'evil.test')
   expect(Object.fromEntries(asked)).toEqual({ 'evil.test': 200, 'victim.test': 60 })
@@ -38,13 +38,13 @@ test('44: names said to be of a domain that is not theirs are asked for there si
   expect(asked.get('victim.test')).toBe(62)
 })
 
-test('44: of a domain in all six hundred are asked for a minute, however many hosts say so', async () => {
+test('AP-44: of a domain in all six hundred are asked for a minute, however many hosts say so', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 1_000; at += 1) await confirm('u', `h${at}.evil.test`)
   expect(asked.get('victim.test')).toBe(600)
 })
 
-test('44: a redirect counts like a name', async () => {
+test('AP-44: a redirect counts like a name', async () => {
   const { asked, confirm } = openHandles()
   for (let at = 0; at < 200; at += 1) await confirm(`u${at}`, 'redirects.test')
   expect(Object.fromEntries(asked)).toEqual({ 'redirects.test': 200, 'victim.test': 60 })

@@ -75,7 +75,7 @@ test('one proof of several is enough', async () => {
   expect(proof).toMatchObject({ verdict: 'pass' })
 })
 
-describe('52: a proof is ignored', () => {
+describe('AP-52: a proof is ignored', () => {
   const changed = (changes: Members) => {
     const proven = prove(composeNote(erin))
     return { ...proven, proof: { ...(proven.proof as Members), ...changes } }
@@ -149,7 +149,7 @@ test('a key made since the actor was last seen is looked for, once in a while', 
   expect(peer.countOf(erin.id)).toBe(1)
 })
 
-test('51: a Linked Data Signature that verifies proves nothing', async () => {
+test('AP-51: a Linked Data Signature that verifies proves nothing', async () => {
   const { house, alice } = stage
   const { signature } = readFixture<Members>('rsa-signature-2017/document.json')
   const document = composeNote(alice, {}, { signature })

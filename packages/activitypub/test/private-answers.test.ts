@@ -36,7 +36,7 @@ async function askInPublic() {
   return { ...stage, inReplyTo }
 }
 
-test('65: what it said to one person is not in the history of the others', async () => {
+test('AP-65: what it said to one person is not in the history of the others', async () => {
   const { house } = await askInPublic()
   const history = house.heard[1]?.history ?? []
   expect(history.map(({ role }) => role)).toEqual(['user', 'assistant'])

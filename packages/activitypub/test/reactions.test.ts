@@ -61,7 +61,7 @@ test.each([
   ])
 })
 
-test('56: what a boost has in it of the post is never read', async () => {
+test('AP-56: what a boost has in it of the post is never read', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer()
   await react(mallory, 'Announce', { id: post, type: 'Note', attributedTo: alice.id, content: 'zebra', tag: [] })
@@ -95,7 +95,7 @@ test('a post of ours that somebody passes on to us is known; one under another a
   expect(await bring(`${post}0/activity`)).toMatchObject({ status: 401 })
 })
 
-test('65: a stranger cannot react to what he may not read', async () => {
+test('AP-65: a stranger cannot react to what he may not read', async () => {
   const { alice, mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Like', post)
@@ -105,7 +105,7 @@ test('65: a stranger cannot react to what he may not read', async () => {
   expect(reaction).toMatchObject({ message: { kind: 'reaction' }, thread: first?.thread })
 })
 
-test('65: nor can a follower react to what was said to one person', async () => {
+test('AP-65: nor can a follower react to what was said to one person', async () => {
   const { mallory } = stage
   const post = await getAnswer({ to: [echoActor], cc: [] })
   await react(mallory, 'Follow', echoActor)
@@ -142,7 +142,7 @@ test.each([true, false])(
   },
 )
 
-test('57: nobody takes back somebody else’s reaction', async () => {
+test('AP-57: nobody takes back somebody else’s reaction', async () => {
   const { house, peer, alice, mallory } = stage
   const post = await getAnswer()
   const like = await react(mallory, 'Like', post)

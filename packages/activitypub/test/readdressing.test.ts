@@ -69,7 +69,7 @@ test('a change of somebody else, or of a stranger, changes nothing and fetches n
   expect((await stage.stored()).flatMap(({ flags }) => flags)).not.toContain('readdressed')
 })
 
-test('42: changes to inboxes on a host of others are let in as slowly as followers with such', async () => {
+test('AP-42: changes to inboxes on a host of others are let in as slowly as followers with such', async () => {
   const { peer, house, mallory } = stage
   const answers: number[] = []
   for (let at = 0; at < 65; at += 1) {

@@ -27,7 +27,7 @@ async function expectRefused(answer: Promise<PostAnswer>, code: string, detail: 
   expect(stage.peer.requests.filter(({ method }) => method === 'POST')).toEqual([])
 }
 
-test('13: without a signature the answer is 401, and nobody is asked anything', async () => {
+test('AP-13: without a signature the answer is 401, and nobody is asked anything', async () => {
   const { house, peer, alice } = stage
   await expectRefused(
     postActivity(house, alice, composeNote(alice), { isUnsigned: true }),
@@ -44,19 +44,19 @@ test.each([
   ['no host', [target, 'date', 'digest'], 'host'],
   ['no digest', [target, 'host', 'date'], 'digest'],
   ['no time', [target, 'host', 'digest'], 'date'],
-])('14: a signature that covers %s is refused', async (_, covered, missing) => {
+])('AP-14: a signature that covers %s is refused', async (_, covered, missing) => {
   const { house, alice } = stage
   const posted = postActivity(house, alice, composeNote(alice), { covered })
   await expectRefused(posted, 'signature_invalid', new RegExp(`does not cover .*${missing}|covers neither ${missing}`))
 })
 
-test('14: the header list left out covers too little', async () => {
+test('AP-14: the header list left out covers too little', async () => {
   const { house, alice } = stage
   const posted = postActivity(house, alice, composeNote(alice), { parameters: { headers: undefined } })
   await expectRefused(posted, 'signature_invalid', /does not cover/)
 })
 
-describe('15: the digest', () => {
+describe('AP-15: the digest', () => {
   test.each([
     ['is missing', ''],
     ['is of another body', `SHA-256=${sha256('another body')}`],
@@ -101,14 +101,14 @@ describe('15: the digest', () => {
   })
 })
 
-test.each(['sha-256', 'SHA-256', 'Sha-256'])('16: a digest named %s is honest', async name => {
+test.each(['sha-256', 'SHA-256', 'Sha-256'])('AP-16: a digest named %s is honest', async name => {
   const { house, alice } = stage
   const body = JSON.stringify(composeNote(alice))
   expect(await postActivity(house, alice, body, { digest: `${name}=${sha256(body)}` })).toMatchObject({ status: 202 })
 })
 
 test.each(['yesterday', '', '2026', 'Thu, 99 Zed 2026 00:00:00 GMT'])(
-  '17: the signed date "%s" cannot be read',
+  'AP-17: the signed date "%s" cannot be read',
   async date => {
     const { house, alice } = stage
     await expectRefused(
@@ -123,17 +123,17 @@ test.each([
   ['2 h old', -2 * hour, /before the accepted window/],
   ['13 h old', -13 * hour, /before the accepted window/],
   ['2 h ahead', 2 * hour, /in the future/],
-])('18: a signature %s is refused', async (_, shift, detail) => {
+])('AP-18: a signature %s is refused', async (_, shift, detail) => {
   const { house, alice } = stage
   await expectRefused(postActivity(house, alice, composeNote(alice), { date: dateAt(shift) }), 'expired', detail)
 })
 
-test.each([-50 * 60_000, 4 * 60_000])('18: a clock that is %s ms away is within the window', async shift => {
+test.each([-50 * 60_000, 4 * 60_000])('AP-18: a clock that is %s ms away is within the window', async shift => {
   const { house, alice } = stage
   expect(await postActivity(house, alice, composeNote(alice), { date: dateAt(shift) })).toMatchObject({ status: 202 })
 })
 
-test('18: the window is the configured one', async () => {
+test('AP-18: the window is the configured one', async () => {
   const wide = await openStage({ config: { date_window: '12h' } })
   try {
     const { house, alice } = wide
@@ -148,7 +148,7 @@ test('18: the window is the configured one', async () => {
   }
 })
 
-describe('19: (created) and (expires)', () => {
+describe('AP-19: (created) and (expires)', () => {
   const covered = [target, '(created)', 'host', 'digest']
   const algorithm = 'hs2019'
 
@@ -193,7 +193,7 @@ describe('19: (created) and (expires)', () => {
   })
 })
 
-test('20: a repeated parameter is refused', async () => {
+test('AP-20: a repeated parameter is refused', async () => {
   const { house, alice, mallory } = stage
   const body = JSON.stringify(composeNote(alice))
   const headers = signHeaders(house, alice, body, { path: '/agents/echo/inbox' })
@@ -203,7 +203,7 @@ test('20: a repeated parameter is refused', async () => {
 })
 
 test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
-  '21: the algorithm %s is refused',
+  'AP-21: the algorithm %s is refused',
   async algorithm => {
     const { house, alice } = stage
     const posted = postActivity(house, alice, composeNote(alice), { parameters: { algorithm } })
@@ -212,7 +212,7 @@ test.each(['rsa-sha1', 'hmac-sha256', 'rsa-sha512', 'ed25519', 'none'])(
 )
 
 test.each(['hs2019', undefined, 'RSA-SHA256'])(
-  '22: the algorithm named %s over RSA with SHA-256 is honest',
+  'AP-22: the algorithm named %s over RSA with SHA-256 is honest',
   async algorithm => {
     const { house, alice } = stage
     expect(await postActivity(house, alice, composeNote(alice), { parameters: { algorithm } })).toMatchObject({
@@ -226,12 +226,12 @@ test.each([
   ['for another agent', { target: 'post /agents/help/inbox' }],
   ['for another method', { target: 'get /agents/echo/inbox' }],
   ['for another host', { host: 'other.test' }],
-])('25: a signature made %s does not fit here', async (_, options) => {
+])('AP-25: a signature made %s does not fit here', async (_, options) => {
   const { house, alice } = stage
   await expectRefused(postActivity(house, alice, composeNote(alice), options), 'signature_invalid', /does not fit/)
 })
 
-test('25: what a proxy says of the host is not believed', async () => {
+test('AP-25: what a proxy says of the host is not believed', async () => {
   const { house, alice } = stage
   const headers = { 'x-forwarded-host': 'other.test', forwarded: 'host=other.test' }
   const posted = postActivity(house, alice, composeNote(alice), { host: 'other.test', headers })
@@ -244,7 +244,7 @@ test.each(['post /inbox?a=1', 'post /inbox'])('a target signed as "%s" fits a re
   expect(await posted).toMatchObject({ status: 202 })
 })
 
-test('26: the very same request again is answered the same and handled once', async () => {
+test('AP-26: the very same request again is answered the same and handled once', async () => {
   const { house, alice } = stage
   const note = composeNote(alice)
   const date = dateAt(0)
@@ -253,7 +253,7 @@ test('26: the very same request again is answered the same and handled once', as
   expect(await stage.stored()).toMatchObject([{ duplicates: 1 }])
 })
 
-describe('27: keys', () => {
+describe('AP-27: keys', () => {
   const withKey = (publicKeyPem: string) => {
     const { peer, alice } = stage
     peer.serve(alice.id, { body: { ...alice.document, publicKey: { id: alice.keyId, owner: alice.id, publicKeyPem } } })
@@ -293,7 +293,7 @@ describe('27: keys', () => {
   })
 })
 
-test('30: after a key was changed one look decides, and the look is not repeated for every failure', async () => {
+test('AP-30: after a key was changed one look decides, and the look is not repeated for every failure', async () => {
   const { house, peer, alice } = stage
   await postActivity(house, alice, composeNote(alice))
   const renewed = settlePerson(peer, 'alice@good.test', { key: testKey('alice’s next') })
@@ -327,7 +327,7 @@ test('what we fetch an actor with is signed by the instance actor', async () => 
   expect(asked?.headers['user-agent']).toContain('https://agents.test/')
 })
 
-describe('31: the farewell of an actor that is gone', () => {
+describe('AP-31: the farewell of an actor that is gone', () => {
   const farewell = (actor: string, object: unknown = actor) => ({
     '@context': 'https://www.w3.org/ns/activitystreams',
     id: `${actor}#delete`,

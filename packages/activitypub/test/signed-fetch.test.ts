@@ -47,7 +47,7 @@ async function answerPath(stage: Stage, author: Person, activity: Record<string,
   return new URL(JSON.parse(posted()?.body ?? '').object.id).pathname
 }
 
-describe('65: a post that is not for everybody', () => {
+describe('AP-65: a post that is not for everybody', () => {
   let stage: Stage
   let bob: Person
   let path: string

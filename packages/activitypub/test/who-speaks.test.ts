@@ -29,7 +29,7 @@ test('an honest note is stored once, with what proves it', async () => {
   ])
 })
 
-test('1: a key document on another host that names the victim as its owner proves nothing', async () => {
+test('AP-01: a key document on another host that names the victim as its owner proves nothing', async () => {
   const { house, peer, alice, mallory } = stage
   const keyId = 'https://evil.test/keys/1'
   const stub = { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem }
@@ -40,7 +40,7 @@ test('1: a key document on another host that names the victim as its owner prove
   await expectNothingStored()
 })
 
-test('1: a key the actor’s own document does not list does not speak for it, even from its own host', async () => {
+test('AP-01: a key the actor’s own document does not list does not speak for it, even from its own host', async () => {
   const { house, peer, alice, mallory } = stage
   const keyId = 'https://good.test/uploads/key.json'
   peer.serve(keyId, { body: { id: keyId, owner: alice.id, publicKeyPem: mallory.key.publicPem } })
@@ -51,7 +51,7 @@ test('1: a key the actor’s own document does not list does not speak for it, e
   await expectNothingStored()
 })
 
-test('2: a valid signature of somebody else is refused before anything is fetched', async () => {
+test('AP-02: a valid signature of somebody else is refused before anything is fetched', async () => {
   const { house, peer, alice, mallory } = stage
   const answer = await postActivity(house, alice, composeNote(alice), { signer: mallory })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -59,7 +59,7 @@ test('2: a valid signature of somebody else is refused before anything is fetche
   await expectNothingStored()
 })
 
-test('2: a neighbour on the same host cannot speak for the actor', async () => {
+test('AP-02: a neighbour on the same host cannot speak for the actor', async () => {
   const { house, peer, alice } = stage
   const bob = settlePerson(peer, 'bob@good.test')
   const answer = await postActivity(house, alice, composeNote(alice), { signer: bob })
@@ -67,7 +67,7 @@ test('2: a neighbour on the same host cannot speak for the actor', async () => {
   await expectNothingStored()
 })
 
-test('3: a key entry under another id than the one that signs is not the key', async () => {
+test('AP-03: a key entry under another id than the one that signs is not the key', async () => {
   const { house, peer } = stage
   const carol = settlePerson(peer, 'carol@good.test', { document: {} })
   const publicKey = { ...(carol.document.publicKey as object), id: `${carol.id}#other` }
@@ -77,14 +77,14 @@ test('3: a key entry under another id than the one that signs is not the key', a
   await expectNothingStored()
 })
 
-test('4: a key id that is an account name is refused', async () => {
+test('AP-04: a key id that is an account name is refused', async () => {
   const { house, alice } = stage
   const answer = await postActivity(house, alice, composeNote(alice), { keyId: 'acct:alice@good.test' })
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
   await expectNothingStored()
 })
 
-test('5: an actor document with the id of another host is no actor, and nothing is kept for the victim', async () => {
+test('AP-05: an actor document with the id of another host is no actor, and nothing is kept for the victim', async () => {
   const { house, peer, alice, mallory } = stage
   const id = 'https://evil.test/users/fake'
   peer.serve(id, {
@@ -107,7 +107,7 @@ test.each([
   'application/json',
   'application/ld+json',
   'application/ld+json; profile="https://example.com/other"',
-])('6: an actor document served as %s is an uploaded file', async type => {
+])('AP-06: an actor document served as %s is an uploaded file', async type => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 401, code: 'signature_invalid' })
@@ -119,7 +119,7 @@ test.each([
   'application/activity+json; charset=utf-8',
   'application/ld+json; profile="https://www.w3.org/ns/activitystreams"',
   'application/ld+json; charset=utf-8; profile="https://www.w3.org/ns/activitystreams"',
-])('6: an actor document served as %s counts', async type => {
+])('AP-06: an actor document served as %s counts', async type => {
   const { house, peer, alice } = stage
   peer.serve(alice.id, { type, body: alice.document })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -131,7 +131,7 @@ test.each([
   ['an embedded actor without an id', { type: 'Person' }],
   ['no actor', undefined],
   ['a number', 7],
-])('7: an activity with %s is malformed', async (_, actor) => {
+])('AP-07: an activity with %s is malformed', async (_, actor) => {
   const { house, alice } = stage
   const answer = await postActivity(house, alice, composeNote(alice, {}, { actor }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed' })
@@ -139,7 +139,7 @@ test.each([
   await expectNothingStored()
 })
 
-test('7: an embedded actor that is the signer is read by its id', async () => {
+test('AP-07: an embedded actor that is the signer is read by its id', async () => {
   const { house, alice } = stage
   const actor = { id: alice.id, type: 'Person', name: 'Somebody famous' }
   expect(await postActivity(house, alice, composeNote(alice, {}, { actor }))).toMatchObject({ status: 202 })
@@ -147,7 +147,7 @@ test('7: an embedded actor that is the signer is read by its id', async () => {
   expect(record?.message.sender.display_name).toBe('The alice')
 })
 
-test('8: an activity whose id is on another host is refused', async () => {
+test('AP-08: an activity whose id is on another host is refused', async () => {
   const { house, alice } = stage
   const answer = await postActivity(house, alice, composeNote(alice, {}, { id: 'https://evil.test/1' }))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -158,7 +158,7 @@ test.each([
   ['is on another host', { id: 'https://evil.test/notes/1' }],
   ['is attributed to another host', { attributedTo: 'https://evil.test/users/mallory' }],
   ['is attributed to a neighbour', { attributedTo: 'https://good.test/users/bob' }],
-])('9: a created object that %s is refused', async (_, note) => {
+])('AP-09: a created object that %s is refused', async (_, note) => {
   const { house, alice } = stage
   const answer = await postActivity(house, alice, composeNote(alice, note))
   expect(answer).toMatchObject({ status: 401, code: 'signer_mismatch' })
@@ -173,14 +173,14 @@ test.each([
   ['an IDN homograph', 'https://gооd.test/1', 401],
   ['the host as a prefix', 'https://good.test.evil.test/1', 401],
   ['a percent-encoded dot in the host', 'https://good%2etest.evil.test/1', 401],
-])('10: an id with %s is another place', async (_, id, status) => {
+])('AP-10: an id with %s is another place', async (_, id, status) => {
   const { house, alice } = stage
   expect(await postActivity(house, alice, composeNote(alice, {}, { id }))).toMatchObject({ status })
   await expectNothingStored()
 })
 
 test.each(['HTTPS://GOOD.TEST/ids/1', 'https://good.test:443/ids/2', 'https://good%2etest/ids/3'])(
-  '10: %s is the same place in another spelling',
+  'AP-10: %s is the same place in another spelling',
   async id => {
     const { house, alice } = stage
     expect(await postActivity(house, alice, composeNote(alice, {}, { id }))).toMatchObject({ status: 202 })
@@ -192,7 +192,7 @@ test.each([
   ['control characters', { preferredUsername: 'al\u0000ice' }],
   ['a look-alike', { preferredUsername: 'аlice' }],
   ['somebody else’s name', { preferredUsername: 'admin' }],
-])('11: a name with %s is withheld; the evidence still names the actor', async (_, document) => {
+])('AP-11: a name with %s is withheld; the evidence still names the actor', async (_, document) => {
   const { house, peer } = stage
   const alice = settlePerson(peer, 'alice@good.test', { document })
   expect(await postActivity(house, alice, composeNote(alice))).toMatchObject({ status: 202 })
@@ -202,7 +202,7 @@ test.each([
   expect(record?.proofs).toContainEqual(expect.objectContaining({ kind: 'webfinger', verdict: 'none' }))
 })
 
-test('11: a server that answers WebFinger for another user confirms nobody', async () => {
+test('AP-11: a server that answers WebFinger for another user confirms nobody', async () => {
   const { house, peer, alice } = stage
   const links = [{ rel: 'self', type: 'application/activity+json', href: 'https://good.test/users/bob' }]
   const jrd = { subject: 'acct:alice@good.test', links }
@@ -212,7 +212,7 @@ test('11: a server that answers WebFinger for another user confirms nobody', asy
   expect(record?.message.sender.address).toBe('@~unconfirmed@good.test')
 })
 
-test('11: a name on another domain counts when that domain confirms it', async () => {
+test('AP-11: a name on another domain counts when that domain confirms it', async () => {
   const { house, peer, alice } = stage
   const links = [{ rel: 'self', type: 'application/activity+json', href: alice.id }]
   const jrd = { type: 'application/jrd+json', body: { subject: 'acct:alice@other.test', links } }
@@ -225,14 +225,14 @@ test('11: a name on another domain counts when that domain confirms it', async (
   expect((await stage.stored())[0]?.message.sender.address).toBe('@alice@other.test')
 })
 
-test('11: a name is confirmed once a day, not at every post', async () => {
+test('AP-11: a name is confirmed once a day, not at every post', async () => {
   const { house, peer, alice } = stage
   await postActivity(house, alice, composeNote(alice))
   await postActivity(house, alice, composeNote(alice))
   expect(peer.countOf('https://good.test/.well-known/webfinger')).toBe(1)
 })
 
-test('12: an activity without an id is malformed', async () => {
+test('AP-12: an activity without an id is malformed', async () => {
   const { house, alice } = stage
   const answer = await postActivity(house, alice, composeNote(alice, {}, { id: undefined }))
   expect(answer).toMatchObject({ status: 400, code: 'malformed', detail: 'Cannot read activity: it has no id' })

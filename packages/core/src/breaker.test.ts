@@ -216,7 +216,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open)).toBe(2 * hour)
   })
 
-  test('42: hosts that strangers make up are remembered up to a number, the longest untouched go first', async () => {
+  test('AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first', async () => {
     const open = openBreaker({ maxHosts: 100 })
     for (let count = 0; count < 300; count += 1) await failTimes(open, 5, `${count}.wild.test`)
     expect(await waitOf(open, '199.wild.test')).toBeUndefined()
@@ -224,7 +224,7 @@ describe('createBreaker()', () => {
     expect(await waitOf(open, '299.wild.test')).toBe(30 * minute)
   })
 
-  test('42: what was not heard of for a day is forgotten', async () => {
+  test('AP-42: what was not heard of for a day is forgotten', async () => {
     const open = openBreaker()
     await failTimes(open, 5)
     open.advance(30 * minute)

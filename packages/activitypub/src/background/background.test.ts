@@ -43,7 +43,7 @@ function openBackground() {
   }
 }
 
-test('37: whoever names hosts that hang has eight turns wait for them, not all', async () => {
+test('AP-37: whoever names hosts that hang has eight turns wait for them, not all', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 8 }, () => walk('evil.test'))
   await expect(walk('evil.test')).resolves.toEqual([])
@@ -55,7 +55,7 @@ test('37: whoever names hosts that hang has eight turns wait for them, not all',
   await expect(Promise.all([...waiting, honest])).resolves.toEqual(Array(9).fill([]))
 })
 
-test('37: under as many names as he likes he has sixteen turns wait, and then no more', async () => {
+test('AP-37: under as many names as he likes he has sixteen turns wait, and then no more', async () => {
   const { walk, leave, asked } = openBackground()
   const waiting = Array.from({ length: 100 }, (_, at) => walk(`h${at}.evil.test`))
   await new Promise(setImmediate)
@@ -64,7 +64,7 @@ test('37: under as many names as he likes he has sixteen turns wait, and then no
   await Promise.all(waiting)
 })
 
-test('37: who has kept a thread waiting is not waited for again for a minute', async () => {
+test('AP-37: who has kept a thread waiting is not waited for again for a minute', async () => {
   const { walk, slow, pass, asked } = openBackground()
   slow()
   for (const _ of [1, 2, 3]) expect(await walk('evil.test')).toEqual([])
@@ -76,7 +76,7 @@ test('37: who has kept a thread waiting is not waited for again for a minute', a
   expect(asked()).toBe(3)
 })
 
-test('37: nor are others of a host where many do so', async () => {
+test('AP-37: nor are others of a host where many do so', async () => {
   const { walk, slow, asked } = openBackground()
   slow()
   for (let at = 0; at < 20; at += 1) await walk('evil.test', `u${at}`)

@@ -15,7 +15,7 @@ test('one host is asked one thing at a time, in order, and another one meanwhile
   expect(order).toEqual(['1 begins', '3 begins', '1 ends', '2 begins', '3 ends', '2 ends'])
 })
 
-test('37: behind a host that takes its time only so many wait', async () => {
+test('AP-37: behind a host that takes its time only so many wait', async () => {
   const run = createHostLanes(3)
   let end = () => {}
   const ended = new Promise<void>(resolve => {

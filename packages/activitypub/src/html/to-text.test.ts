@@ -51,7 +51,7 @@ test('htmlToText() leaves out mentions of us at the beginning only', () => {
 })
 
 test.each(['<a href="', '<p>', '<i hidden>', '<a href="https://x.test">', 'x<br>'])(
-  '39: htmlToText() takes linear time for much of %s',
+  'AP-39: htmlToText() takes linear time for much of %s',
   piece => {
     expect(measureGrowth(htmlToText, piece, 250_000)).toBeLessThan(30)
   },

@@ -57,7 +57,7 @@ describe('RFC 9421 Appendix B', () => {
     expect(() => checkContentDigest(header, Buffer.from(`${request.body} `))).toThrow(/not that of the content/)
   })
 
-  test('23: of two signatures none counts, of the second alone the key decides', () => {
+  test('AP-23: of two signatures none counts, of the second alone the key decides', () => {
     expect(() => parseMessageSignature(toRequest(proxied, proxied).headers)).toThrow(/not exactly one/)
     const alone = toRequest(proxied, proxied.alone)
     const signature = parseMessageSignature(alone.headers)
@@ -127,7 +127,7 @@ test.each([
   ['sig1=("@method" "@method");created=1;keyid="k"', /repeats itself/],
   [`sig1=(${'"a" '.repeat(40)}"b");created=1;keyid="k"`, /too long or repeats itself/],
   [`sig1=("${'a'.repeat(9_000)}");created=1;keyid="k"`, /is too long/],
-])('23: parseMessageSignature() refuses %s', (signatureInput, problem) => {
+])('AP-23: parseMessageSignature() refuses %s', (signatureInput, problem) => {
   expect(() => parse(signatureInput)).toThrow(problem)
   expect(() => parse(signatureInput)).toThrow(Rejection)
 })
@@ -155,14 +155,14 @@ test.each([
   ['"@method" "content-digest"', /@target-uri/],
   ['"@method" "@target-uri"', /content-digest/],
   ['', /@method/],
-])('23: checkMessageCoverage() of (%s)', (list, missing) => {
+])('AP-23: checkMessageCoverage() of (%s)', (list, missing) => {
   const check = () => checkMessageCoverage(parse(`sig1=(${list});created=1;keyid="k"`), plain)
   if (missing) expect(check).toThrow(missing)
   else expect(check).not.toThrow()
 })
 
 test.each(['"@status"', '"@signature-params"', '"@query-param"', '"x-missing"', '"Host"', '"__proto__"'])(
-  '23: buildSignatureBase() refuses the component %s',
+  'AP-23: buildSignatureBase() refuses the component %s',
   name => {
     const signature = parse(`sig1=("@method" ${name});created=1;keyid="k"`)
     expect(() => buildSignatureBase(signature, plain)).toThrow(/which is not there/)

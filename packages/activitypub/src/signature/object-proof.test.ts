@@ -128,7 +128,7 @@ test.each(['', '00', '0000ff', 'ff'.repeat(64), '00010203'])('base58 of %s comes
   expect(Buffer.from(decodeBase58(encodeBase58(Buffer.from(hex, 'hex')))!).toString('hex')).toBe(hex)
 })
 
-describe('52: findAmbiguity()', () => {
+describe('AP-52: findAmbiguity()', () => {
   test.each([
     '{}',
     '[]',

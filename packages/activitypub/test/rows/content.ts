@@ -35,7 +35,7 @@ export const content: readonly Row[] = [
         },
       },
     ],
-    shownBy: bodies('58: names of the prototype change nothing'),
+    shownBy: bodies('AP-58: names of the prototype change nothing'),
   },
   {
     row: 'AP-59',
@@ -56,7 +56,7 @@ export const content: readonly Row[] = [
         taken,
       ),
     ],
-    shownBy: bodies('59: a body that is %s, or holds it, is malformed', '59: a "to" that is %s is read'),
+    shownBy: bodies('AP-59: a body that is %s, or holds it, is malformed', 'AP-59: a "to" that is %s is read'),
   },
   {
     row: 'AP-60',
@@ -67,7 +67,7 @@ export const content: readonly Row[] = [
         after: stage => expectRead(stage, 'gut'),
       },
     ],
-    shownBy: bodies('60: a malformed language is passed over'),
+    shownBy: bodies('AP-60: a malformed language is passed over'),
   },
   {
     row: 'AP-61',
@@ -90,7 +90,7 @@ export const content: readonly Row[] = [
       },
     ],
     shownBy: [
-      ...bodies('61: what a reader would not see does not reach the agent, and is marked'),
+      ...bodies('AP-61: what a reader would not see does not reach the agent, and is marked'),
       'packages/activitypub/src/html/sanitize.test.ts › sanitizeHtml(): %s',
     ],
   },
@@ -114,8 +114,8 @@ export const content: readonly Row[] = [
       },
     ],
     shownBy: changes(
-      '62: a quote is a link, whatever stamp comes with it, and the fallback text is left out',
-      '62: a quoted post that comes along is data nobody reads',
+      'AP-62: a quote is a link, whatever stamp comes with it, and the fallback text is left out',
+      'AP-62: a quoted post that comes along is data nobody reads',
     ),
   },
   {
@@ -142,12 +142,12 @@ export const content: readonly Row[] = [
       },
     ],
     shownBy: [
-      ...changes('63: collections of replies are not walked, however endless'),
+      ...changes('AP-63: collections of replies are not walked, however endless'),
       ...titlesOf(
         'background-limits',
-        '63: collections are not followed, however they are offered',
+        'AP-63: collections are not followed, however they are offered',
         'of a long thread the newest twenty posts are fetched, and no more',
-        '37: a host that hangs costs the answer no more than its time, and the next one none',
+        'AP-37: a host that hangs costs the answer no more than its time, and the next one none',
       ),
     ],
   },

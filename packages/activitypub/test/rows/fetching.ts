@@ -43,7 +43,7 @@ export const fetching: readonly Row[] = [
       send: (stage: Stage) => postFrom(host, stage),
       expect: { ...invalid, fetches: 0 },
     })),
-    shownBy: titles('32: an actor on %s is refused without a connection'),
+    shownBy: titles('AP-32: an actor on %s is refused without a connection'),
   },
   {
     row: 'AP-33',
@@ -77,7 +77,7 @@ export const fetching: readonly Row[] = [
       expect: { ...invalid, fetches: 1 },
     })),
     shownBy: [
-      ...titles('34: a redirect within the origin is followed with a signature of its own'),
+      ...titles('AP-34: a redirect within the origin is followed with a signature of its own'),
       ...guardTitlesOf(
         'redirects',
         'AP-34: what proves who we are does not follow to another origin',
@@ -130,7 +130,7 @@ export const fetching: readonly Row[] = [
         after: expectLeftInPeace,
       },
     ],
-    shownBy: titles('36: a redirect %s is refused, and asked for once in a while only'),
+    shownBy: titles('AP-36: a redirect %s is refused, and asked for once in a while only'),
   },
   {
     row: 'AP-37',
@@ -198,12 +198,12 @@ export const fetching: readonly Row[] = [
   {
     row: 'AP-40',
     title: 'an inbox on a private address',
-    shownBy: titlesOf('deliveries', '40: an inbox on a private address is not delivered to'),
+    shownBy: titlesOf('deliveries', 'AP-40: an inbox on a private address is not delivered to'),
   },
   {
     row: 'AP-41',
     title: 'a shared inbox on a third party’s host',
-    shownBy: titles('41: a shared inbox on a third party’s host is not used'),
+    shownBy: titles('AP-41: a shared inbox on a third party’s host is not used'),
   },
   {
     row: 'AP-42',
@@ -230,8 +230,8 @@ export const fetching: readonly Row[] = [
         'createExpiringMap() holds so many keys, and forgets the least recently used first',
         'createExpiringMap() forgets in time',
       ),
-      'packages/core/src/breaker.test.ts › 42: hosts that strangers make up are remembered up to a number, the longest untouched go first',
-      'packages/core/src/breaker.test.ts › 42: what was not heard of for a day is forgotten',
+      'packages/core/src/breaker.test.ts › AP-42: hosts that strangers make up are remembered up to a number, the longest untouched go first',
+      'packages/core/src/breaker.test.ts › AP-42: what was not heard of for a day is forgotten',
     ],
   },
   {
@@ -263,7 +263,7 @@ export const fetching: readonly Row[] = [
       },
     ],
     shownBy: [
-      ...titles('43: strangers cannot make us look up without end'),
+      ...titles('AP-43: strangers cannot make us look up without end'),
       ...guardTitlesOf('fetch-limits', 'AP-43: what would wait behind 256 others for one host is turned away'),
     ],
   },
@@ -286,6 +286,6 @@ export const fetching: readonly Row[] = [
         expect((await stored())[0]?.message.sender.address).toBe('@~unconfirmed@good.test')
       },
     })),
-    shownBy: titles('44: a name’s answer that is broken, private, too large or on another scheme confirms nothing'),
+    shownBy: titles('AP-44: a name’s answer that is broken, private, too large or on another scheme confirms nothing'),
   },
 ]

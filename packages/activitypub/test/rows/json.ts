@@ -51,7 +51,7 @@ export const json: readonly Row[] = [
         expect: { status: 413, code: 'too_large', turns: 0, fetches: 0 },
       },
     ],
-    shownBy: bodies('45: a body of 2 MiB is 413, whether its length is declared or not'),
+    shownBy: bodies('AP-45: a body of 2 MiB is 413, whether its length is declared or not'),
   },
   {
     row: 'AP-46',
@@ -79,7 +79,7 @@ export const json: readonly Row[] = [
       },
       { ...noteWith('signed', {}, strange, taken), ...watchHosts() },
     ],
-    shownBy: bodies('47: an unknown context is never fetched'),
+    shownBy: bodies('AP-47: an unknown context is never fetched'),
   },
   {
     row: 'AP-48',
@@ -93,13 +93,13 @@ export const json: readonly Row[] = [
       // Without a signature its body is not read at all.
       expect: isUnsigned ? unsigned : { status: 413, code: 'too_large', turns: 0, fetches: 0 },
     })),
-    shownBy: bodies('48: 50 000 mentions are refused before anything is fetched'),
+    shownBy: bodies('AP-48: 50 000 mentions are refused before anything is fetched'),
   },
   {
     row: 'AP-49',
     title: 'contexts whose hosts are down',
     cases: [{ ...noteWith('matter to nobody', down, down, { ...taken, fetches: 2 }), ...watchHosts() }],
-    shownBy: bodies('47: an unknown context is never fetched'),
+    shownBy: bodies('AP-47: an unknown context is never fetched'),
   },
   {
     row: 'AP-50',
@@ -107,7 +107,7 @@ export const json: readonly Row[] = [
     cases: ['actor', 'id', 'object'].map(name =>
       noteWith(name, {}, { '@context': [as, { [name]: 'https://evil.test/ns#other' }] }, malformed),
     ),
-    shownBy: bodies('50: a context that renames "%s" is refused'),
+    shownBy: bodies('AP-50: a context that renames "%s" is refused'),
   },
   {
     row: 'AP-51',
@@ -123,7 +123,7 @@ export const json: readonly Row[] = [
         expect: unsigned,
       },
     ],
-    shownBy: titlesOf('object-proofs', '51: a Linked Data Signature that verifies proves nothing'),
+    shownBy: titlesOf('object-proofs', 'AP-51: a Linked Data Signature that verifies proves nothing'),
   },
   {
     row: 'AP-52',
@@ -154,6 +154,6 @@ export const json: readonly Row[] = [
         },
       },
     ],
-    shownBy: titlesOf('object-proofs', '52: a proof is ignored', 'with %s'),
+    shownBy: titlesOf('object-proofs', 'AP-52: a proof is ignored', 'with %s'),
   },
 ]

@@ -77,13 +77,13 @@ export const keys: readonly Row[] = [
         { ...refused, code: 'signature_invalid' },
       ),
     ],
-    shownBy: titlesOf('message-signatures', '23: RFC 9421 is refused', 'with two labels'),
+    shownBy: titlesOf('message-signatures', 'AP-23: RFC 9421 is refused', 'with two labels'),
   },
   {
     row: 'AP-24',
     title: 'an invalid Signature-Input beside a valid old signature',
     cases: [signedWith('nonsense', { headers: { 'signature-input': 'nonsense' } })],
-    shownBy: titlesOf('message-signatures', '24: beside a Signature-Input an old signature counts for nothing'),
+    shownBy: titlesOf('message-signatures', 'AP-24: beside a Signature-Input an old signature counts for nothing'),
   },
   {
     row: 'AP-25',
@@ -96,7 +96,7 @@ export const keys: readonly Row[] = [
         { ...refused, code: 'signature_invalid' },
       ),
     ],
-    shownBy: titles('25: a signature made %s does not fit here'),
+    shownBy: titles('AP-25: a signature made %s does not fit here'),
   },
   {
     row: 'AP-26',
@@ -114,7 +114,7 @@ export const keys: readonly Row[] = [
         expect: taken,
       },
     ],
-    shownBy: titles('26: the very same request again is answered the same and handled once'),
+    shownBy: titles('AP-26: the very same request again is answered the same and handled once'),
   },
   {
     row: 'AP-27',
@@ -138,7 +138,7 @@ export const keys: readonly Row[] = [
     ],
     shownBy: [
       ...titles('%s proves nothing'),
-      ...titlesOf('message-signatures', '27: is no key of draft-cavage, whatever the algorithm is called'),
+      ...titlesOf('message-signatures', 'AP-27: is no key of draft-cavage, whatever the algorithm is called'),
     ],
   },
   {
@@ -154,7 +154,7 @@ export const keys: readonly Row[] = [
     row: 'AP-29',
     title: 'a peer that takes RFC 9421 and drops it later',
     shownBy: [
-      ...titlesOf('double-knock', '29: the first knock is draft-cavage, which a server that checks later can read'),
+      ...titlesOf('double-knock', 'AP-29: the first knock is draft-cavage, which a server that checks later can read'),
       'apps/gateway/test/peers/personas.test.ts › the first knock is draft-cavage; RFC 9421 follows where that is refused, and comes first from then on',
     ],
   },
@@ -173,7 +173,7 @@ export const keys: readonly Row[] = [
         expect: { status: 202, turns: 2, fetches: 1 },
       },
     ],
-    shownBy: titles('30: after a key was changed one look decides, and the look is not repeated for every failure'),
+    shownBy: titles('AP-30: after a key was changed one look decides, and the look is not repeated for every failure'),
   },
   {
     row: 'AP-31',
@@ -190,12 +190,12 @@ export const keys: readonly Row[] = [
     shownBy: [
       ...titlesOf(
         'changes',
-        '31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not',
+        'AP-31: an actor whose origin says 410 is forgotten at its farewell; one that is only missing is not',
       ),
       ...titlesOf(
         'gone-peers',
-        '31: an actor whose server says that it is gone is forgotten',
-        '31: an actor that is not found for a day follows no more; its words stay',
+        'AP-31: an actor whose server says that it is gone is forgotten',
+        'AP-31: an actor that is not found for a day follows no more; its words stay',
       ),
     ],
   },

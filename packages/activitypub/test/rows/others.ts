@@ -63,7 +63,7 @@ export const others: readonly Row[] = [
         expect: { status: 401, code: 'signer_mismatch', turns: 1 },
       },
     ],
-    shownBy: changes('53: an edit does not widen who may read, nor does a second Create of the same post'),
+    shownBy: changes('AP-53: an edit does not widen who may read, nor does a second Create of the same post'),
   },
   {
     row: 'AP-54',
@@ -79,7 +79,7 @@ export const others: readonly Row[] = [
         after: expectUnchanged,
       },
     ],
-    shownBy: changes('54: an Update of somebody else’s post is refused, and the post is unchanged'),
+    shownBy: changes('AP-54: an Update of somebody else’s post is refused, and the post is unchanged'),
   },
   {
     row: 'AP-55',
@@ -94,13 +94,13 @@ export const others: readonly Row[] = [
       expect: { status: 202, turns: 1 },
       after: expectUnchanged,
     })),
-    shownBy: changes('55: a Delete of what is not the actor’s own is taken and has no effect'),
+    shownBy: changes('AP-55: a Delete of what is not the actor’s own is taken and has no effect'),
   },
   {
     row: 'AP-56',
     title: 'an Announce with a forged post in it',
     cases: [actOn('of mallory', 'Announce', forged, { to: [publicCollection], cc: [echoActor] })],
-    shownBy: titlesOf('reactions', '56: what a boost has in it of the post is never read'),
+    shownBy: titlesOf('reactions', 'AP-56: what a boost has in it of the post is never read'),
   },
   {
     row: 'AP-57',
@@ -122,6 +122,6 @@ export const others: readonly Row[] = [
         },
       },
     ],
-    shownBy: titlesOf('follows', '57: an Undo of somebody else’s Follow has no effect'),
+    shownBy: titlesOf('follows', 'AP-57: an Undo of somebody else’s Follow has no effect'),
   },
 ]

@@ -35,22 +35,25 @@ export const reach: readonly Row[] = [
       },
     ],
     shownBy: [
-      ...bodies('64: a blocked domain does not come in by names on another server'),
+      ...bodies('AP-64: a blocked domain does not come in by names on another server'),
       ...titlesOf(
         'blocks',
-        '64: a blocked domain’s post that is boosted %s has no effect, and is not fetched',
-        '64: a %s of a post that a blocked actor has written too has no effect',
+        'AP-64: a blocked domain’s post that is boosted %s has no effect, and is not fetched',
+        'AP-64: a %s of a post that a blocked actor has written too has no effect',
       ),
-      ...titlesOf('background-limits', '64: a blocked host in the thread is not asked, and nothing behind it is read'),
+      ...titlesOf(
+        'background-limits',
+        'AP-64: a blocked host in the thread is not asked, and nothing behind it is read',
+      ),
     ],
   },
   {
     row: 'AP-65',
     title: 'a stranger asks for what is not for him',
     shownBy: [
-      ...titlesOf('signed-fetch', '65: a post that is not for everybody', 'does not exist for %s'),
-      ...titlesOf('documents', '65: a direct one does not exist for strangers'),
-      ...titlesOf('reactions', '65: a stranger cannot react to what he may not read'),
+      ...titlesOf('signed-fetch', 'AP-65: a post that is not for everybody', 'does not exist for %s'),
+      ...titlesOf('documents', 'AP-65: a direct one does not exist for strangers'),
+      ...titlesOf('reactions', 'AP-65: a stranger cannot react to what he may not read'),
     ],
   },
   {
@@ -70,12 +73,12 @@ export const reach: readonly Row[] = [
       },
     ],
     shownBy: [
-      ...titlesOf('loops', '66: a %s gets so many turns of a thread in an hour, then silence'),
+      ...titlesOf('loops', 'AP-66: a %s gets so many turns of a thread in an hour, then silence'),
       ...titlesOf(
         'loops',
-        '66: somebody who answers within seconds each time is a machine, whatever it says of itself',
+        'AP-66: somebody who answers within seconds each time is a machine, whatever it says of itself',
       ),
-      'apps/gateway/test/burst.test.ts › 66: a burst from one instance, however many people send it, is cut off; other instances are not',
+      'apps/gateway/test/burst.test.ts › AP-66: a burst from one instance, however many people send it, is cut off; other instances are not',
       'apps/gateway/src/limits.test.ts › all addresses of one IPv6 network are one peer',
     ],
   },
@@ -103,6 +106,6 @@ export const reach: readonly Row[] = [
         expect: { status: 404, code: 'no_recipient', turns: 0, fetches: 0 },
       },
     ],
-    shownBy: bodies('67: the linked-data type with the ActivityStreams profile is taken'),
+    shownBy: bodies('AP-67: the linked-data type with the ActivityStreams profile is taken'),
   },
 ]

@@ -28,7 +28,7 @@ export const signatures: readonly Row[] = [
         },
       },
     ],
-    shownBy: titlesOf('message-signatures', '13: tells who did not sign how to'),
+    shownBy: titlesOf('message-signatures', 'AP-13: tells who did not sign how to'),
   },
   {
     row: 'AP-14',
@@ -38,7 +38,10 @@ export const signatures: readonly Row[] = [
       signedWith('the host alone', { covered: ['host'] }),
       signedWith('no time', { covered: [target, 'host', 'digest'] }),
     ],
-    shownBy: titles('14: a signature that covers %s is refused', '14: the header list left out covers too little'),
+    shownBy: titles(
+      'AP-14: a signature that covers %s is refused',
+      'AP-14: the header list left out covers too little',
+    ),
   },
   {
     row: 'AP-15',
@@ -76,7 +79,7 @@ export const signatures: readonly Row[] = [
     row: 'AP-17',
     title: 'a signed date that cannot be read',
     cases: [signedWith('yesterday', { date: 'yesterday' })],
-    shownBy: titles('17: the signed date "%s" cannot be read'),
+    shownBy: titles('AP-17: the signed date "%s" cannot be read'),
   },
   {
     row: 'AP-18',
@@ -87,7 +90,10 @@ export const signatures: readonly Row[] = [
         code: 'expired',
       }),
     ),
-    shownBy: titles('18: a clock that is %s ms away is within the window', '18: the window is the configured one'),
+    shownBy: titles(
+      'AP-18: a clock that is %s ms away is within the window',
+      'AP-18: the window is the configured one',
+    ),
   },
   {
     row: 'AP-19',
@@ -136,7 +142,7 @@ export const signatures: readonly Row[] = [
     row: 'AP-21',
     title: 'an algorithm that is not the key’s',
     cases: ['rsa-sha1', 'hmac-sha256'].map(algorithm => signedWith(algorithm, { parameters: { algorithm } })),
-    shownBy: titles('21: the algorithm %s is refused'),
+    shownBy: titles('AP-21: the algorithm %s is refused'),
   },
   {
     row: 'AP-22',

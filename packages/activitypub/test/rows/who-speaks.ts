@@ -43,8 +43,8 @@ export const whoSpeaks: readonly Row[] = [
       },
     ],
     shownBy: titles(
-      '1: a key document on another host that names the victim as its owner proves nothing',
-      '1: a key the actor’s own document does not list does not speak for it, even from its own host',
+      'AP-01: a key document on another host that names the victim as its owner proves nothing',
+      'AP-01: a key the actor’s own document does not list does not speak for it, even from its own host',
     ),
   },
   {
@@ -57,7 +57,7 @@ export const whoSpeaks: readonly Row[] = [
         expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
       },
     ],
-    shownBy: titles('2: a neighbour on the same host cannot speak for the actor'),
+    shownBy: titles('AP-02: a neighbour on the same host cannot speak for the actor'),
   },
   {
     row: 'AP-03',
@@ -74,7 +74,7 @@ export const whoSpeaks: readonly Row[] = [
         after: expectUnpoisoned,
       },
     ],
-    shownBy: titles('3: a key entry under another id than the one that signs is not the key'),
+    shownBy: titles('AP-03: a key entry under another id than the one that signs is not the key'),
   },
   {
     row: 'AP-04',
@@ -102,7 +102,9 @@ export const whoSpeaks: readonly Row[] = [
         after: expectUnpoisoned,
       },
     ],
-    shownBy: titles('5: an actor document with the id of another host is no actor, and nothing is kept for the victim'),
+    shownBy: titles(
+      'AP-05: an actor document with the id of another host is no actor, and nothing is kept for the victim',
+    ),
   },
   {
     row: 'AP-06',
@@ -121,7 +123,7 @@ export const whoSpeaks: readonly Row[] = [
       },
       expect: { ...refused, code: 'signature_invalid', fetches: 1 },
     })),
-    shownBy: titles('6: an actor document served as %s counts'),
+    shownBy: titles('AP-06: an actor document served as %s counts'),
   },
   {
     row: 'AP-07',
@@ -140,7 +142,7 @@ export const whoSpeaks: readonly Row[] = [
         expect: { status: 400, code: 'malformed', turns: 0, fetches: 0 },
       },
     ],
-    shownBy: titles('7: an embedded actor that is the signer is read by its id'),
+    shownBy: titles('AP-07: an embedded actor that is the signer is read by its id'),
   },
   {
     row: 'AP-08',
@@ -161,7 +163,7 @@ export const whoSpeaks: readonly Row[] = [
       send: ({ house, alice }: Stage) => postActivity(house, alice, composeNote(alice, note)),
       expect: { ...refused, code: 'signer_mismatch', fetches: 0 },
     })),
-    shownBy: titles('9: a created object that %s is refused'),
+    shownBy: titles('AP-09: a created object that %s is refused'),
   },
   {
     row: 'AP-10',
@@ -180,7 +182,7 @@ export const whoSpeaks: readonly Row[] = [
         expect: taken,
       },
     ],
-    shownBy: titles('10: an id with %s is another place', '10: %s is the same place in another spelling'),
+    shownBy: titles('AP-10: an id with %s is another place', 'AP-10: %s is the same place in another spelling'),
   },
   {
     row: 'AP-11',
@@ -208,7 +210,7 @@ export const whoSpeaks: readonly Row[] = [
         after: stage => expectAddress(stage, '@~unconfirmed@good.test'),
       },
     ],
-    shownBy: titles('11: a name with %s is withheld; the evidence still names the actor'),
+    shownBy: titles('AP-11: a name with %s is withheld; the evidence still names the actor'),
   },
   {
     row: 'AP-12',
