@@ -100,6 +100,11 @@ describe('findDangling()', () => {
     expect(findDangling(createRepository({ 'packages/q/src/q.ts': `// ${words}` }))).toEqual([problem])
   })
 
+  test('finds a title that begins with a number alone', () => {
+    const files = { 'packages/q/test/r.test.ts': `${'test'}('37: it holds', () => {})` }
+    expect(findDangling(createRepository(files))).toEqual(['packages/q/test/r.test.ts cites 37: of what?'])
+  })
+
   test('reads no code as the name of a document', () => {
     const files = {
       'packages/q/src/q.ts': `const path = 'plan.md'\nread(path) // as README.md says`,

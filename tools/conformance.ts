@@ -35,7 +35,7 @@ const idPattern = /(?<![\w./%-])[A-Z][A-Z0-9_]*(?:-[A-Z][A-Z0-9]*)*-[A-Z]?\d+(?:
 const nextPattern = /^(, | and )-(\d+[a-z]?)\b/
 const lastPattern = /^(?:…|–|\.\.| to )(?:[A-Z][A-Z0-9_-]*-|-)?(\d+)\b/
 
-const vaguePattern = /(?<=^(?:\/\*\* |\/\/ )?|[(`'"])§\d[\d.]*|\b(?:rows?|seeds?|issues?) \d+\b/gi
+const vaguePattern = /^\d{1,2}(?=: )|(?<=^(?:\/\*\* |\/\/ )?|[(`'"])§\d[\d.]*|\b(?:rows?|seeds?|issues?) \d+\b/gi
 
 /** The ids of rules that a text cites. */
 export function listCited(text: string): readonly string[] {
@@ -160,7 +160,7 @@ function judgeTest(id: string, test: string, text: string | undefined): readonly
   return [`${id} is listed with ${test}, which does not name it`]
 }
 
-/** Sections, rows and issues of a document that is not named. */
+/** Sections, rows and issues of a document that is not named; numbers before a title. */
 function listVague({ path, text }: SourceFile): readonly string[] {
   const passages = isProse(path) ? text.split('\n') : listComments(text)
   return passages.flatMap(passage => passage.match(vaguePattern) ?? [])
