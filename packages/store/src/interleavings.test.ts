@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Broadcast, Delivery, DeliveryRank, PlannedBroadcast, Settlement, Turn } from '@postern/core'
 import { LeaseLost } from '@postern/core'
 import { sketchAnswer, sketchDeletion, sketchIntake, sketchPost, sketchResponse } from '@postern/testing'
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openTestDesk } from '../test/open-test-desk.ts'
@@ -247,6 +248,6 @@ test('whatever comes in between, nothing is lost, nothing is done twice, and eve
       expectSoundFile(tested.file)
       await tested.desk.close()
     }),
-    { numRuns: 30 },
+    { numRuns: drawCount({ quick: 10, long: 30 }) },
   )
 })

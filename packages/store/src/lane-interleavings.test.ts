@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Intake, Turn, TurnLane } from '@postern/core'
 import { LeaseLost } from '@postern/core'
 import { sketchAnswer, sketchIntake } from '@postern/testing'
+import { drawCount } from '@postern/testing/scale'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openTestDesk } from '../test/open-test-desk.ts'
@@ -178,6 +179,6 @@ test('whatever is said, changed, taken back and interrupted in between, each mes
       expect(new Set(seen).size, 'no message is answered in two turns').toBe(seen.length)
       await tested.desk.close()
     }),
-    { numRuns: 30 },
+    { numRuns: drawCount({ quick: 10, long: 30 }) },
   )
 }, 60_000)
